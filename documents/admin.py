@@ -10,7 +10,6 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q
 from django.http import HttpRequest
 from django.template.defaultfilters import filesizeformat
-from django.urls import path
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -26,6 +25,7 @@ from records.backoffice.current import author_of, current_site, user_of, zone_of
 from records.backoffice.date_filters import DaysFilter, today_at
 from records.backoffice.filter_bar import ReferenceFilter
 from records.backoffice.forms import ReasonForm, RecordForm
+from records.backoffice.permissions import Pages
 from records.backoffice.records import RecordAdmin
 from records.backoffice.transitions import ARCHIVE, RESTORE, RecordStep
 from records.files.content import FileEmptyError, FileTooLargeError, UploadedPart
@@ -42,7 +42,7 @@ BYTES = "application/octet-stream"
 
 def upload_field() -> forms.FileField:
     """Return the form field for a version's file."""
-    return forms.FileField(label=_("File"), max_length=NAME, help_text=_("Kept as it is, under its own name."))
+    return forms.FileField(label=_("File"), max_length=NAME, help_text=_("It is stored unchanged, under its own name."))
 
 
 def _waits_too_long(request: HttpRequest) -> Q:
@@ -67,7 +67,7 @@ class NewDocumentForm(RecordForm):
         min_value=FIRST_VERSION,
         max_value=LAST_VERSION,
         initial=FIRST_VERSION,
-        help_text=_("The number to start from, where the document has a past elsewhere."),
+        help_text=_("The number to start from, if the document had earlier versions elsewhere."),
     )
 
 
@@ -129,6 +129,12 @@ class DocumentAdmin(RecordAdmin):
     update_action = staticmethod(actions.change_details)
     archive_action = staticmethod(actions.archive_document)
     record_actions = (UPLOAD, ARCHIVE, RESTORE)
+    own_pages: ClassVar[Pages] = (
+        ("<str:object_id>/versions/", "versions_view", "versions"),
+        ("<str:object_id>/readers/", "readers_view", "readers"),
+        ("<str:object_id>/compare/", "compare_view", "compare"),
+        ("<str:object_id>/signers/<uuid:signer_id>/", "replace_view", "signer"),
+    )
     list_display = ("site_sequence_id", "name", "record_status", "version", "effective_version", "review_date")
     list_display_links = ("site_sequence_id", "name")
     list_filter = (
@@ -205,19 +211,6 @@ class DocumentAdmin(RecordAdmin):
             return actions.add_document(site_id, {**values, **facts}, content, author=author_of(request))
         except StorageUnavailableError:
             raise storage_fault() from None
-
-    def get_urls(self) -> Any:
-        """Return the admin's addresses, preceded by those of a document's versions."""
-        view = self.admin_site.admin_view
-        return [
-            path("<str:object_id>/versions/", view(self.versions_view), name="documents_document_versions"),
-            path("<str:object_id>/readers/", view(self.readers_view), name="documents_document_readers"),
-            path("<str:object_id>/compare/", view(self.compare_view), name="documents_document_compare"),
-            path(
-                "<str:object_id>/signers/<uuid:signer_id>/", view(self.replace_view), name="documents_document_signer"
-            ),
-            *super().get_urls(),
-        ]
 
     def versions_view(self, request: HttpRequest, object_id: str) -> Any:
         """Show every version with its signatures."""

@@ -76,7 +76,7 @@ def approve(
     """
     with _signing(version_id, user, password, Duty.APPROVE, confirm, author, "Approve") as (document, version, by):
         if version.created_by_id == user.pk:
-            raise _refused(gettext("Who uploaded a version cannot approve it."), "Forbidden")
+            raise _refused(gettext("The person who uploaded a version cannot approve it."), "Forbidden")
         _sign(version, user, Meaning.APPROVED, comment, Duty.APPROVE, by)
         if not _waiting(version, Duty.APPROVE).exists():
             versions.move(document, version, Status.APPROVED)
@@ -192,7 +192,7 @@ def replace_signer(signer_id: uuid.UUID, successor: User, *, reason: str, author
         version.document = document
         if signer.signature_id is not None:
             raise _refused(
-                gettext("%(user)s has signed already; a signature given stays.") % {"user": signer.user},
+                gettext("%(user)s has signed already, and a signature cannot be taken back.") % {"user": signer.user},
                 "InvalidTransition",
             )
         if version.record_status not in (TURN[duty], Status.AWAITING_REVIEW):
@@ -223,7 +223,7 @@ def _check_successor(document: Document, version: DocumentVersion, duty: Duty, s
     if not fault and version.signers.filter(duty=duty, user=successor).exists():
         fault = gettext("This person is asked already.")
     elif not fault and duty is Duty.APPROVE and version.created_by_id == successor.pk:
-        fault = gettext("Who uploaded a version cannot approve it.")
+        fault = gettext("The person who uploaded a version cannot approve it.")
     if fault:
         raise ValidationError({"user": ValidationError(fault, code="InvalidReference")})
 

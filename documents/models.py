@@ -126,9 +126,6 @@ class Document(SiteRecord):
             ("view_pending_version", "Can view versions that are not in force"),
         )
 
-    def __str__(self) -> str:
-        return self.name
-
     def record_role(self) -> str:
         """Return the lowest default role that sees the document: readers do, once a version is in force."""
         return MANAGER if self.effective_version is None else READER

@@ -17,7 +17,7 @@ from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpRespons
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -34,6 +34,7 @@ from records.backoffice.fields import as_number
 from records.backoffice.forms import CredentialForm, ReasonForm
 from records.backoffice.lists import UnreadableListError
 from records.backoffice.logs import LogAdmin, PeriodFilter
+from records.backoffice.permissions import Pages
 from records.backoffice.plain_records import CHANGE_TO_ARCHIVE, PlainAdmin, unchanged_since_seen
 from records.backoffice.saved_filters import SavedFilterPages
 from records.backoffice.shown_once import redirect_with_secret, secret_of, showing_once
@@ -58,7 +59,7 @@ class TokenForm(CredentialForm):
 
     dialect = forms.ChoiceField(
         choices=Dialect.choices,
-        help_text=_("Microsoft Entra ID and Okta for these; RFC 7643 for strict clients; else the documented one."),
+        help_text=_("Microsoft Entra ID or Okta for these; RFC 7643 for strict clients; otherwise the documented one."),
     )
     read_only = forms.BooleanField(required=False, label=_("Read-only"), help_text=_("It reads and changes nothing."))
     dry_run = forms.BooleanField(
@@ -83,7 +84,7 @@ class TokenForm(CredentialForm):
         if latest is not None:
             days = settings.PROVISIONING_TOKEN_DAYS
             self.fields["expires"].help_text = gettext(
-                "The last day on which it works, %(days)s days from today at most; empty for the latest."
+                "The last day on which it is valid, at most %(days)s days from today; empty for the latest."
             ) % {"days": days}
 
     def clean_addresses(self) -> list[str]:
@@ -101,6 +102,7 @@ class DirectoryAdmin(PlainAdmin):
     site_field = "home_site"
     list_display = ("name", "home_site", "may_administer")
     readonly_fields = ("service_account",)
+    own_pages: ClassVar[Pages] = (("<str:object_id>/connection/", "connection_view", "connection"),)
     record_actions = (
         replace(
             CHANGE_TO_ARCHIVE[0], explanation=_("Its tokens end at once and for good. Its people stay as they are.")
@@ -156,13 +158,8 @@ class DirectoryAdmin(PlainAdmin):
 
     def own_links(self, request: HttpRequest, record: Any) -> Sequence[RecordLink]:
         """Return the button that opens the connection page."""
-        url = reverse("admin:accounts_directory_connection", args=(quote(record.pk),))
+        url = self.url_of("connection", quote(record.pk))
         return (RecordLink("connection", gettext("Connection and tokens"), url),)
-
-    def get_urls(self) -> Any:
-        """Return the admin's addresses, preceded by the connection page."""
-        view = self.admin_site.admin_view(self.connection_view)
-        return [path("<str:object_id>/connection/", view, name="accounts_directory_connection"), *super().get_urls()]
 
     def connection_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show addresses, tokens and the latest calls; create or revoke a token, or run the connection test."""
@@ -345,6 +342,7 @@ class ProvisioningCallAdmin(LogAdmin, SavedFilterPages):
     list_filter = (PeriodFilter, OutcomeFilter, ("directory", DirectoryFilter))
     search_fields: ClassVar[Any] = ("line", "token_name", "outcome")
     ordering: ClassVar[Any] = ("-at", "-id")
+    own_pages: ClassVar[Pages] = (("export/", "export_view", "export"),)
 
     def site_id_of(self, record: Any) -> uuid.UUID | None:
         """Return the home site of the call's directory."""
@@ -354,11 +352,6 @@ class ProvisioningCallAdmin(LogAdmin, SavedFilterPages):
     def when(self, call: ProvisioningCall) -> str:
         """Return when a call was made, in the time zone of its site, with the name of that zone."""
         return moment_of(call)
-
-    def get_urls(self) -> Any:
-        """Return the admin's addresses, preceded by the export."""
-        view = self.admin_site.admin_view(self.export_view)
-        return [path("export/", view, name="scim_provisioningcall_export"), *super().get_urls()]
 
     def export_view(self, request: HttpRequest) -> HttpResponseBase:
         """Send the log as JSON lines, oldest first: one object for each call in the list as it is narrowed."""
@@ -376,7 +369,7 @@ class ProvisioningCallAdmin(LogAdmin, SavedFilterPages):
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
         """Show the log, with a link to the export and a text for the empty list."""
         empty = {"empty_list": gettext("No directory has called yet. Connect one on its page, under Directories.")}
-        export = f"{reverse('admin:scim_provisioningcall_export')}?{request.GET.urlencode()}"
+        export = f"{self.url_of('export')}?{request.GET.urlencode()}"
         links = {"exchange": [{"url": export, "label": gettext("Export as JSON lines")}]}
         return super().changelist_view(request, {**empty, **links, **(extra_context or {})})
 

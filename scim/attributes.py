@@ -28,7 +28,7 @@ Term = Expression | Combinable
 class Source(Protocol):
     """The source of a text, date-time or boolean of a resource in the database."""
 
-    def compare(self, op: CompareOperator, value: Any) -> Condition:
+    def compare(self, op: CompareOperator, value: object) -> Condition:
         """Return the condition that compares the attribute with an operand in comparable form."""
 
     def present(self) -> Condition:
@@ -49,7 +49,7 @@ class Text:
     prepare: Callable[[str], str] | None = None
     equals: Callable[[str], Condition] | None = None
 
-    def compare(self, op: CompareOperator, value: Any) -> Condition:
+    def compare(self, op: CompareOperator, value: object) -> Condition:
         """Return the comparison; an operand that is not text equals no value."""
         if value is not None and not isinstance(value, str):
             return ALWAYS if op == CompareOperator.ne else NEVER
@@ -76,7 +76,7 @@ class Assigned:
     expression: Term
     comparison: Callable[[Term, CompareOperator, Any], Condition]
 
-    def compare(self, op: CompareOperator, value: Any) -> Condition:
+    def compare(self, op: CompareOperator, value: object) -> Condition:
         """Return the comparison."""
         return self.comparison(self.expression, op, value)
 
@@ -103,7 +103,7 @@ def flag(expression: Term) -> Assigned:
 class Nothing:
     """An attribute that always appears unassigned to a caller, such as a password."""
 
-    def compare(self, op: CompareOperator, value: Any) -> Condition:
+    def compare(self, op: CompareOperator, value: object) -> Condition:
         """Return the comparison, which can match only null."""
         return ALWAYS if (op == CompareOperator.ne) == (value is not None) and op in _EQUALITY else NEVER
 

@@ -36,7 +36,7 @@ class Operation:
 
     method: str
     path: str
-    data: Any
+    data: object
     bulk_id: str
     version: str
     references: set[str] = field(default_factory=set)

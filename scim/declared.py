@@ -52,7 +52,7 @@ def _undeclared(kind: str, body: dict[str, Any]) -> Iterator[str]:
                 yield from _below(extension, part, inner, f"{name}:")
 
 
-def _below(declared: Names, name: str, value: Any, prefix: str) -> Iterator[str]:
+def _below(declared: Names, name: str, value: object, prefix: str) -> Iterator[str]:
     shown = f"{prefix}{name}"[:LONGEST_NAME]
     subs = declared.get(name.lower())
     if subs is None:

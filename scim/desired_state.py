@@ -300,7 +300,7 @@ def _keys(kept: Representation) -> Iterator[Key]:
             yield from _parts(name, value)
 
 
-def _parts(attribute: str, value: Any) -> Iterator[Key]:
+def _parts(attribute: str, value: object) -> Iterator[Key]:
     entries = value if isinstance(value, list) else [value]
     for idx, entry in enumerate(entries):
         parts = entry.items() if isinstance(entry, dict) else (("", entry),)

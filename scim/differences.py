@@ -47,7 +47,7 @@ def _differing(kind: str, sent: Representation, stored: Representation, *, added
                 yield from _below(extension, part, one, inner.get(part.lower()), f"{name}:", added=added)
 
 
-def _below(declared: Names, name: str, value: Any, found: Any, prefix: str, *, added: bool) -> Iterator[str]:
+def _below(declared: Names, name: str, value: object, found: object, prefix: str, *, added: bool) -> Iterator[str]:
     parts = declared.get(name.lower())
     if parts is None or name.lower() in _OWN_NOTES:
         return
@@ -65,7 +65,7 @@ def _below(declared: Names, name: str, value: Any, found: Any, prefix: str, *, a
         yield f"{prefix}{name}"
 
 
-def _same(sent: Any, found: Any, parts: frozenset[str], *, added: bool) -> bool:
+def _same(sent: object, found: object, parts: frozenset[str], *, added: bool) -> bool:
     """Return whether a stored value says what was sent, in any of the forms in which directories send it."""
     if sent in _EMPTY:
         return added or found in _EMPTY

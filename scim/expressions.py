@@ -107,7 +107,7 @@ def compare_text(expression: Expression | Combinable, op: CompareOperator, value
     return Q(Exact(Right(expression, len(value)), text(value)))
 
 
-def compare_moment(expression: Expression | Combinable, op: CompareOperator, value: Any) -> Condition:
+def compare_moment(expression: Expression | Combinable, op: CompareOperator, value: object) -> Condition:
     """Return the comparison of a date-time that is always assigned; an incomplete date-time matches nothing."""
     if value is None:
         return ALWAYS if op == CompareOperator.ne else NEVER
@@ -118,7 +118,7 @@ def compare_moment(expression: Expression | Combinable, op: CompareOperator, val
     return Q(_ORDERINGS[op](expression, Value(value))) if op in _ORDERINGS else NEVER
 
 
-def compare_flag(expression: Expression | Combinable, op: CompareOperator, value: Any) -> Condition:
+def compare_flag(expression: Expression | Combinable, op: CompareOperator, value: object) -> Condition:
     """Return the comparison of a boolean that is always assigned."""
     if value is None:
         return ALWAYS if op == CompareOperator.ne else NEVER

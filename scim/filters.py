@@ -266,7 +266,7 @@ def _name(binding: AttributeBinding) -> str:
     return binding.urn.rpartition(":")[2].rpartition(".")[2].lower()
 
 
-def _operand(binding: AttributeBinding, node: Comparison) -> Any:
+def _operand(binding: AttributeBinding, node: Comparison) -> object:
     """Return the operand in the form that its source compares; raises InvalidFilterException."""
     try:
         if isinstance(node.value, str):
@@ -282,7 +282,7 @@ def _operand(binding: AttributeBinding, node: Comparison) -> Any:
         raise InvalidFilterException(detail=f"{node.value!r:.200} does not fit '{binding.urn}'.") from error
 
 
-def _compare_sub(entries: Entries, name: str, op: CompareOperator, value: Any) -> Condition:
+def _compare_sub(entries: Entries, name: str, op: CompareOperator, value: object) -> Condition:
     source = entries.sub(name)
     return (source or Nothing()).compare(op, value)
 
@@ -296,7 +296,7 @@ def _any_entry(entries: Entries, condition: Callable[[Entries], Condition]) -> C
     return Exists(entries.rows().filter(condition(entries)))
 
 
-def _compare_entries(entries: Entries, sub: str, op: CompareOperator, value: Any) -> Condition:
+def _compare_entries(entries: Entries, sub: str, op: CompareOperator, value: object) -> Condition:
     """Compare the sub-attribute of each entry: one match is enough, but `ne` needs all to differ. No entry is null."""
     if op == CompareOperator.ne:
         return ~Q(_compare_entries(entries, sub, CompareOperator.eq, value))
@@ -306,7 +306,7 @@ def _compare_entries(entries: Entries, sub: str, op: CompareOperator, value: Any
     return found
 
 
-def _compare_listed(source: Listed, op: CompareOperator, value: Any) -> Condition:
+def _compare_listed(source: Listed, op: CompareOperator, value: object) -> Condition:
     if not isinstance(value, str):
         return ALWAYS if op == CompareOperator.ne else NEVER
     tests: dict[CompareOperator, Callable[[str], bool]] = {

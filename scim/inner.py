@@ -3,7 +3,6 @@
 import json
 from dataclasses import dataclass
 from io import BytesIO
-from typing import Any
 
 from django.core.handlers.wsgi import WSGIRequest
 from django.http import Http404, HttpRequest, HttpResponse
@@ -28,7 +27,7 @@ def inner_of(request: HttpRequest) -> Inner | None:
     return getattr(request, "provisioning_inner", None)
 
 
-def send(inner: Inner, method: str, path: str, body: Any = None, version: str = "") -> HttpResponse:
+def send(inner: Inner, method: str, path: str, body: object = None, version: str = "") -> HttpResponse:
     """Make a call below the caller's mount and return the response."""
     address, _, query = path.partition("?")
     content = b"" if body is None else json.dumps(body).encode()

@@ -78,7 +78,7 @@ def entry(
     response: HttpResponse,
     *,
     caller: Caller | None,
-    body: Any,
+    body: object,
     changes: Iterable[Change],
     duration_ms: int,
     rolled_back: bool = False,
@@ -162,14 +162,14 @@ def masked_filter(text: str) -> str:
     return "".join(_QUOTED.sub(mask, part) if i % 2 else _OPERAND.sub(r"\1…", part) for i, part in enumerate(parts))
 
 
-def masked_body(body: Any) -> str:
+def masked_body(body: object) -> str:
     """Return the shape of a body: its keys, operations, booleans and ids, with `…` in place of every other value."""
     if body is None:
         return ""
     return json.dumps(_masked(body, "", 0), ensure_ascii=False)[:LONGEST_BODY]
 
 
-def _masked(value: Any, key: str, depth: int) -> Any:
+def _masked(value: object, key: str, depth: int) -> object:
     if depth > 10:
         return "…"
     if isinstance(value, dict):

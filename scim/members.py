@@ -63,7 +63,7 @@ class Named(NamedTuple):
     kind: str = ""
 
 
-def entries_of(value: Any) -> dict[uuid.UUID, Named]:
+def entries_of(value: object) -> dict[uuid.UUID, Named]:
     """Return the distinct ids in a `members` value with what is said of them; raises InvalidValueException."""
     found: dict[uuid.UUID, Named] = {}
     for text, said in map(_entry, _listed(value)):
@@ -97,7 +97,7 @@ def _refers_elsewhere(entry: Entry) -> bool:
     return bool(both) and _last(str(reference)) != str(key).lower()
 
 
-def _listed(value: Any) -> list[Any]:
+def _listed(value: object) -> list[object]:
     return value if isinstance(value, list) else [value]
 
 
@@ -105,12 +105,12 @@ def _last(reference: str) -> str:
     return reference.rstrip("/").rpartition("/")[2].lower()
 
 
-def named_in(value: Any) -> set[uuid.UUID]:
+def named_in(value: object) -> set[uuid.UUID]:
     """Return the ids of the members to remove; a value that is not an id cannot match a member and is left out."""
     return {key for text, _ in map(_entry, _listed(value)) if (key := read_uuid(text))}
 
 
-def _entry(item: Any) -> tuple[str, Named]:
+def _entry(item: object) -> tuple[str, Named]:
     """Return the id in a member's entry and what is said of it; raises InvalidValueException."""
     if isinstance(item, str):
         return item, Named()
@@ -144,7 +144,7 @@ class MemberOperation:
     """One operation on the members: its kind, its value and the entries that it selects."""
 
     op: str
-    value: Any
+    value: object
     selection: FilterNode | None = None
     sub: str | None = None
 
@@ -214,7 +214,7 @@ _ONE_MEMBER = re.compile(
 )
 
 
-def _on_path(op: str, path: str, value: Any) -> MemberOperation:
+def _on_path(op: str, path: str, value: object) -> MemberOperation:
     if op == "remove" and value is None and (one := _ONE_MEMBER.fullmatch(path)):
         # Directories send a thousand of these paths in one request, and each of them names an id only.
         return MemberOperation(op, [{"value": one[1]}])

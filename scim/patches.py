@@ -65,7 +65,7 @@ def operations_of(kind: str, body: dict[str, Any], notes: list[str]) -> list[Any
     return found
 
 
-def _changes(kind: str, operation: Any) -> int:
+def _changes(kind: str, operation: object) -> int:
     """Return how many attributes an operation, as it was sent, changes; members do not count."""
     given = by_lower_name(operation) if isinstance(operation, dict) else {}
     if _has_many(given):
@@ -203,7 +203,7 @@ def _undeclared_below(kind: str, path: str, value: Any) -> list[str] | None:
     return found
 
 
-def _is_filled(value: Any) -> bool:
+def _is_filled(value: object) -> bool:
     return isinstance(value, dict) and bool(value)
 
 

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Never
 
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
@@ -70,7 +70,7 @@ def refuse_odd_text(text: str, scim_type: str) -> None:
         raise Refused(400, " ".join(fault.messages), scim_type) from fault
 
 
-def _refuse_constant(name: str) -> Any:
+def _refuse_constant(name: str) -> Never:
     raise ValueError(f"{name} is not a JSON value")
 
 
@@ -87,7 +87,7 @@ def _whole(text: str) -> int:
     return int(text)
 
 
-def parts_of(value: Any) -> Iterator[Any]:
+def parts_of(value: object) -> Iterator[object]:
     """Yield a JSON value and every value inside it, level by level; raises Refused (400) for too many levels."""
     level = [value]
     for _ in range(DEEPEST + 1):
@@ -182,7 +182,7 @@ def query_of_request(request: HttpRequest) -> Query:
     return query_of({name: request.GET[name] for name in request.GET})
 
 
-def _filter(value: Any) -> str:
+def _filter(value: object) -> str:
     """Return the filter; raises Refused for an empty one, because the caller never means to select everything."""
     text = _text("filter", value)
     if value is not None and not text:
@@ -190,7 +190,7 @@ def _filter(value: Any) -> str:
     return text
 
 
-def _text(name: str, value: Any) -> str:
+def _text(name: str, value: object) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -199,12 +199,12 @@ def _text(name: str, value: Any) -> str:
     return value.strip()
 
 
-def _number(name: str, value: Any, default: int) -> int:
+def _number(name: str, value: object, default: int) -> int:
     if value is None or value == "":
         return default
     if isinstance(value, bool) or not re.fullmatch(r"\s*[+-]?[0-9]{1,18}\s*", str(value)):
         raise Refused(400, f"{name} must be a whole number.", "invalidValue")
-    return int(value)
+    return int(str(value))
 
 
 def _names(value: Any) -> tuple[str, ...]:

@@ -157,7 +157,7 @@ class _Check:
         return ended is not None
 
     def _send(
-        self, name: str, method: str, path: str, body: Any = None, *, expects: int = 200, holds: Any = None
+        self, name: str, method: str, path: str, body: object = None, *, expects: int = 200, holds: Any = None
     ) -> dict[str, Any] | None:
         """Make a request and record how it ended; returns the body of the answer, or None when it failed."""
         response = send(self.inner, method, path, body)

@@ -62,7 +62,7 @@ class ProvisioningView(stock.SCIMView):
     kinds: tuple[str, ...] = ()
     """The resource types that the endpoint answers."""
     caller: Caller | None = None
-    body: Any = None
+    body: object = None
     changes: Iterable[Change] = ()
     entries: Sequence[ProvisioningCall] = ()
     """The log entries of the inner calls that this call made."""

@@ -27,15 +27,15 @@ def parse(texts: Iterable[str]) -> list[str]:
             ) from None
         if network.prefixlen == 0:
             raise _fault(
-                gettext("%(network)s holds every address; leave the field empty to accept any address.")
+                gettext("%(network)s contains every address; leave the field empty to accept any address.")
                 % {"network": network}
             )
         found[str(network)] = None
     if len(found) > MOST:
-        raise _fault(gettext("A token may name %(most)s networks at most.") % {"most": MOST})
+        raise _fault(gettext("A token can have at most %(most)s networks.") % {"most": MOST})
     if _everything(found):
         raise _fault(
-            gettext("Together these networks hold every address; leave the field empty to accept any address.")
+            gettext("Together these networks contain every address; leave the field empty to accept any address.")
         )
     return list(found)
 

@@ -272,12 +272,12 @@ def sites_of(directory: Directory) -> set[uuid.UUID]:
 def _beyond_directory(directory: Directory, by_site: PermissionsBySite, doing: str) -> str:
     """Return why permissions that are held or to be given exceed what the directory may give; '' if they do not."""
     if set(by_site) - sites_of(directory):
-        return gettext("The directory may not %(doing)s: there is a role at a site that is not the directory's.") % {
+        return gettext("The directory may not %(doing)s: there is a role at a site that it does not see.") % {
             "doing": doing
         }
     if not directory.may_administer and any(permissions & ADMINISTRATIVE for permissions in by_site.values()):
         return gettext(
-            "The directory may not %(doing)s: there are administrative permissions, which a superuser opens to it."
+            "The directory may not %(doing)s: only a superuser can let it give administrative permissions."
         ) % {"doing": doing}
     return ""
 

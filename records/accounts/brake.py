@@ -43,9 +43,9 @@ def count_removals(directory: Directory, people: Collection[uuid.UUID], *, switc
     """Count people whom the directory is about to switch off, delete or remove from roles.
 
     Call it inside the writing transaction, after people and roles have been locked: it locks the directory's row, and
-    whoever holds that lock must not wait for the others. Raises MassRemovalError if these people exceed the limit,
-    unless one account is switched off and at most ten were switched off within the hour since the stop. A person who is
-    removed twice within the hour counts once.
+    a writer that holds this lock must not wait for the others. Raises MassRemovalError if these people exceed the
+    limit, unless one account is switched off and at most ten were switched off within the hour since the stop. A person
+    who is removed twice within the hour counts once.
     """
     if not people:
         return

@@ -1,7 +1,7 @@
 """Calendar links: one address a person at which a calendar program fetches what the person has to do.
 
-Whoever knows the address can read it, so its secret part is stored as a digest only, is shown once, and ends with the
-account's access.
+Everybody who knows the address can read it, so its secret part is stored as a digest only, is shown once, and ends with
+the account's access.
 """
 
 import datetime

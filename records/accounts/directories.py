@@ -194,7 +194,7 @@ def _end_of_token(expires: datetime.datetime | None) -> datetime.datetime | None
     latest = latest_end()
     # If the last permitted day is chosen, the token is valid until the end of that day.
     if latest is not None and expires is not None and expires > latest + datetime.timedelta(days=1):
-        fault = gettext("A token is good for %(provisioning_token_days)s days at most.") % {
+        fault = gettext("A token can be valid for at most %(provisioning_token_days)s days.") % {
             "provisioning_token_days": settings.PROVISIONING_TOKEN_DAYS
         }
         raise ValidationError({"expires": ValidationError(fault, code="InvalidValue")})

@@ -96,7 +96,7 @@ def update_action(
 
 
 def _not_judged_now() -> ValidationError:
-    text = gettext("Whether an action worked is said when it is closed.")
+    text = gettext("Say whether an action worked when you close it.")
     return ValidationError({"effective": ValidationError(text, code="InvalidValue")})
 
 

@@ -49,7 +49,7 @@ UPDATE_ACTION = (
         status=409,
         answer={
             "Error": "InvalidTransition",
-            "Message": "Nobody closes their own action. Ask another Manager.",
+            "Message": "You cannot close your own action. Ask another Manager.",
             "Id": "",
             "Fields": [],
             "RequestId": "5b0c4c1d3f7d4c0f9a7c",

@@ -111,9 +111,6 @@ class Action(AboutRecord, SiteRecord):
             ("archive_action", "Can archive and restore actions"),
         )
 
-    def __str__(self) -> str:
-        return self.name
-
     def record_role(self) -> str:
         """Return the lowest default role that sees the action: that of the record that it is about."""
         record = self.about()
@@ -132,5 +129,5 @@ class Action(AboutRecord, SiteRecord):
     def clean(self) -> None:
         """Check that a Done action has a result and that a Closed one has a judgement."""
         if self.record_status in (Status.DONE, Status.CLOSED) and is_blank(self.result):
-            text = gettext("Say what was done and what came of it.")
+            text = gettext("Say what was done and what the result was.")
             raise ValidationError({"result": ValidationError(text, code="RequiredField")})

@@ -15,7 +15,7 @@ from records.actions.workflow import Mover
 from records.backoffice.current import author_of, user_of
 from records.backoffice.fields import TextField
 from records.backoffice.forms import ReasonIfAny, WithoutReason
-from records.backoffice.transitions import RecordStep
+from records.backoffice.transitions import RecordStep, active_in
 from records.sites.text import FREE_TEXT
 
 Data = dict[str, Any]
@@ -58,16 +58,12 @@ def _step(to: Status) -> Any:
     return act
 
 
-def _in(*statuses: Status) -> Any:
-    return lambda action: not action.is_archived and action.record_status in statuses
-
-
 MARK_DONE = RecordStep(
     "done",
     _("Mark as done"),
     "actions.change_action",
     _step(Status.DONE),
-    applies=_in(Status.OPEN),
+    applies=active_in(Status.OPEN),
     form=DoneForm,
     explanation=_("Somebody else then judges whether it worked, and closes it or sends it back."),
     done=_("%(record)s is Done and waits to be judged."),
@@ -79,9 +75,9 @@ CLOSE = RecordStep(
     _("Close"),
     MAY_CLOSE,
     _step(Status.CLOSED),
-    applies=_in(Status.DONE),
+    applies=active_in(Status.DONE),
     form=CloseForm,
-    explanation=_("Judge whether the action worked. Neither its owner nor whoever marked it as Done can close it."),
+    explanation=_("Judge whether the action worked. Its owner and the person who marked it as Done cannot close it."),
     done=_("%(record)s was closed."),
     consequences=lambda model_admin, request, action: [gettext("Result: %(result)s") % {"result": action.result}],
     is_next=True,
@@ -91,7 +87,7 @@ SEND_BACK = RecordStep(
     _("Send back"),
     MAY_CLOSE,
     _step(Status.OPEN),
-    applies=_in(Status.DONE),
+    applies=active_in(Status.DONE),
     explanation=_("The action is open again; its owner reads the reason on its page."),
     done=_("%(record)s was sent back to its owner."),
 )
@@ -100,7 +96,7 @@ REOPEN = RecordStep(
     _("Reopen"),
     MAY_CLOSE,
     _step(Status.OPEN),
-    applies=_in(Status.CLOSED),
+    applies=active_in(Status.CLOSED),
     explanation=_("The action is open again and its judgement is taken back; the history keeps it."),
     done=_("%(record)s was reopened."),
 )
@@ -109,7 +105,7 @@ CANCEL = RecordStep(
     _("Cancel the action"),
     MAY_CLOSE,
     _step(Status.CANCELLED),
-    applies=_in(*UNFINISHED),
+    applies=active_in(*UNFINISHED),
     explanation=_("The action is not carried out. It cannot be opened again."),
     done=_("%(record)s was cancelled."),
 )

@@ -60,9 +60,9 @@ def close(action: Action, mover: Mover) -> None:
     """Close a Done action with the judgement whether it was effective. Its owner and `done_by` cannot do this."""
     _need_manager(mover, gettext("Only a Manager closes an action."))
     if mover.owns(action):
-        raise refuse(gettext("Nobody closes their own action. Ask another Manager."))
+        raise refuse(gettext("You cannot close your own action. Ask another Manager."))
     if mover.user_id is not None and mover.user_id == action.done_by_id:
-        raise refuse(gettext("Whoever marked an action as Done does not close it. Ask another Manager."))
+        raise refuse(gettext("The person who marked an action as Done cannot close it. Ask another Manager."))
     if mover.effective is None:
         text = gettext("Say whether the action worked.")
         raise ValidationError({"effective": ValidationError(text, code="RequiredField")})

@@ -145,7 +145,7 @@ def schedule_next_audit_records(
             raise ValidationError({"next_due_date": ValidationError(text, code="RequiredField")})
         free = free_due_dates(program, count)
         if not free:
-            text = gettext("The audit that is due is scheduled already, and the program has no frequency to go on by.")
+            text = gettext("The audit that is due is scheduled already, and without a frequency there is no later one.")
             raise ValidationError(text, code="InvalidTransition")
         given = _taken_over(program)
         return [_add(program, {**given, "date": due, "due_date": due}, author=author, reason=reason) for due in free]

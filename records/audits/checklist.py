@@ -9,7 +9,7 @@ import uuid
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import messages
 from django.contrib.staticfiles import finders
@@ -18,7 +18,8 @@ from django.db.models import Count
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
+from django.utils.decorators import method_decorator
 from django.utils.http import urlencode
 from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
@@ -31,7 +32,7 @@ from records.backoffice.about import address_of
 from records.backoffice.current import author_of, show_times_of, site_at, user_of
 from records.backoffice.datetimes import shown
 from records.backoffice.extension_points import RecordLink
-from records.backoffice.permissions import SitePermissions
+from records.backoffice.permissions import Pages, SitePermissions
 from records.history.models import Change
 from records.sites.about import kinds
 from records.sites.models import Entity
@@ -55,15 +56,11 @@ def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
 class ChecklistPages(SitePermissions):
     """The pages for the checklist of an audit and for saving its answers."""
 
-    def get_urls(self) -> list[URLPattern]:
-        """Return the admin's addresses, preceded by those of the checklist."""
-        view, name = self.admin_site.admin_view, "audits_auditrecord"
-        return [
-            path("<uuid:object_id>/checklist/", view(self.checklist_view), name=f"{name}_checklist"),
-            path("<uuid:object_id>/checklist/worker.js", view(self.worker_view), name=f"{name}_worker"),
-            path("<uuid:object_id>/answer/", view(require_POST(self.answer_view)), name=f"{name}_answer"),
-            *super().get_urls(),
-        ]
+    own_pages: ClassVar[Pages] = (
+        ("<uuid:object_id>/checklist/", "checklist_view", "checklist"),
+        ("<uuid:object_id>/checklist/worker.js", "worker_view", "worker"),
+        ("<uuid:object_id>/answer/", "answer_view", "answer"),
+    )
 
     def _answerable(self, request: HttpRequest, object_id: uuid.UUID) -> AuditRecord:
         record: AuditRecord = self.record_or_404(request, str(object_id))
@@ -107,10 +104,10 @@ class ChecklistPages(SitePermissions):
             "cards": cards,
             "has_scale": scale is not None,
             "answered": sum(is_answered(card["finding"]) for card in cards),
-            "answer_url": reverse("admin:audits_auditrecord_answer", args=(record.pk,)),
+            "answer_url": self.url_of("answer", record.pk),
             "attach_url": reverse("admin:attachments_add", args=(record.ENTITY.value, record.pk)),
-            "submit_url": reverse("admin:audits_auditrecord_step", args=(record.pk, "submit")),
-            "worker_url": reverse("admin:audits_auditrecord_worker", args=(record.pk,)),
+            "submit_url": self.url_of("step", record.pk, "submit"),
+            "worker_url": self.url_of("worker", record.pk),
             "at": _milliseconds(),
             "back": address_of(record),
         }
@@ -133,6 +130,7 @@ class ChecklistPages(SitePermissions):
         rows = model.objects.filter(record_id=record.pk, is_archived=False, finding_id__isnull=False).order_by()
         return Counter(dict(rows.values_list("finding_id").annotate(count=Count("pk"))))
 
+    @method_decorator(require_POST)
     def answer_view(self, request: HttpRequest, object_id: uuid.UUID) -> HttpResponse:
         """Save one answer.
 
@@ -171,7 +169,7 @@ class ChecklistPages(SitePermissions):
                 rows = Finding.objects.filter(audit_record=record)
                 answers = {str(row.pk): _answer_of(row) for row in rows}
                 return JsonResponse({"answers": answers, "at": at})
-        page = reverse("admin:audits_auditrecord_checklist", args=(record.pk,))
+        page = self.url_of("checklist", record.pk)
         return redirect(f"{page}#question-{finding_id}")
 
     def _present_answer(self, record: AuditRecord, finding: Finding) -> dict[str, Any]:

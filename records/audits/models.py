@@ -93,9 +93,6 @@ class AuditProgram(SiteRecord):
         )
         permissions = (("archive_auditprogram", "Can archive and restore audit programs"),)
 
-    def __str__(self) -> str:
-        return self.name
-
     def clean(self) -> None:
         """Check that the response belongs to the rating."""
         if self.rating_response is not None and self.rating_response.rating_id != self.rating_id:

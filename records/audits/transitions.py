@@ -10,19 +10,9 @@ from records.audits.forms import PlanOneForm, ScheduleNextForm, StartForm
 from records.audits.models import RecordStatus
 from records.backoffice.current import author_of
 from records.backoffice.forms import ReasonIfAny
-from records.backoffice.transitions import RecordStep
+from records.backoffice.transitions import RecordStep, active_in, by_key
 
 Data = dict[str, Any]
-
-
-def _in(*statuses: RecordStatus) -> Any:
-    return lambda record: not record.is_archived and record.record_status in statuses
-
-
-def _schedule_next(model_admin: Any, request: HttpRequest, program: Any, reason: str, data: Data) -> None:
-    actions.schedule_next_audit_records(
-        program.site_id, program.pk, count=data["count"], author=author_of(request), reason=reason
-    )
 
 
 def _plan_one(model_admin: Any, request: HttpRequest, program: Any, reason: str, data: Data) -> None:
@@ -34,23 +24,11 @@ def _start(model_admin: Any, request: HttpRequest, record: Any, reason: str, dat
     workflow.start_audit_record(record.site_id, record.pk, start_date=data["start_date"], author=author_of(request))
 
 
-def _submit(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: Data) -> None:
-    workflow.submit_audit_record(record.site_id, record.pk, author=author_of(request), reason=reason)
-
-
-def _complete(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: Data) -> None:
-    workflow.complete_audit_record(record.site_id, record.pk, author=author_of(request), reason=reason)
-
-
-def _cancel(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: Data) -> None:
-    workflow.cancel_audit_record(record.site_id, record.pk, author=author_of(request), reason=reason)
-
-
 SCHEDULE_NEXT = RecordStep(
     "schedule-next",
     _("Schedule the next audits"),
     "audits.add_auditrecord",
-    _schedule_next,
+    by_key(actions.schedule_next_audit_records, "count"),
     applies=lambda program: not program.is_archived and program.next_due_date is not None,
     form=ScheduleNextForm,
     explanation=_("One audit is scheduled for each of the program's next due dates that has none yet."),
@@ -72,7 +50,7 @@ START = RecordStep(
     _("Start"),
     "audits.change_auditrecord",
     _start,
-    applies=_in(RecordStatus.SCHEDULED),
+    applies=active_in(RecordStatus.SCHEDULED),
     form=StartForm,
     explanation=_("The questions of the checklists are laid out as findings, to be answered on the audit's page."),
     done=_("%(record)s was started."),
@@ -82,8 +60,8 @@ SUBMIT = RecordStep(
     "submit",
     _("Submit for review"),
     "audits.change_auditrecord",
-    _submit,
-    applies=_in(RecordStatus.IN_PROGRESS),
+    by_key(workflow.submit_audit_record),
+    applies=active_in(RecordStatus.IN_PROGRESS),
     form=ReasonIfAny,
     explanation=_("Every finding needs its response. The audit is rated now; later changes need a reason."),
     done=_("%(record)s awaits its review."),
@@ -92,10 +70,10 @@ COMPLETE = RecordStep(
     "complete",
     _("Complete"),
     "audits.complete_auditrecord",
-    _complete,
-    applies=_in(RecordStatus.AWAITING_REVIEW),
+    by_key(workflow.complete_audit_record),
+    applies=active_in(RecordStatus.AWAITING_REVIEW),
     form=ReasonIfAny,
-    explanation=_("The audit is closed as it stands, and the program's next due date is set."),
+    explanation=_("The audit is closed in its present state, and the program's next due date is set."),
     done=_("%(record)s was completed."),
     is_next=True,
 )
@@ -103,8 +81,8 @@ CANCEL = RecordStep(
     "cancel",
     _("Cancel the audit"),
     "audits.change_auditrecord",
-    _cancel,
-    applies=_in(RecordStatus.SCHEDULED, RecordStatus.IN_PROGRESS, RecordStatus.AWAITING_REVIEW),
-    explanation=_("The audit does not take place. The program stays due, so that it can be planned anew."),
+    by_key(workflow.cancel_audit_record),
+    applies=active_in(RecordStatus.SCHEDULED, RecordStatus.IN_PROGRESS, RecordStatus.AWAITING_REVIEW),
+    explanation=_("The audit will not be carried out. The program stays due, so that another audit can be planned."),
     done=_("%(record)s was cancelled."),
 )

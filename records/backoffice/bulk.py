@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import messages
@@ -19,7 +19,6 @@ from django.core.exceptions import FieldDoesNotExist, PermissionDenied, Validati
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -29,6 +28,7 @@ from records.backoffice.current import FormState, current_site, show_times_of, s
 from records.backoffice.form_pages import FormPages
 from records.backoffice.forms import ReasonForm
 from records.backoffice.lists import UnreadableListError
+from records.backoffice.permissions import Pages
 from records.history.trail import recording
 from records.sites.text import read_uuid
 from records.sites.writing import RecordNotFoundError
@@ -36,7 +36,7 @@ from records.sites.writing import RecordNotFoundError
 STEPS = ("archive", "restore")
 """The buttons of a record's page that a list offers too, if they ask for nothing but a reason."""
 FIELDS = {"entity_folder": _("Move to a folder"), "owner": _("Assign to an owner")}
-EMPTY = {"entity_folder": _("Empty: out of every folder."), "owner": _("Empty: to nobody.")}
+EMPTY = {"entity_folder": _("Leave this empty to remove them from their folders."), "owner": _("Empty: to nobody.")}
 MOST = 2000
 """The maximum number of records at once, as in an import."""
 BATCH = 100
@@ -63,22 +63,17 @@ class Bulk:
 class BulkPages(FormPages):
     """Selecting several records of a list, and the page that asks for the reason."""
 
-    def get_urls(self) -> list[URLPattern]:
-        """Return the admin's URLs, preceded by that of the page."""
-        name = f"{self.opts.app_label}_{self.opts.model_name}_together"
-        view = self.admin_site.admin_view
-        return [
-            path("together/", view(self.together_view), name=name),
-            path("together/result/", view(self.together_result_view), name=f"{name}_result"),
-            *super().get_urls(),
-        ]
+    own_pages: ClassVar[Pages] = (
+        ("together/", "together_view", "together"),
+        ("together/result/", "together_result_view", "together_result"),
+    )
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Show the list with the actions for several of its records."""
         request.session.pop(RESULT, None)
         found = {}
         if self.has_view_permission(request):
-            address = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_together")
+            address = self.url_of("together")
             found = {"bulk": {"steps": self.bulk_steps(request), "address": f"{address}?{request.GET.urlencode()}"}}
         return super().changelist_view(request, {**found, **(extra_context or {})})
 
@@ -197,7 +192,7 @@ class BulkPages(FormPages):
         return TemplateResponse(request, "backoffice/together.html", context)
 
     def _list_url(self, request: HttpRequest) -> str:
-        url = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
+        url = self.url_of("changelist")
         return f"{url}?{request.GET.urlencode()}" if request.GET else url
 
     def _together_form(self, request: HttpRequest, bulk: Bulk) -> ReasonForm:
@@ -228,8 +223,7 @@ class BulkPages(FormPages):
 
     def _rows(self, request: HttpRequest, keys: Sequence[uuid.UUID]) -> list[Any]:
         """Return the records with these keys that the user sees at the current site, in the same order; one query."""
-        foreign = [field.name for field in self.opts.concrete_fields if field.is_relation]
-        rows = self.at_site(self.get_queryset(request), current_site(request)).select_related(*foreign)
+        rows = self.at_site(self.get_queryset(request), current_site(request)).select_related(*self.foreign_keys)
         found = {row.pk: row for row in rows.filter(pk__in=keys).order_by()}
         return [found[key] for key in dict.fromkeys(keys) if key in found]
 
@@ -260,7 +254,7 @@ class BulkPages(FormPages):
             "more": max(len(left) - NAMED, 0),
             "back": self._list_url(request),
         }
-        return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_together_result")
+        return redirect(self.url_of("together_result"))
 
     def together_result_view(self, request: HttpRequest) -> HttpResponse:
         """Show what the last bulk action left as it was, and why; redirect to the list if there is nothing to show."""
@@ -290,7 +284,7 @@ def _written(bulk: Bulk, record: Any, reason: str, value: Any) -> str:
     except ValidationError as refused:
         return " ".join(refused.messages)
     except RecordNotFoundError:
-        return gettext("It is not there any more.")
+        return gettext("It does not exist any more.")
     except PermissionDenied:
         return gettext("You may not do this.")
     return ""

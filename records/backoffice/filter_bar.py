@@ -64,7 +64,7 @@ def chips(changelist: Any) -> list[dict[str, str]]:
 def _described(spec: Any, changelist: Any, own: list[str]) -> str:
     if isinstance(spec, ReferenceFilter):
         names = changelist.names_of(spec.field.related_model, changelist.asked.getlist(own[0]))
-        return gettext(" or ").join(names) or gettext("nothing of this site")
+        return gettext(" or ").join(names) or gettext("nothing at this site")
     if isinstance(spec, DaysFilter):
         return spec.described()
     chosen = [str(choice["display"]) for choice in spec.choices(changelist) if choice["selected"]]

@@ -63,7 +63,7 @@ class CredentialForm(forms.Form):
         label=_("Expires"),
         required=False,
         widget=forms.DateInput(attrs={"type": "date"}),
-        help_text=_("The last day on which it works; empty when it is good until it is revoked."),
+        help_text=_("The last day on which it is valid; empty if it is valid until it is revoked."),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

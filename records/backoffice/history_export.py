@@ -24,7 +24,7 @@ MOST = 50_000
 """How many changes one file holds; more have to be narrowed by a filter, or belong into an auditor's pack."""
 STEP = 1_000
 """The number of changes that are read, and whose records are named, together."""
-TOO_MANY = format_lazy(_("A file holds at most {most} changes. Narrow the list, or make an auditor's pack."), most=MOST)
+TOO_MANY = format_lazy(_("A file can have {most} changes. Narrow the list, or make an auditor's pack."), most=MOST)
 LinesOf = Callable[[Change], Iterable[dict[str, str]]]
 CUT = _(" … (cut here)")
 

@@ -14,7 +14,6 @@ from django.db.models.functions import Cast
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext
 
@@ -26,7 +25,9 @@ from records.backoffice.current import show_times_of, site_at, user_of
 from records.backoffice.datetimes import shown
 from records.backoffice.fields import as_number
 from records.backoffice.history_export import TOO_MANY, history_file, is_too_long
-from records.backoffice.permissions import SitePermissions
+from records.backoffice.lists import UncountedPaginator
+from records.backoffice.permissions import Pages, SitePermissions
+from records.backoffice.transfer.sheets import KINDS
 from records.backoffice.wording import choice_label, field_label, operation_label, printed
 from records.history.models import Change, ChangeQuerySet
 from records.history.snapshots import children_of
@@ -99,12 +100,9 @@ class TrailPages(SitePermissions):
     """The history page of a record, and its part in showing a conflict."""
 
     moments: ClassVar[tuple[str, ...]] = ()
-
-    def get_urls(self) -> list[URLPattern]:
-        """Return the admin's URLs, preceded by that of the history as a file."""
-        name = f"{self.opts.app_label}_{self.opts.model_name}_history_export"
-        view = self.admin_site.admin_view(self.history_export_view)
-        return [path("<str:object_id>/history/export/<str:kind>/", view, name=name), *super().get_urls()]
+    own_pages: ClassVar[Pages] = (
+        ("<str:object_id>/history/export/<str:kind>/", "history_export_view", "history_export"),
+    )
 
     def hidden_fields(self, request: HttpRequest, record: Any = None) -> tuple[str, ...]:
         """Return the fields that this user must not see."""
@@ -154,24 +152,17 @@ class TrailPages(SitePermissions):
         people = list(story.order_by("author_name").values_list("author_id", "author_name").distinct())
         choices = self._field_choices(record, hidden)
         rows = self._narrowed(story, asked, dict(choices))
-        number = as_number(asked.get("p", "1"), 6)
-        page = 1 if number is None else number
         is_whole = asked.get("all") == "yes"
-        length = WHOLE if is_whole else PAGE
-        found = list(rows[(page - 1) * length : page * length + 1]) if page else []
-        if page > 1 and not found:
-            # Beyond the last page, the last one is shown, as in lists.
-            page = max(-(-rows.count() // length), 1)
-            found = list(rows[(page - 1) * length : page * length + 1])
-        export = f"admin:{self.opts.app_label}_{self.opts.model_name}_history_export"
+        pages = UncountedPaginator(rows, WHOLE if is_whole else PAGE)
+        page, found = pages.read_or_last(max(as_number(asked.get("p", "1"), 6) or 1, 1))
         narrowed = urlencode({name: asked[name] for name in ("field", "person") if asked.get(name)})
         kept = "&".join(f"{name}={quote(asked[name])}" for name in ("field", "person", "from", "to") if asked.get(name))
         kept += "&all=yes" if is_whole else ""
-        shown_here = {change.pk for change in found[:length]}
+        shown_here = {change.pk for change in found}
         ends = self._chosen(record, asked)
         name_pointers(user_of(request), [*found, *ends.values()])
         elsewhere = {change.pk: change for change in ends.values() if change.pk not in shown_here}
-        own = [change for change in found[:length] if change.record_id == record.pk]
+        own = [change for change in found if change.record_id == record.pk]
         older = ends["from"].pk if "from" in ends else own[-1].pk if own else None
         newer = ends["to"].pk if "to" in ends else own[0].pk if own else None
         offers = self.offers_on(request, record)
@@ -196,7 +187,7 @@ class TrailPages(SitePermissions):
             "opts": self.opts,
             "original": record,
             "back": address_of(record),
-            "changes": [entry(change) for change in found[:length]],
+            "changes": [entry(change) for change in found],
             "may_compare": len(own) > 1 or bool(elsewhere),
             "chosen": [entry(change) for change in elsewhere.values()],
             "people": people,
@@ -204,10 +195,9 @@ class TrailPages(SitePermissions):
             "asked": {"field": asked.get("field", ""), "person": asked.get("person", "")},
             "page": page,
             "previous": f"?{kept}&p={page - 1}" if page > 1 else "",
-            "next": f"?{kept}&p={page + 1}" if len(found) > length else "",
+            "next": f"?{kept}&p={page + 1}" if pages.has_more else "",
             "exports": [
-                (kind.upper(), f"{reverse(export, args=(quote(record.pk), kind))}?{narrowed}")
-                for kind in ("csv", "xlsx")
+                (kind.upper(), f"{self.url_of('history_export', quote(record.pk), kind)}?{narrowed}") for kind in KINDS
             ],
             "whole": "" if is_whole else f"?{narrowed}&all=yes".replace("?&", "?"),
             "compared": self._compared(user_of(request), record, ends.values(), hidden),
@@ -218,13 +208,13 @@ class TrailPages(SitePermissions):
     def history_export_view(self, request: HttpRequest, object_id: str, kind: str) -> Any:
         """Return the record's changes, as the page narrows them, as a CSV or XLSX file."""
         record = self._record_with_history(request, object_id)
-        if kind not in ("csv", "xlsx"):
+        if kind not in KINDS:
             raise Http404
         hidden = self.hidden_in_history(request, record)
         rows = self._narrowed(self.story_of(request, record), request.GET, dict(self._field_choices(record, hidden)))
         if is_too_long(rows):
             self.message_user(request, TOO_MANY, messages.ERROR)
-            return redirect(reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_history", args=(object_id,)))
+            return redirect(self.url_of("history", object_id))
         title = re.sub(r"[^\w-]+", " ", f"History of {record}")[:80].strip()
         return history_file(
             rows, kind, title, user_of(request), lambda change: self._lines_in(record, change, hidden, None)

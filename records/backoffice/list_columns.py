@@ -1,7 +1,7 @@
 """The columns of a list, which each user chooses: stored until the user returns to the usual ones."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import messages
 from django.contrib.admin.utils import flatten_fieldsets, label_for_field
@@ -9,7 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import models
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
-from django.urls import URLPattern, path, reverse
+from django.utils.decorators import method_decorator
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST
 from records.accounts.models import User
 from records.backoffice.current import author_of, state_of, user_of
 from records.backoffice.models import ListColumns
-from records.backoffice.permissions import SitePermissions
+from records.backoffice.permissions import Pages, SitePermissions
 from records.history.snapshots import columns, differences
 from records.history.trail import Author, recording
 from records.sites.models import SiteRecord
@@ -46,11 +46,7 @@ def choose_columns(user: User, listing: str, names: Sequence[str], *, author: Au
 class ColumnPages(SitePermissions):
     """The choice of a list's columns."""
 
-    def get_urls(self) -> list[URLPattern]:
-        """Return the admin's URLs, preceded by that of the choice."""
-        name = f"{self.opts.app_label}_{self.opts.model_name}_columns"
-        view = self.admin_site.admin_view(require_POST(self.columns_view))
-        return [path("columns/", view, name=name), *super().get_urls()]
+    own_pages: ClassVar[Pages] = (("columns/", "columns_view", "columns"),)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Show the list with the choice of its columns."""
@@ -96,9 +92,9 @@ class ColumnPages(SitePermissions):
             for name in self.possible_columns(request)
         ]
         usual = [name for name in self.possible_columns(request) if name in self.list_display]
-        address = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_columns")
-        return {"rows": rows, "address": address, "is_own": chosen != usual}
+        return {"rows": rows, "address": self.url_of("columns"), "is_own": chosen != usual}
 
+    @method_decorator(require_POST)
     def columns_view(self, request: HttpRequest) -> HttpResponse:
         """Store the chosen columns, or restore the usual ones, and return to the list with its filters."""
         if not self.has_view_permission(request):
@@ -113,5 +109,5 @@ class ColumnPages(SitePermissions):
         query = QueryDict(request.GET.urlencode(), mutable=True)
         # The order in the URL contains column numbers, which now mean other columns.
         query.pop("o", None)
-        address = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
+        address = self.url_of("changelist")
         return redirect(f"{address}?{query.urlencode()}" if query else address)

@@ -45,8 +45,9 @@ class UncountedPaginator(Paginator):  # type: ignore[type-arg]
         """Return one page: its keys from an index first, then their rows; two queries."""
         start = (number - 1) * self.per_page
         rows: Any = self.object_list
-        ordered = rows.order_by(*_ordering(rows)).values_list("pk", flat=True)[start : start + self.per_page + 1]
-        keys = replica.read(self.heads, lambda: list(ordered.all()))
+        ordered = rows.order_by(*(rows.query.order_by or rows.model._meta.ordering)).values_list("pk", flat=True)
+        asked = ordered[start : start + self.per_page + 1]
+        keys = replica.read(self.heads, lambda: list(asked.all()))
         self.has_more = len(keys) > self.per_page
         self.rows_read = start + len(keys)
         keys = keys[: self.per_page]
@@ -61,10 +62,6 @@ class UncountedPaginator(Paginator):  # type: ignore[type-arg]
             number = max(-(-rows.count() // self.per_page), 1)
             found = self.read(number)
         return number, found
-
-
-def _ordering(rows: models.QuerySet[Any]) -> tuple[Any, ...]:
-    return tuple(rows.query.order_by) or tuple(rows.model._meta.ordering)
 
 
 class UnreadableListError(Exception):
@@ -174,7 +171,7 @@ class RecordList(ChangeList):
             names = self.names_of(column.related_model, values) if column.is_relation else values
             if column.is_relation or column.choices:
                 text = (
-                    f"{capfirst(column.verbose_name)}: {gettext(' or ').join(names) or gettext('nothing of this site')}"
+                    f"{capfirst(column.verbose_name)}: {gettext(' or ').join(names) or gettext('nothing at this site')}"
                 )
                 found.append((parameter, text))
         return found

@@ -264,7 +264,7 @@ urlpatterns = [
     path("password/", ForgottenView.as_view(), name="admin_password_reset"),
     path(
         "password/sent/",
-        PasswordResetDoneView.as_view(extra_context={"title": _("Look into your mail")}),
+        PasswordResetDoneView.as_view(extra_context={"title": _("Check your mail")}),
         name="admin_password_reset_done",
     ),
     path("password/<uidb64>/provider/", use_provider, name="password_use_provider"),

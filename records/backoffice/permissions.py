@@ -1,8 +1,9 @@
 """Who sees and changes what in the back-office: every check asks access.may, for the object's own site."""
 
 import uuid
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib.admin import ModelAdmin
@@ -11,7 +12,7 @@ from django.contrib.auth import get_permission_codename
 from django.db import models
 from django.http import Http404, HttpRequest
 from django.template.response import TemplateResponse
-from django.urls import reverse
+from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext
 
 from records.accounts import access
@@ -23,12 +24,32 @@ from records.sites.hidden import hides, revealing_fields
 from records.sites.models import Site
 from records.sites.text import read_uuid
 
+Pages = Sequence[tuple[str, str, str]]
+"""Pages of an admin: the path of each, the method that answers, and the name of the page."""
+
 
 class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
     """The permission checks of a ModelAdmin, per site. Nothing is ever deleted."""
 
     site_field: str | None = "site"
     """The foreign key to the record's site; None for records that all sites share."""
+    own_pages: ClassVar[Pages] = ()
+    """The pages that a class adds to Django's."""
+
+    def get_urls(self) -> list[URLPattern]:
+        """Return the admin's URLs, preceded by those of the pages that its classes add."""
+        pages = [page for cls in type(self).__mro__ for page in vars(cls).get("own_pages", ())]
+        view = self.admin_site.admin_view
+        found = [path(below, view(getattr(self, method)), name=self.page_name(name)) for below, method, name in pages]
+        return [*found, *super().get_urls()]
+
+    def page_name(self, name: str) -> str:
+        """Return the name of a page in Django's URLs, such as `items_item_changelist` for the list of items."""
+        return f"{self.opts.app_label}_{self.opts.model_name}_{name}"
+
+    def url_of(self, name: str, *args: Any) -> str:
+        """Return the URL of a page of the model, such as `changelist`."""
+        return reverse(f"admin:{self.page_name(name)}", args=args)
 
     def permission(self, action: str) -> str:
         """Return the full name of the model's permission, such as `employees.change_employee`."""
@@ -68,7 +89,7 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
             "title": gettext("This address cannot be read"),
             "opts": self.opts,
             "sentence": str(error),
-            "back": reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist"),
+            "back": self.url_of("changelist"),
         }
         return TemplateResponse(request, "backoffice/unreadable.html", context, status=400)
 
@@ -131,7 +152,7 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
             for field in self.opts.concrete_fields
             if field.is_relation or isinstance(field, models.DateTimeField | models.BooleanField)
         }
-        listed = {entry if isinstance(entry, str) else entry[0] for entry in filters if _names_a_field(entry)}
+        listed = {entry if isinstance(entry, str) else entry[0] for entry in filters if isinstance(entry, str | tuple)}
         return name not in hidden and lookup.count("__") < 3 and self._ends_here(lookup) and name in plain | listed
 
     def _ends_here(self, lookup: str) -> bool:
@@ -183,10 +204,11 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         key = read_uuid(object_id)
         if key is None:
             return None
-        return self.get_queryset(request).select_related(*self._foreign).filter(pk=key).first()
+        return self.get_queryset(request).select_related(*self.foreign_keys).filter(pk=key).first()
 
     @cached_property
-    def _foreign(self) -> list[str]:
+    def foreign_keys(self) -> list[str]:
+        """Return the names of the model's foreign keys."""
         return [field.name for field in self.opts.concrete_fields if field.is_relation]
 
     def record_or_404(self, request: HttpRequest, object_id: str) -> Any:
@@ -195,7 +217,3 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         if record is None or not self.has_view_permission(request, record):
             raise Http404(gettext("There is no such %(kind)s.") % {"kind": self.opts.verbose_name})
         return record
-
-
-def _names_a_field(entry: Any) -> bool:
-    return isinstance(entry, str | tuple)

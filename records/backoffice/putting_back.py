@@ -8,7 +8,7 @@ erased values.
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import messages
 from django.contrib.admin.utils import quote
@@ -17,7 +17,6 @@ from django.db import models
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -29,6 +28,7 @@ from records.backoffice.form_errors import show_faults
 from records.backoffice.form_pages import FormPages
 from records.backoffice.forms import ReasonForm
 from records.backoffice.history_pages import no_offers
+from records.backoffice.permissions import Pages
 from records.backoffice.wording import field_label, printed
 from records.history.digests import is_erased
 from records.history.erasure import is_mark
@@ -66,15 +66,9 @@ class OldValue:
 class PutBackPages(FormPages):
     """What the history page offers to put back, and the page that asks for the reason."""
 
-    def get_urls(self) -> list[URLPattern]:
-        """Return the admin's URLs, preceded by that of the page."""
-        view = self.admin_site.admin_view(self.put_back_view)
-        address = "<str:object_id>/history/<uuid:change_id>/<str:name>/"
-        return [path(address, view, name=self._address_name), *super().get_urls()]
-
-    @property
-    def _address_name(self) -> str:
-        return f"{self.opts.app_label}_{self.opts.model_name}_put_back"
+    own_pages: ClassVar[Pages] = (
+        ("<str:object_id>/history/<uuid:change_id>/<str:name>/", "put_back_view", "put_back"),
+    )
 
     def offers_on(self, request: HttpRequest, record: Any) -> Callable[[Change], Mapping[str, str]]:
         """Return a function that takes a change and returns, by field name, the pages that put the old values back.
@@ -93,8 +87,7 @@ class PutBackPages(FormPages):
                 for entry in entries
                 if entry["field"] in fields and not fault_of(record, fields[entry["field"]], entry)
             ]
-            address = f"admin:{self._address_name}"
-            return {name: reverse(address, args=(quote(record.pk), change.pk, name)) for name in names}
+            return {name: self.url_of("put_back", quote(record.pk), change.pk, name) for name in names}
 
         return offers
 
@@ -120,7 +113,7 @@ class PutBackPages(FormPages):
         record = self.record_or_404(request, object_id)
         if not self.has_history_permission(request, record):
             raise PermissionDenied
-        history = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_history", args=(quote(record.pk),))
+        history = self.url_of("history", quote(record.pk))
         label = field_label(self.model, name)
         try:
             old = self._old_value(request, record, change_id, name)

@@ -6,7 +6,7 @@ two for its history, and one for each kind of record that can refer to it.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib.admin import AdminSite
 from django.contrib.admin.helpers import AdminReadonlyField
@@ -16,7 +16,7 @@ from django.forms import ModelForm
 from django.forms.models import _get_foreign_key, modelform_factory
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.text import capfirst
@@ -26,6 +26,7 @@ from records.backoffice.about import address_of, hide_targets
 from records.backoffice.current import FormState, show_times_of, site_at, state_of, user_of
 from records.backoffice.datetimes import NOTHING, shown
 from records.backoffice.history_pages import TrailPages
+from records.backoffice.permissions import Pages
 from records.backoffice.statuses import status_tag
 from records.backoffice.transitions import StepPages
 from records.backoffice.wording import field_label, operation_label, without_markup
@@ -96,13 +97,7 @@ def reads_first(admin_site: AdminSite, model: type[Any]) -> bool:
 class ReadingPage(StepPages, TrailPages):
     """The reading page of a kind of record."""
 
-    def get_urls(self) -> list[URLPattern]:
-        """Return the admin's URLs, preceded by that of the reading page."""
-        name = f"{self.opts.app_label}_{self.opts.model_name}_read"
-        return [
-            path("<uuid:object_id>/", self.admin_site.admin_view(self.reading_view), name=name),
-            *super().get_urls(),
-        ]
+    own_pages: ClassVar[Pages] = (("<uuid:object_id>/", "reading_view", "read"),)
 
     @property
     def opens_reading(self) -> bool:

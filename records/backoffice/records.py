@@ -160,7 +160,7 @@ class RecordAdmin(
         if named := super().get_list_select_related(request):
             return named
         shown = dict.fromkeys([*map(str, self.list_display), *self.chosen_columns(request)])
-        return [name for name in shown if name in self._foreign] or False
+        return [name for name in shown if name in self.foreign_keys] or False
 
     def count_unnumbered(self, site_id: uuid.UUID) -> tuple[int, int]:
         """Return how many records of the site have no number, and how many of them are archived."""

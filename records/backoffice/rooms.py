@@ -1,7 +1,7 @@
 """Loads what the rooms show in the back-office, once somebody needs it.
 
 The pages are most of the code, and a program that calls an interface needs none of them. A server that loads them after
-its start answers the first request much sooner. It loads them in the background (`config/gunicorn.py`); whoever needs
+its start answers the first request much sooner. It loads them in the background (`config/gunicorn.py`); code that needs
 them earlier loads them or waits.
 """
 
@@ -37,7 +37,7 @@ def load() -> None:
                 autodiscover_modules("admin")
                 autodiscover_modules("resources")
                 for config in apps.get_app_configs():
-                    getattr(config, "add_to_backoffice", _nothing)()
+                    getattr(config, "add_to_backoffice", lambda: None)()
             _is_done = True
         finally:
             _has_begun = _is_done
@@ -51,7 +51,3 @@ def registering() -> Iterator[None]:
         yield
     finally:
         _registering.now = False
-
-
-def _nothing() -> None:
-    """Add nothing, as most apps do."""

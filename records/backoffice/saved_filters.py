@@ -5,7 +5,7 @@ share theirs with everybody at the site, and manage all shared ones.
 """
 
 import uuid
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import messages
@@ -16,7 +16,6 @@ from django.db import models
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -26,7 +25,7 @@ from records.backoffice.current import author_of, current_site, user_of
 from records.backoffice.fields import TextField
 from records.backoffice.lists import UnreadableListError, narrowed
 from records.backoffice.models import QUERY, SavedFilter
-from records.backoffice.permissions import SitePermissions
+from records.backoffice.permissions import Pages, SitePermissions
 from records.history.snapshots import columns, differences
 from records.history.trail import Author, recording
 from records.sites.models import Site
@@ -96,10 +95,7 @@ def remove(saved: SavedFilter, *, author: Author) -> None:
 class SavedFilterPages(SitePermissions):
     """The saved filters of an admin's list."""
 
-    def get_urls(self) -> list[URLPattern]:
-        """Return the admin's URLs, preceded by that of the list's saved filters."""
-        name = f"{self.opts.app_label}_{self.opts.model_name}_filters"
-        return [path("filters/", self.admin_site.admin_view(self.filters_view), name=name), *super().get_urls()]
+    own_pages: ClassVar[Pages] = (("filters/", "filters_view", "filters"),)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Show the list with its saved filters."""
@@ -112,7 +108,7 @@ class SavedFilterPages(SitePermissions):
         rows = offered(self.opts.label_lower, user, site)
         return {
             "rows": [{"saved": row, "active": row.query == active, "own": row.user_id == user.pk} for row in rows],
-            "address": self._filters_address(),
+            "address": self.url_of("filters"),
             "query": active if site is not None and len(active) <= QUERY else "",
             "may_share": site is not None and access.may(user, site, SHARE),
         }
@@ -123,7 +119,7 @@ class SavedFilterPages(SitePermissions):
         saved = [row["saved"] for row in self.saved_filters(request)["rows"] if row["active"]]
         if saved and answer.context_data is not None:
             answer.context_data["saved"] = saved[0]
-            answer.context_data["saved_address"] = self._filters_address()
+            answer.context_data["saved_address"] = self.url_of("filters")
         return answer
 
     def filters_view(self, request: HttpRequest) -> HttpResponse:
@@ -146,7 +142,7 @@ class SavedFilterPages(SitePermissions):
             "opts": self.opts,
             "saved_filters": found,
             "refused": answer,
-            "list_address": self._address_of_list(),
+            "list_address": self.url_of("changelist"),
         }
         return TemplateResponse(request, "backoffice/saved_filters.html", context)
 
@@ -158,25 +154,25 @@ class SavedFilterPages(SitePermissions):
         if "remove" in request.POST:
             remove(saved, author=author_of(request))
             messages.success(request, gettext("The saved filter “%(saved)s” was removed.") % {"saved": saved})
-            return redirect(self._filters_address())
+            return redirect(self.url_of("filters"))
         form = NameForm(request.POST, key=str(saved.pk))
         if form.is_valid() and not access.may(user, site, SHARE):
             form.cleaned_data["is_shared"] = saved.is_shared
-        return self._kept(request, saved, form, self._filters_address())
+        return self._kept(request, saved, form, self.url_of("filters"))
 
     def _save_filter(self, request: HttpRequest, site: Site) -> HttpResponse | NameForm:
         """Save the active filter; it replaces one of the user's own with the same name."""
         query = kept_part(QueryDict(request.POST["query"]))
         form = NameForm(request.POST, query=query)
-        back = f"{self._address_of_list()}?{query}"
+        back = f"{self.url_of('changelist')}?{query}"
         user, listing = user_of(request), self.opts.label_lower
         own = SavedFilter.objects.at(site).filter(user=user, listing=listing)
         if not query or len(query) > QUERY:
             messages.error(request, gettext("Filter or search the list first. Nothing was saved."))
-            return redirect(self._address_of_list())
+            return redirect(self.url_of("changelist"))
         if fault := self._fault_of_filter(request, QueryDict(query)):
             messages.error(request, gettext("%(fault)s Nothing was saved.") % {"fault": fault})
-            return redirect(self._address_of_list())
+            return redirect(self.url_of("changelist"))
         saved = own.filter(name__iexact=form.cleaned_data["name"]).first() if form.is_valid() else None
         if form.is_valid() and saved is None and own.count() >= MOST:
             text = gettext("You keep %(most)s filters of this list already. Remove one first.")
@@ -219,9 +215,3 @@ class SavedFilterPages(SitePermissions):
         except (IncorrectLookupParameters, SuspiciousOperation):
             return gettext("The list cannot be narrowed this way.")
         return ""
-
-    def _filters_address(self) -> str:
-        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_filters")
-
-    def _address_of_list(self) -> str:
-        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")

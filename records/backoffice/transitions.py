@@ -4,15 +4,16 @@ A room adds its own to `record_actions`:
 
     SUBMIT = RecordStep("submit", "Submit for review", "change", act=submit, applies=lambda record: record.is_draft)
 
-`act(request, record, reason, data)` calls the room's action; ValidationErrors are shown on the step's page. `form`
-(a subclass of ReasonForm) asks for more than the reason, such as a password: its cleaned data is `data`;
-`initial(record)` fills it in, and `fill(form, record)` completes it, for example with the choices of a field.
+`act(model_admin, request, record, reason, data)` calls the room's action, most often through `by_key` or `on_row`;
+ValidationErrors are shown on the step's page. `form` (a subclass of ReasonForm) asks for more than the reason, such as
+a password: its cleaned data is `data`; `initial(record)` fills it in, and `fill(form, record)` completes it, for
+example with the choices of a field.
 `consequences(model_admin, request, record)` returns lines that the step's page shows before the user confirms.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import messages
 from django.contrib.admin.utils import quote
@@ -20,21 +21,23 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from records.accounts import access
 from records.backoffice import extension_points
 from records.backoffice.about import address_of
-from records.backoffice.current import show_times_of, site_at, user_of
+from records.backoffice.current import author_of, show_times_of, site_at, user_of
 from records.backoffice.extension_points import RecordLink, RecordPanel
 from records.backoffice.form_errors import show_faults
 from records.backoffice.forms import ReasonForm
-from records.backoffice.permissions import SitePermissions
+from records.backoffice.permissions import Pages, SitePermissions
 from records.sites.uses import uses_of
 
 CHANGED = _("%(record)s was changed.")
+
+
+Act = Callable[[Any, HttpRequest, Any, str, dict[str, Any]], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,7 @@ class RecordStep:
     name: str
     label: Any
     permission: str
-    act: Callable[[Any, HttpRequest, Any, str, dict[str, Any]], Any]
+    act: Act
     applies: Callable[[Any], bool] = lambda record: True
     form: type[ReasonForm] = ReasonForm
     explanation: Any = ""
@@ -59,6 +62,30 @@ class RecordStep:
     is_next: bool = False
     """Whether this is what usually happens next to the record, so that its button is the primary one."""
     fill: Callable[[Any, Any], None] | None = None
+
+
+def by_key(action: Callable[..., Any], *fields: str) -> Act:
+    """Return what a step does if a room's action takes the record's site and Id, and the named fields of the form."""
+
+    def act(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: dict[str, Any]) -> None:
+        given = {name: data[name] for name in fields}
+        action(record.site_id, record.pk, **given, author=author_of(request), reason=reason)
+
+    return act
+
+
+def on_row(action: Callable[..., Any], *fields: str) -> Act:
+    """Return what a step does if a room's action takes the row itself, and the values of the named fields in order."""
+
+    def act(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: dict[str, Any]) -> None:
+        action(record, *(data[name] for name in fields), author=author_of(request), reason=reason)
+
+    return act
+
+
+def active_in(*statuses: str) -> Callable[[Any], bool]:
+    """Return whether a step applies: to active records that have one of the statuses."""
+    return lambda record: not record.is_archived and record.record_status in statuses
 
 
 def _archive(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: dict[str, Any]) -> None:
@@ -103,13 +130,7 @@ class StepPages(SitePermissions):
 
     record_actions: Sequence[RecordStep] = (ARCHIVE, RESTORE)
 
-    def get_urls(self) -> list[URLPattern]:
-        """Return the admin's URLs, preceded by that of the steps."""
-        view = self.admin_site.admin_view(self.step_view)
-        return [
-            path("<str:object_id>/do/<str:name>/", view, name=f"{self.opts.app_label}_{self.opts.model_name}_step"),
-            *super().get_urls(),
-        ]
+    own_pages: ClassVar[Pages] = (("<str:object_id>/do/<str:name>/", "step_view", "step"),)
 
     def may_step(self, request: HttpRequest, step: RecordStep, record: Any) -> bool:
         """Return whether the user may take the step on the record."""
@@ -118,12 +139,11 @@ class StepPages(SitePermissions):
 
     def steps_for(self, request: HttpRequest, record: Any) -> list[dict[str, Any]]:
         """Return label and URL of the record's steps that the user may take, and whether the button is primary."""
-        name = f"admin:{self.opts.app_label}_{self.opts.model_name}_step"
         return [
             {
                 "label": step.label,
                 "name": step.name,
-                "url": reverse(name, args=(quote(record.pk), step.name)),
+                "url": self.url_of("step", quote(record.pk), step.name),
                 "is_next": step.is_next,
             }
             for step in self.record_actions
@@ -156,8 +176,6 @@ class StepPages(SitePermissions):
             raise Http404
         if not self.may_step(request, step, record):
             raise PermissionDenied
-        show_times_of(site_at(request, self.site_id_of(record)))
-        address = address_of(record)
         if not step.applies(record):
             self.message_user(
                 request,
@@ -165,7 +183,13 @@ class StepPages(SitePermissions):
                 % {"label": step.label, "record": record},
                 messages.WARNING,
             )
-            return redirect(address)
+            return redirect(address_of(record))
+        return self.taken(request, step, record)
+
+    def taken(self, request: HttpRequest, step: RecordStep, record: Any) -> HttpResponse:
+        """Show the page of a step that the user may take; once its form is filled in, take the step."""
+        show_times_of(site_at(request, self.site_id_of(record)))
+        address = address_of(record)
         given = step.initial(record) if step.initial is not None else {}
         form = step.form(request.POST, request.FILES) if request.method == "POST" else step.form(initial=given)
         if step.fill is not None:

@@ -1,4 +1,4 @@
-"""What a caller sees of a site's chain: which changes, and by which names (DECISIONS 11.2, 13.13)."""
+"""Which changes of a site's chain a caller sees, and with which names (DECISIONS 11.2, 13.13)."""
 
 import uuid
 from collections.abc import Collection, Iterator
@@ -27,7 +27,7 @@ def entities() -> dict[str, type[models.Model]]:
 
 @lru_cache(maxsize=256)
 def rank_of(permissions: access.Permissions) -> int:
-    """Return the place of the highest default role all of whose permissions the caller has; 0 for Reader and below."""
+    """Return the rank of the highest default role of which the caller has all permissions; 0 for Reader and below."""
     highest = 0
     for place, role in enumerate(default_roles.ORDER):
         if all(access.granted(permissions, one) for one in default_roles.permissions_of(role)):
@@ -52,7 +52,7 @@ def rows(
     """Yield the rows of the feed with a number above `after` and at most `up_to`, in order; one query.
 
     The row of a chain's head is locked until a write ends, so whatever has a number is committed and nothing comes
-    below it later. `only` names entities; a caller sees none of those whose records they may not read.
+    below it later. `only` names entities. A caller sees no changes of records that the caller may not read.
     """
     rank = rank_of(permissions)
     seen = [
@@ -96,7 +96,7 @@ def _shown(change: dict[str, Any], rank: int) -> dict[str, Any]:
 
 @cache
 def wire_name(model: type[models.Model], name: str) -> str:
-    """Return the name by which the interface knows a model's field; one that it does not show, in the same style."""
+    """Return the name of a model's field in the interface; one that it does not show is named in the same style."""
     serializer = _serializer_of(model)
     if serializer is not None:
         found: str = serializer.wire_name(name)

@@ -15,7 +15,7 @@ class ChangeShape(serializers.Serializer[Any]):
     Entity = serializers.CharField(help_text="The kind of record, such as `Employee` or `AuditProgram`.")
     RecordId = serializers.UUIDField(help_text="Id of the record.")
     Operation = serializers.CharField(help_text="The operation that made the change.")
-    Channel = serializers.ChoiceField(choices=Channel.choices, help_text="The door that the change came through.")
+    Channel = serializers.ChoiceField(choices=Channel.choices, help_text="The interface by which the change was made.")
     AuthorId = serializers.UUIDField(allow_null=True, help_text="Id of the user who made it.")
     Fields = serializers.ListField(
         child=serializers.CharField(),

@@ -1,22 +1,16 @@
 """The buttons of a complaint's page. Each of them calls a workflow step."""
 
-from typing import Any
-
 from django import forms
-from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from records.backoffice.current import author_of
 from records.backoffice.fields import TextField
 from records.backoffice.forms import ReasonIfAny, WithoutReason
-from records.backoffice.transitions import RecordStep
+from records.backoffice.transitions import RecordStep, active_in, by_key
 from records.complaints import workflow
 from records.complaints.erasure import erase_consumer
-from records.complaints.models import Complaint, RecordStatus
+from records.complaints.models import RecordStatus
 from records.retention.forms import EraseForm, before_erasing
 from records.sites.text import FREE_TEXT
-
-Data = dict[str, Any]
 
 
 class CompleteForm(ReasonIfAny):
@@ -30,40 +24,14 @@ class CompleteForm(ReasonIfAny):
     field_order = ("review_report", "change_reason")
 
 
-def _in(status: RecordStatus) -> Any:
-    return lambda complaint: not complaint.is_archived and complaint.record_status == status
-
-
-def _submit(model_admin: Any, request: HttpRequest, complaint: Complaint, reason: str, data: Data) -> None:
-    workflow.submit(complaint.site_id, complaint.pk, author=author_of(request))
-
-
-def _complete(model_admin: Any, request: HttpRequest, complaint: Complaint, reason: str, data: Data) -> None:
-    workflow.complete(
-        complaint.site_id,
-        complaint.pk,
-        review_report=data["review_report"],
-        author=author_of(request),
-        reason=reason,
-    )
-
-
-def _reopen(model_admin: Any, request: HttpRequest, complaint: Complaint, reason: str, data: Data) -> None:
-    workflow.reopen(complaint.site_id, complaint.pk, author=author_of(request), reason=reason)
-
-
-def _erase(model_admin: Any, request: HttpRequest, complaint: Complaint, reason: str, data: Data) -> None:
-    erase_consumer(complaint.site_id, complaint.pk, author=author_of(request), reason=reason)
-
-
 SUBMIT = RecordStep(
     "submit",
     _("Submit for review"),
     "complaints.submit_complaint",
-    _submit,
-    applies=_in(RecordStatus.DRAFT),
+    by_key(workflow.submit),
+    applies=active_in(RecordStatus.DRAFT),
     form=WithoutReason,
-    explanation=_("It takes its number and awaits its review. Customer, product and nonconformance are needed."),
+    explanation=_("It gets its number and awaits its review. Customer, product and nonconformance are needed."),
     done=_("%(record)s was submitted for review."),
     is_next=True,
 )
@@ -71,8 +39,8 @@ COMPLETE = RecordStep(
     "complete",
     _("Complete the review"),
     "complaints.complete_complaint",
-    _complete,
-    applies=_in(RecordStatus.AWAITING_REVIEW),
+    by_key(workflow.complete, "review_report"),
+    applies=active_in(RecordStatus.AWAITING_REVIEW),
     form=CompleteForm,
     explanation=_("From then on only a Manager changes the complaint, or reopens it."),
     done=_("%(record)s was completed."),
@@ -83,16 +51,16 @@ REOPEN = RecordStep(
     "reopen",
     _("Reopen"),
     "complaints.complete_complaint",
-    _reopen,
-    applies=_in(RecordStatus.COMPLETED),
-    explanation=_("The complaint awaits its review again; the report stays and can be written on."),
+    by_key(workflow.reopen),
+    applies=active_in(RecordStatus.COMPLETED),
+    explanation=_("The complaint awaits its review again; the report stays and can be continued."),
     done=_("%(record)s was reopened."),
 )
 ERASE = RecordStep(
     "erase-consumer",
     _("Erase the consumer"),
     "complaints.erase_consumer",
-    _erase,
+    by_key(erase_consumer),
     form=EraseForm,
     explanation=_(
         "Name, address, phones and e-mail are replaced by codes, here and in the whole history. Nobody can undo"

@@ -22,7 +22,7 @@ CONTACT = ("first_name", "last_name", "email", "phone")
 def erase_contact(
     site_id: uuid.UUID,
     customer_id: uuid.UUID,
-    contact_id: str,
+    contact: str,
     *,
     author: Author,
     reason: str,
@@ -34,7 +34,7 @@ def erase_contact(
     it changes nothing. Raises the errors of `erasing`, and ValidationError (InvalidReference) for a contact that the
     customer never had.
     """
-    personal = Personal(CONTACT, RELATION, contact_id)
+    personal = Personal(CONTACT, RELATION, contact)
     with erasing(
         Customer,
         site_id,
@@ -46,15 +46,15 @@ def erase_contact(
         precondition=precondition,
     ) as erasure:
         customer: Customer = erasure.record
-        row = next((row for row in customer.party_contacts.all() if str(row.pk) == contact_id), None)
-        if row is None and contact_id not in _names_in_history(customer):
+        row = next((row for row in customer.party_contacts.all() if str(row.pk) == contact), None)
+        if row is None and contact not in _names_in_history(customer):
             fault = ValidationError(gettext("The customer has no such contact."), code="InvalidReference")
             raise ValidationError({"contact": fault})
         marked = [name for name in CONTACT if row is not None and erasure.mark(row, name)]
         if row is not None and marked:
             said = keyed(" ".join(sorted(erasure.words)))
             row.save(force_update=True)
-            erasure.changed.append({"field": RELATION, "row": contact_id, "old": {ERASED: said}, "new": _whole(row)})
+            erasure.changed.append({"field": RELATION, "row": contact, "old": {ERASED: said}, "new": _whole(row)})
     return customer
 
 

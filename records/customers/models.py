@@ -84,9 +84,6 @@ class Customer(SiteRecord):
             ("erase_contact", "Can erase who a contact is"),
         )
 
-    def __str__(self) -> str:
-        return self.name
-
     def clean(self) -> None:
         """Check that both coordinates are given and valid, or neither (DECISIONS 1.11)."""
         faults = {}
@@ -98,7 +95,7 @@ class Customer(SiteRecord):
                 }
                 faults[name] = ValidationError(message, code="InvalidValue")
             elif not text and (self.lat or self.lng):
-                faults[name] = ValidationError(gettext("Lat and Lng are given both or neither."), code="RequiredField")
+                faults[name] = ValidationError(gettext("Give both Lat and Lng, or neither."), code="RequiredField")
         if faults:
             raise ValidationError(faults)
 

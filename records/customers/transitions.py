@@ -7,8 +7,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from records.backoffice.current import author_of
-from records.backoffice.transitions import RecordStep
+from records.backoffice.transitions import RecordStep, by_key
 from records.customers.erasure import contacts_of, erase_contact
 from records.customers.models import Customer
 from records.retention.forms import EraseForm, before_erasing
@@ -30,15 +29,11 @@ def _warnings(model_admin: Any, request: HttpRequest, customer: Customer) -> lis
     return [*before_erasing(model_admin, request, customer), *nobody]
 
 
-def _erase(model_admin: Any, request: HttpRequest, customer: Customer, reason: str, data: dict[str, Any]) -> None:
-    erase_contact(customer.site_id, customer.pk, data["contact"], author=author_of(request), reason=reason)
-
-
 ERASE = RecordStep(
     "erase-contact",
     _("Erase a contact"),
     "customers.erase_contact",
-    _erase,
+    by_key(erase_contact, "contact"),
     form=EraseContactForm,
     explanation=_(
         "Name, e-mail and phone of the contact are replaced by codes, here and in the whole history. Nobody can"

@@ -194,12 +194,10 @@ class _Page:
         }
         if own:
             context["panels"] = extension_points.all_of(extension_points.profile_panels, self.request)
-            mine = User.objects.filter(is_service_account=True, is_active=True, home_site__in=self._administered())
+            sites = access.sites_where(user_of(self.request), "accounts.change_user")
+            mine = User.objects.filter(is_service_account=True, is_active=True, home_site__in=sites)
             context["service_accounts"] = mine.select_related("home_site").order_by("user_name", "id")[:200]
         return context
-
-    def _administered(self) -> list[Any]:
-        return access.sites_where(user_of(self.request), "accounts.change_user")
 
 
 def _lines(rows: Any) -> list[dict[str, Any]]:

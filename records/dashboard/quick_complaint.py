@@ -77,7 +77,7 @@ def addresses(admin_site: AdminSite) -> Sequence[Any]:
 
 
 def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
-    """Return the menu's line that leads to the form, for whoever may add complaints at the current site."""
+    """Return the menu's line that leads to the form, for people who may add complaints at the current site."""
     if not access.may(user_of(request), current_site(request), "complaints.add_complaint"):
         return ()
     return (RecordLink("quick", gettext("Quick complaint"), reverse("admin:quick_complaint"), "Records"),)
@@ -135,7 +135,7 @@ def _keep(request: HttpRequest, site: Site, given: Values) -> tuple[Complaint, b
             if is_whole and access.may(user_of(request), site, "complaints.submit_complaint"):
                 complaint = workflow.submit(site.pk, complaint.pk, author=author)
     except IntegrityError:
-        # The same form came twice at the same moment; anything else that breaks a rule of the database goes on.
+        # The same form came twice at the same moment; any other violation of a rule of the database is raised again.
         known = Complaint.objects.filter(pk=key).first()
         if known is None:
             raise

@@ -241,9 +241,6 @@ class JobDescription(SiteRecord):
         indexes = (models.Index(fields=("site", "name"), name="jobdescription_by_name"),)
         permissions = (("archive_jobdescription", "Can archive and restore job descriptions"),)
 
-    def __str__(self) -> str:
-        return self.name
-
     def clean(self) -> None:
         """Check that the job is neither its own superior nor its own deputy."""
         faults = {

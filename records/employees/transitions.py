@@ -14,7 +14,7 @@ from records.backoffice.current import author_of, user_of
 from records.backoffice.fields import TextField
 from records.backoffice.forms import ReasonForm
 from records.backoffice.tasks import invite
-from records.backoffice.transitions import RecordStep
+from records.backoffice.transitions import RecordStep, by_key
 from records.employees import actions
 from records.employees.erasure import erase_private_facts
 from records.employees.models import Employee
@@ -63,7 +63,7 @@ def _say_where_it_goes(form: Any, employee: Employee) -> None:
 
 def _give(model_admin: Any, request: HttpRequest, employee: Employee, reason: str, data: dict[str, Any]) -> None:
     if data["role"] and not access.may(user_of(request), employee.site_id, MAY_GIVE_ROLES):
-        raise ValidationError({"role": gettext("Giving roles is for those who administer the site's roles.")})
+        raise ValidationError({"role": gettext("Only people who administer the site's roles can give roles.")})
     if data["invites"] and not employee.email_address:
         text = gettext("There is no e-mail address on the employee's page to send it to.")
         raise ValidationError({"invites": text})
@@ -78,10 +78,6 @@ def _give(model_admin: Any, request: HttpRequest, employee: Employee, reason: st
         )
         if data["invites"]:
             invite.enqueue(str(user.pk))
-
-
-def _erase(model_admin: Any, request: HttpRequest, employee: Employee, reason: str, data: dict[str, Any]) -> None:
-    erase_private_facts(employee.site_id, employee.pk, author=author_of(request), reason=reason)
 
 
 GIVE_ACCOUNT = RecordStep(
@@ -100,7 +96,7 @@ ERASE = RecordStep(
     "erase-private-facts",
     _("Erase private facts"),
     "employees.erase_private_employee",
-    _erase,
+    by_key(erase_private_facts),
     applies=lambda employee: employee.is_archived,
     form=EraseForm,
     explanation=_(

@@ -1,1 +1,1 @@
-"""Files: how they come in, where they are kept, and how they are served; for every record that has one."""
+"""Files of records: how they are received, stored and served."""

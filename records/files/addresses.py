@@ -36,7 +36,7 @@ class FileAddresses:
         object.__setattr__(self, "signer", signing.TimestampSigner(salt=salt))
 
     def url_of(self, row_id: uuid.UUID, key_id: uuid.UUID) -> str:
-        """Return the address that serves a row's file, as long as the key that asked for it lives."""
+        """Return the address that serves a row's file, as long as the key that asked for it is valid."""
         token = self.signer.sign(f"{row_id.hex}.{key_id.hex}")
         return f"{settings.BASE_URL.rstrip('/')}/{self.endpoint}/File/{token}"
 
@@ -61,7 +61,7 @@ class FileAddresses:
             return errors.answer(request, refusal)
 
     def row_behind(self, token: str) -> FileRecord:
-        """Return the row that a signed address stands for; raises the 403 or 404."""
+        """Return the row to which a signed address belongs; raises the 403 or 404."""
         try:
             row_id, _, key_id = self.signer.unsign(token, max_age=LIFETIME).partition(".")
         except signing.SignatureExpired as error:

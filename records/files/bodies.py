@@ -1,4 +1,4 @@
-"""Files on the wire: the FileContent of a body, and what the viewsets of endpoints with files share."""
+"""Files in the JSON interface: the FileContent of a body, and what the viewsets of endpoints with files share."""
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator
@@ -51,10 +51,10 @@ def _too_much_beside() -> ApiError:
 
 
 class FileContentField(OnDemandField):
-    """A file as strict base64 with padding; its text stays in the body's file, so that it is never in memory whole."""
+    """A file as strict base64 with padding; its text stays in the body's file and is never in memory as a whole."""
 
     def read(self, value: Any) -> Any:
-        """Return the EncodedFile; raises WireError, or the 413 judged before anything is decoded."""
+        """Return the EncodedFile; raises WireError, or the 413 before anything is decoded."""
         if not isinstance(value, JsonText):
             raise WireError("InvalidValue", "This must be a string: the file as base64.")
         try:
@@ -68,15 +68,15 @@ class FileContentField(OnDemandField):
 
 
 class FileViewSet(OperationViewSet):
-    """What every endpoint with files does with them: a large body in, and the file beside the record out."""
+    """What all endpoints with files share: they read a large body, and answer the file together with the record."""
 
     addresses: FileAddresses
-    reads_ids = False  # The body is large: whose access has ended is not let to send it.
+    reads_ids = False  # The body is large, so a caller whose access has ended must not send it.
 
-    # --- The file in ------------------------------------------------------------------------------------------------
+    # --- Requests ---------------------------------------------------------------------------------------------------
 
     def largest_body(self) -> int:
-        """Return the limit of a body: the largest file as base64 with its escapes, and the other fields."""
+        """Return the maximum size of a body: the largest file as base64 with its escapes, and the other fields."""
         return settings.FILE_SIZE_LIMIT * 3 // 2 + BESIDE_THE_FILE
 
     @cached_property
@@ -105,18 +105,18 @@ class FileViewSet(OperationViewSet):
         return self.checked(body, serializer)
 
     def call_action(self, action: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Call an action; a storage that cannot be written is the 503."""
+        """Call an action; if the storage cannot be written, raises the 503."""
         try:
             return super().call_action(action, *args, **kwargs)
         except StorageUnavailableError as error:
             raise downloads.storage_unavailable() from error
 
-    # --- The file out -----------------------------------------------------------------------------------------------
+    # --- Responses --------------------------------------------------------------------------------------------------
 
     def with_file(
         self, serializer: type[WireSerializer], record_id: uuid.UUID, row_of: Callable[[Shape], Any]
     ) -> HttpResponse:
-        """Return a record, with FileURL and FileContent where the caller asks for them.
+        """Return a record, with FileURL and FileContent if the caller asks for them.
 
         `row_of` returns the FileRecord of a shape. An answer that carries an address is never a 304: the one that the
         caller holds expires.
@@ -136,7 +136,7 @@ class FileViewSet(OperationViewSet):
         return self.record(serializer, record_id, show=show)
 
     def streamed(self, shape: Shape, row: FileRecord) -> Any:
-        """Return the shape with the file's base64 text, read and sent piece by piece once its SHA-256 is checked."""
+        """Return the shape with the file's base64 text, which is sent in pieces after a check of its SHA-256."""
         opened = downloads.whole(row)
         mark = uuid.uuid4().hex.encode()
         before, after = orjson.dumps({**shape, "FileContent": mark.decode()}).split(mark)
@@ -149,7 +149,7 @@ class FileViewSet(OperationViewSet):
 
 
 class Encoded:
-    """JSON around a file's base64 text, piece by piece; closes the file however the answer ends."""
+    """JSON with a file's base64 text, in pieces; closes the file however the answer ends."""
 
     def __init__(self, before: bytes, opened: Any, after: bytes) -> None:
         self._before, self._file, self._after = before, opened, after
@@ -157,12 +157,12 @@ class Encoded:
     def __iter__(self) -> Iterator[bytes]:
         yield self._before
         while piece := self._file.read(WHOLE):
-            # A storage may hand out less than was asked for; only whole threes encode without padding between.
+            # A storage may return less than was asked for. Only multiples of three bytes are encoded without padding.
             while len(piece) % 3 and (more := self._file.read(3 - len(piece) % 3)):
                 piece += more
             yield pybase64.b64encode(piece)
         yield self._after
 
     def close(self) -> None:
-        """Close the file (called by Django when the answer is done or broken off)."""
+        """Close the file (called by Django when the answer was sent or interrupted)."""
         self._file.close()

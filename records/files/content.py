@@ -1,4 +1,4 @@
-"""A file on its way in: base64 text of a body or an uploaded form file, read in pieces, never in memory as a whole."""
+"""A file that is received: base64 text of a body or a file of a form, read in pieces and never in memory as a whole."""
 
 import hashlib
 import io
@@ -39,7 +39,7 @@ class Incoming(Protocol):
 
 
 class JsonText:
-    r"""A string of a JSON body, which stays in the body's file; JSON's escapes (`\/`, `\u002B`) are understood."""
+    r"""A string of a JSON body, which stays in the body's file; JSON's escapes (`\/`, `\u002B`) are resolved."""
 
     def __init__(self, file: IO[bytes], start: int, end: int) -> None:
         """Name the place of the string in the file, without its quotation marks."""
@@ -59,7 +59,7 @@ class JsonText:
             block = self._file.read(min(PIECE, left))
             left -= len(block)
             block = rest + block
-            # No escape is cut in two.
+            # An escape must not be split.
             cut = block.rfind(b"\\", max(0, len(block) - 5)) if left else -1
             rest = block[cut:] if cut >= 0 else b""
             yield _resolve(block[:cut] if rest else block)
@@ -110,7 +110,7 @@ _INSIDE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 
 
 def _end_of_string(piece: bytes, at: int, *, has_escapes: bool) -> int:
-    """Return where the string ends or, if it goes on, the piece; an incomplete escape at the end is left out."""
+    """Return where the string ends or, if it continues, the piece without an incomplete escape at its end."""
     if not has_escapes:  # This search is many times faster.
         end = piece.find(b'"', at)
         return len(piece) if end < 0 else end
@@ -156,12 +156,12 @@ class EncodedFile:
 
 
 def _decoded(length: int) -> int:
-    """Return how many bytes so much base64 text has at least."""
+    """Return the minimum number of bytes that base64 text of this length contains."""
     return length // 4 * 3 - 2
 
 
 class UploadedPart:
-    """A file that came with a form, already on disk or in memory; hashed once."""
+    """A file that was sent with a form, already on disk or in memory; its hash is computed once."""
 
     def __init__(self, upload: Any, limit: int) -> None:
         """Read the upload (a file with `chunks()` and `size`) once. Raises FileEmptyError or FileTooLargeError."""
@@ -196,7 +196,7 @@ def _decode(text: memoryview) -> bytes:
         piece = pybase64.b64decode(text, validate=True)
     except ValueError as error:
         raise NotBase64Error from error
-    # Bits behind the last byte that are not zero would be lost without a word.
+    # Bits after the last byte that are not zero would be lost unnoticed.
     if len(piece) % 3 and pybase64.b64encode(piece[len(piece) // 3 * 3 :]) != bytes(text[-4:]):
         raise NotBase64Error
     return piece

@@ -20,7 +20,7 @@ _RANGE = re.compile(r"\s*bytes\s*=\s*(\d{0,18})\s*-\s*(\d{0,18})\s*", re.ASCII)
 
 
 def whole(row: FileRecord) -> Any:
-    """Open a row's file, checked against its SHA-256; raises the 503 that says what is wrong with it."""
+    """Open a row's file after comparing it with its SHA-256; raises the 503 that says what is wrong with it."""
     try:
         return storage.open_whole(row)
     except storage.FileDamagedError as error:
@@ -38,7 +38,7 @@ def storage_unavailable() -> errors.ApiError:
 def serve(request: HttpRequest, row: FileRecord) -> HttpResponseBase:
     """Answer with the file, or the one range of it that was asked for; raises the 416 or 503.
 
-    The file is an attachment in a sandbox whatever it says that it is.
+    Whatever its type, the file is an attachment in a sandbox.
     """
     size, tag = row.file_size, f'"{row.file_hash}"'
     headers = _headers(row, tag)
@@ -122,5 +122,5 @@ class Pieces:
             yield piece
 
     def close(self) -> None:
-        """Close the file (called by Django when the answer is done or broken off)."""
+        """Close the file (called by Django when the answer was sent or interrupted)."""
         self._file.close()

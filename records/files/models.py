@@ -1,4 +1,4 @@
-"""What every row with a stored file has; the tables are those of the rooms that keep files."""
+"""What every row with a stored file has in common; the tables belong to the rooms that store files."""
 
 from collections.abc import Iterator
 from typing import ClassVar
@@ -10,10 +10,10 @@ from records.sites.text import LineField
 
 
 class FileRecord(models.Model):
-    """A row with one file, never altered once stored. `path` is where the storage keeps it; no two rows share one."""
+    """A row with one file, which is never altered after it is stored. `path`, its place in the storage, is unique."""
 
     IS_KEPT: ClassVar[bool] = True
-    """Whether the file stays for ever, and therefore is part of backups and verifications."""
+    """Whether the file is kept for ever, and is therefore part of backups and verifications."""
 
     file_type = LineField("file type", blank=False, editable=False)
     file_name = LineField("file name", blank=False, editable=False)
@@ -25,7 +25,7 @@ class FileRecord(models.Model):
         abstract = True
 
     def described(self) -> str:
-        """Return where the file belongs, for whoever has to restore it."""
+        """Return where the file belongs, for the person who has to restore it."""
         return f"{self._meta.verbose_name} {self.pk}"
 
 
@@ -35,5 +35,5 @@ def file_models() -> Iterator[type[FileRecord]]:
 
 
 def kept_file_models() -> Iterator[type[FileRecord]]:
-    """Yield every model whose stored files stay for ever, so that they are saved and verified."""
+    """Yield every model whose stored files are kept for ever, so that they are backed up and verified."""
     yield from (model for model in file_models() if model.IS_KEPT)

@@ -1,6 +1,6 @@
-"""Names of files: characters that show nothing or turn the order of the others round, such as U+202E, do not belong.
+"""Names of files: invisible characters and those that change the direction of a text, such as U+202E, are not allowed.
 
-`invoice<U+202E>fdp.exe` is shown as `invoiceexe.pdf`: whoever sees the name takes the file for something else.
+`invoice<U+202E>fdp.exe` is shown as `invoiceexe.pdf`: people would take the file for something else.
 """
 
 import re
@@ -13,18 +13,18 @@ _HIDDEN = re.compile(
     "\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\x7f-\x9f\U000e0000-\U000e007f"
     "]"
-    # The joiners of Persian, Indian scripts and emoji stand between two characters beyond ASCII.
+    # The joiners of Persian, Indian scripts and emoji are between two characters that are not ASCII.
     "|(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f])"
 )
 
 
 def without_hidden(name: str) -> str:
-    """Return the name without characters that show nothing or change the direction of the text."""
+    """Return the name without invisible characters and those that change the direction of the text."""
     return _HIDDEN.sub("", name)
 
 
 def check_file_name(values: dict[str, Any]) -> None:
-    """Raise ValidationError where the `file_name` among an action's values holds such a character."""
+    """Raise ValidationError if the `file_name` among an action's values contains such a character."""
     if without_hidden(name := str(values.get("file_name", ""))) != name:
-        text = "A file name must not contain invisible characters or such that turn the direction of its text."
+        text = "A file name must not contain invisible characters or characters that change the direction of its text."
         raise ValidationError({"file_name": ValidationError(text, code="InvalidValue")})

@@ -1,4 +1,4 @@
-"""Stored files that no record points at, left by uploads that were broken off: found, and removed once a day."""
+"""Stored files that no record points at, left by interrupted uploads; they are removed once a day."""
 
 import datetime
 import logging
@@ -17,14 +17,14 @@ BATCH = 500
 AGE_OF_SWEPT = datetime.timedelta(days=7)
 """The age from which the daily task removes an orphan; `manage.py sweep_files` may remove younger ones."""
 MOST_SWEPT = 100
-"""More orphans than uploads that were broken off leave behind; then the database is rather not the one of the files."""
+"""More orphans than interrupted uploads leave. The database is then probably not the one that belongs to the files."""
 
 
 @task()
 def sweep() -> int:
     """Remove the orphans that are 7 days old, and return how many; runs once a day.
 
-    Removes nothing where there are more than 100. So many come from a database that was restored or exchanged without
+    Removes nothing if there are more than 100. So many come from a database that was restored or exchanged without
     its files, and the files are then needed again: a person has to look.
     """
     found = list(islice(orphans(now() - AGE_OF_SWEPT), MOST_SWEPT + 1))
@@ -45,7 +45,7 @@ def sweep() -> int:
 def orphans(oldest: datetime.datetime) -> Iterator[str]:
     """Yield the path of each file that was stored before `oldest` and that no record points at.
 
-    The age is judged before the rows are asked, so that a row committed in between is seen.
+    The age is compared before the rows are queried, so that a row that is committed in between is found.
     """
     paths = storage.walk()
     while batch := list(islice(paths, BATCH)):

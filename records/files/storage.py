@@ -1,4 +1,4 @@
-"""Where the files lie: stored once under a path of our own, never overwritten, and never served unless whole."""
+"""Where files are stored: once, under a path of our own, never overwritten, and served only if they are undamaged."""
 
 import hashlib
 import io
@@ -21,7 +21,7 @@ from records.operations.outages import is_refusal
 
 logger = logging.getLogger("larder.files")
 ROOT = "documents"
-"""The folder of every stored file; its name is older than the other records that have files."""
+"""The folder of every stored file; it got its name when only documents had files."""
 
 
 class StorageUnavailableError(Exception):
@@ -34,7 +34,7 @@ class FileDamagedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A file in the storage that no row points at yet."""
+    """A file in the storage that no row refers to yet."""
 
     path: str
     size: int
@@ -42,7 +42,7 @@ class StoredFile:
 
 
 class _Reader(io.RawIOBase):
-    """A forward-only file over pieces, as the storages read it."""
+    """A file over pieces that can only be read forwards, as the storages do."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces, self._rest = pieces, memoryview(b"")
@@ -63,7 +63,7 @@ class _Reader(io.RawIOBase):
 
 
 def store(content: Incoming) -> StoredFile:
-    """Write the file to a new path and see it safely on disk; raises StorageUnavailableError."""
+    """Write the file to a new path and make sure that it is on the disk; raises StorageUnavailableError."""
     path = f"{ROOT}/{now():%Y/%m}/{uuid.uuid4().hex}"
     try:
         stored = default_storage.save(path, File(cast(IO[Any], _Reader(content.pieces())), name=path))
@@ -77,7 +77,7 @@ def store(content: Incoming) -> StoredFile:
 
 
 def _settle(path: str) -> None:
-    """Flush the file and its folder's entry to the disk, so that a loss of power takes nothing that was answered."""
+    """Flush the file and its folder's entry to the disk, so that a power cut loses nothing that was answered."""
     for name, flags in ((path, os.O_RDONLY), (os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY)):
         descriptor = os.open(name, flags)
         try:
@@ -88,11 +88,10 @@ def _settle(path: str) -> None:
 
 @contextmanager
 def storing(content: Incoming) -> Iterator[StoredFile]:
-    """Store a file and yield it for the block to point a row at.
+    """Store a file and yield it, so that the block can store a row that refers to it.
 
-    A block that fails takes the file with it, and so does a rehearsal. Only where it is unknown whether the commit went
-    through, since the connection broke, does the file stay; `manage.py sweep_files` removes it when no row points at
-    it.
+    If the block fails, or is only a rehearsal, the file is removed. It stays if the connection to the database broke,
+    because the commit may have succeeded; `manage.py sweep_files` removes it if no row refers to it.
     """
     stored = store(content)
     try:
@@ -114,9 +113,9 @@ def discard(path: str) -> None:
 
 
 def open_whole(row: FileRecord) -> File[bytes]:
-    """Open a row's file at its start, after reading it once against its size and SHA-256.
+    """Open a row's file at its start, after comparing it once with its size and SHA-256.
 
-    Raises FileDamagedError for a missing or altered one, StorageUnavailableError where the storage does not answer.
+    Raises FileDamagedError for a missing or altered file, StorageUnavailableError if the storage does not answer.
     """
     try:
         file = default_storage.open(row.path, "rb")
@@ -150,7 +149,7 @@ def _damaged(row: FileRecord, problem: str) -> FileDamagedError:
 
 
 def check(row: FileRecord) -> None:
-    """Read a row's file once against its SHA-256; raises FileDamagedError or StorageUnavailableError."""
+    """Compare a row's file with its SHA-256; raises FileDamagedError or StorageUnavailableError."""
     open_whole(row).close()
 
 

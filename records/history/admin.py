@@ -11,7 +11,7 @@ from django.db import models
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import NoReverseMatch, URLPattern, path, reverse
+from django.urls import NoReverseMatch, reverse
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -23,6 +23,7 @@ from records.backoffice.history_export import TOO_MANY, history_file, is_too_lon
 from records.backoffice.history_pages import changes_shown_to, lines_of
 from records.backoffice.lists import UnreadableListError
 from records.backoffice.logs import LogAdmin, PeriodFilter
+from records.backoffice.permissions import Pages
 from records.backoffice.saved_filters import SavedFilterPages
 from records.backoffice.transfer.sheets import KINDS
 from records.backoffice.wording import operation_label, operation_words
@@ -57,6 +58,7 @@ class ChangeAdmin(LogAdmin, SavedFilterPages):
     search_fields: ClassVar[Any] = ("record_name", "author_name", "operation", "reason")
     search_help_text = _("Record, person, operation or reason")
     ordering: ClassVar[Any] = ("-at", "-number", "id")
+    own_pages: ClassVar[Pages] = (("export/<str:kind>/", "export_view", "export"),)
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
         """Return the changes of the sites whose history the user may read; superusers also see those of no site."""
@@ -65,11 +67,6 @@ class ChangeAdmin(LogAdmin, SavedFilterPages):
             return rows
         sites = self.sites_where(request, "view")
         return changes_shown_to(user_of(request), rows.filter(site__in=sites), sites)
-
-    def get_urls(self) -> list[URLPattern]:
-        """Return the admin's URLs, preceded by that of the trail as a file."""
-        view = self.admin_site.admin_view(self.export_view)
-        return [path("export/<str:kind>/", view, name="history_change_export"), *super().get_urls()]
 
     def export_view(self, request: HttpRequest, kind: str) -> Any:
         """Return the list, as it is filtered and searched, as a CSV or XLSX file."""
@@ -84,7 +81,7 @@ class ChangeAdmin(LogAdmin, SavedFilterPages):
             return self.unreadable(request, error)
         if is_too_long(rows):
             self.message_user(request, TOO_MANY, messages.ERROR)
-            return redirect(f"{reverse('admin:history_change_changelist')}?{request.GET.urlencode()}")
+            return redirect(f"{self.url_of('changelist')}?{request.GET.urlencode()}")
         return history_file(
             rows, kind, gettext("History"), user_of(request), lambda change: self._lines(request, change)
         )
@@ -117,7 +114,7 @@ class ChangeAdmin(LogAdmin, SavedFilterPages):
         show_times_of(current_site(request))
         proof = last_proof()
         query = f"?{request.GET.urlencode()}" if request.GET else ""
-        exports = [(kind.upper(), reverse("admin:history_change_export", args=(kind,)) + query) for kind in KINDS]
+        exports = [(kind.upper(), self.url_of("export", kind) + query) for kind in KINDS]
         site = current_site(request)
         context = {
             "proof": proof,

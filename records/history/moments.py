@@ -49,10 +49,6 @@ def now() -> datetime.datetime:
         moment = datetime.datetime.now(datetime.UTC)
     else:
         moment = started[0] + datetime.timedelta(seconds=time.monotonic() - started[1])
-    return _to_the_millisecond(moment)
-
-
-def _to_the_millisecond(moment: datetime.datetime) -> datetime.datetime:
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
 

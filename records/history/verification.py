@@ -266,7 +266,7 @@ def _compare_records(groups: list[list[Row]], report: Report) -> None:
         # The records of a group are next to each other in the order of their ids.
         standing = snapshots(model, min(known), max(known))
         for key, rows in known.items():
-            chain, number, name = rows[-1].chain, rows[-1].number, _printed(rows[-1])
+            chain, number, name = rows[-1].chain, rows[-1].number, f"{rows[-1].model} {rows[-1].record_id}"
             if key not in standing:
                 report.add(chain, number, f"the record of change {number} is missing: {name}")
                 continue
@@ -277,10 +277,6 @@ def _compare_records(groups: list[list[Row]], report: Report) -> None:
             if wrong := deviations(model, replay(row.fields for row in rows), content):
                 text = f"after change {number} the record was altered past its history: {name}: {', '.join(wrong)}"
                 report.add(chain, number, text)
-
-
-def _printed(row: Row) -> str:
-    return f"{row.model} {row.record_id}"
 
 
 def is_proven(model: type[models.Model]) -> bool:

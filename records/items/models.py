@@ -53,6 +53,3 @@ class Item(SiteRecord):
             models.Index(fields=("site", "last_modified", "id"), name="item_by_last_modified"),
         )
         permissions = (("archive_item", "Can archive and restore items"),)
-
-    def __str__(self) -> str:
-        return self.name

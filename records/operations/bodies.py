@@ -139,7 +139,7 @@ def _drain(request: HttpRequest, length: int) -> None:
         return
 
 
-def decode(body: Bytes) -> Any:
+def decode(body: Bytes) -> object:
     """Return the JSON value; numbers with a fraction become Decimal, without loss. Raises the 400 MalformedJson."""
     try:
         value = _decoder.decode(body)
@@ -149,7 +149,7 @@ def decode(body: Bytes) -> Any:
     return value
 
 
-def refuse_repeated_names(body: Bytes, value: Any) -> None:
+def refuse_repeated_names(body: Bytes, value: object) -> None:
     """Raise the 400 MalformedJson if an object of the body repeats a name, since all values but the last would be lost.
 
     `value` is the decoded body.
@@ -158,7 +158,7 @@ def refuse_repeated_names(body: Bytes, value: Any) -> None:
         raise ApiError(400, "MalformedJson", f"{_repeated_name(body)} occurs twice in one object of the body.")
 
 
-def _names_in(value: Any) -> int:
+def _names_in(value: object) -> int:
     """Return how many names the objects of a decoded value have; not recursive, so that any depth is possible."""
     number, left = 0, [value]
     while left:

@@ -30,7 +30,7 @@ class Example:
     """
 
     answer: Any
-    body: Any = None
+    body: object = None
     id: str = ""
     query: Mapping[str, str] = field(default_factory=dict)
     title: str = ""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
@@ -15,6 +15,8 @@ from rest_framework import serializers
 
 from records.operations import values
 from records.sites.text import FREE_TEXT, NAME, normalise, read_uuid
+
+T = TypeVar("T")
 
 
 class WireError(Exception):
@@ -48,7 +50,7 @@ MOST_ROWS, MOST_IDS = 1_000, 10_000
 """The maximum number of entries of an array: as many as one transaction can check and write."""
 
 
-def entries_of(value: Any, most: int, kind: str) -> list[Any]:
+def entries_of(value: object, most: int, kind: str) -> list[Any]:
     """Return the entries of an array; raises WireError if it is not an array or has too many entries."""
     if not isinstance(value, list):
         raise WireError("InvalidValue", f"This must be an array of {kind}.")
@@ -70,7 +72,7 @@ class WireField:
         self.source_name = source_name
         super().__init__(*args, **kwargs)
 
-    def read(self, value: Any) -> Any:
+    def read(self, value: object) -> Any:
         """Return the value to store; raises WireError."""
         raise NotImplementedError
 
@@ -85,7 +87,7 @@ class TextField(WireField, serializers.CharField):
         kwargs.setdefault("allow_blank", not kwargs.get("required", False))
         super().__init__(**kwargs)
 
-    def read(self, value: Any) -> str:
+    def read(self, value: object) -> str:
         """Return the normalised text; raises WireError."""
         if not isinstance(value, str):
             raise WireError("InvalidValue", "This must be a string.")
@@ -108,7 +110,7 @@ class OnDemandField(TextField):
 class EmailAddressField(TextField, serializers.EmailField):
     """A well-formed e-mail address, or an empty text."""
 
-    def read(self, value: Any) -> str:
+    def read(self, value: object) -> str:
         """Return the address; raises WireError."""
         text = super().read(value)
         if text:
@@ -124,7 +126,7 @@ class ChoiceTextField(WireField, serializers.ChoiceField):
 
     empty = ""
 
-    def read(self, value: Any) -> str:
+    def read(self, value: object) -> str:
         """Return the word as it is defined in the list; raises WireError."""
         if not isinstance(value, str):
             raise WireError("InvalidValue", "This must be a string.")
@@ -148,7 +150,7 @@ class IdField(WireField, serializers.UUIDField):
         kwargs.setdefault("allow_null", not kwargs.get("required", False))
         super().__init__(**kwargs)
 
-    def read(self, value: Any) -> uuid.UUID | None:
+    def read(self, value: object) -> uuid.UUID | None:
         """Return the id; raises WireError."""
         if value == "":
             return None
@@ -165,7 +167,7 @@ class ReferenceField(IdField):
         self.model = model
         super().__init__(**kwargs)
 
-    def read(self, value: Any) -> Any:
+    def read(self, value: object) -> Any:
         """Return the Reference, not resolved yet; raises WireError."""
         found = super().read(value)
         return None if found is None else Reference(found, self.model)
@@ -180,7 +182,7 @@ class DateTimeField(WireField, serializers.DateTimeField):
         kwargs.setdefault("allow_null", not kwargs.get("required", False))
         super().__init__(**kwargs)
 
-    def read(self, value: Any) -> datetime.datetime | None:
+    def read(self, value: object) -> datetime.datetime | None:
         """Return the date-time in UTC; raises WireError."""
         if value == "":
             return None
@@ -203,7 +205,7 @@ class NumberField(WireField, serializers.DecimalField):
         kwargs.setdefault("decimal_places", 4)
         super().__init__(min_value=lowest, max_value=highest, coerce_to_string=False, **kwargs)
 
-    def read(self, value: Any) -> Decimal | None:
+    def read(self, value: object) -> Decimal | None:
         """Return the decimal; raises WireError if it does not fit exactly."""
         if value == "":
             return None
@@ -234,12 +236,12 @@ class IntegerField(WireField, serializers.IntegerField):
         kwargs.setdefault("max_value", values.INTEGER_LIMIT)
         super().__init__(**kwargs)
 
-    def read(self, value: Any) -> int | None:
+    def read(self, value: object) -> int | None:
         """Return the number, which may also be written as 5.0; raises WireError."""
         if value == "":
             return None
         whole = isinstance(value, int) or (isinstance(value, Decimal) and value == value.to_integral_value())
-        if isinstance(value, bool) or not whole:
+        if isinstance(value, bool) or not isinstance(value, int | Decimal) or not whole:
             raise WireError("InvalidValue", "This must be a whole number.")
         lowest, highest = self.min_value or 0, self.max_value or values.INTEGER_LIMIT
         if not lowest <= value <= highest:
@@ -250,7 +252,7 @@ class IntegerField(WireField, serializers.IntegerField):
 class BooleanField(WireField, serializers.BooleanField):
     """A boolean: true or false."""
 
-    def read(self, value: Any) -> bool:
+    def read(self, value: object) -> bool:
         """Return the boolean; raises WireError."""
         if not isinstance(value, bool):
             raise WireError("InvalidValue", "This must be true or false.")
@@ -269,13 +271,13 @@ class TextListField(WireField, serializers.ListField):
         """Return a new empty list."""
         return []
 
-    def read(self, value: Any) -> list[str]:
+    def read(self, value: object) -> list[str]:
         """Return the texts; raises WireError or CompositeError."""
         entries = entries_of(value, MOST_ROWS, "strings")
         return [_at(index, self.entry.read, entry) for index, entry in enumerate(entries)]
 
 
-def _at(index: int, read: Callable[[Any], Any], value: Any) -> Any:
+def _at(index: int, read: Callable[[object], T], value: object) -> T:
     try:
         return read(value)
     except WireError as fault:

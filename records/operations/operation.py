@@ -61,7 +61,7 @@ class WriteResult(serializers.Serializer[Any]):
 class FaultShape(serializers.Serializer[Any]):
     """One fault of a body."""
 
-    Field = serializers.CharField(help_text="Where it lies, such as `EmploymentHistory[0].StartDate`.")
+    Field = serializers.CharField(help_text="The place of the fault, such as `EmploymentHistory[0].StartDate`.")
     Code = serializers.CharField(help_text="Such as RequiredField, UnknownField, InvalidDate, InvalidReference.")
     Message = serializers.CharField()
 

@@ -30,7 +30,7 @@ BUSY = Outage("busy", "Another change holds what this request needs. Try again."
 SLOW = Outage("slow", "The database did not answer in time. Try again, or ask for less at once.")
 FULL = Outage("full", "The database cannot store anything: it has no space left. Reading works.", 30, stops_writes=True)
 READ_ONLY = Outage("read-only", "The database cannot be written at the moment. Reading works.", 30, stops_writes=True)
-DAMAGED = Outage("damaged", "The database is damaged. Whoever runs Larder has to repair or restore it.", 60)
+DAMAGED = Outage("damaged", "The database is damaged. The operator of Larder has to repair or restore it.", 60)
 DISK_FULL = Outage("disk full", "The server has no space left on its disk. Try again later.", 30)
 UNMIGRATED = Outage("unmigrated", "The database is not prepared for this version yet. Try again later.", 30)
 

@@ -37,7 +37,7 @@ def _tags(result: dict[str, Any]) -> list[str]:
     )
 
 
-def _objects(value: Any) -> Iterator[dict[str, Any]]:
+def _objects(value: object) -> Iterator[dict[str, Any]]:
     """Yield every object of the document, outer ones first; examples are data and left unchanged."""
     if isinstance(value, dict):
         yield value

@@ -98,7 +98,7 @@ def _pointed_at(
     return found
 
 
-def _references(value: Any) -> list[Reference]:
+def _references(value: object) -> list[Reference]:
     if isinstance(value, Reference):
         return [value]
     if isinstance(value, dict):

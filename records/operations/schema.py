@@ -24,7 +24,9 @@ def _whole(lowest: int, highest: int) -> dict[str, Any]:
 
 LIST_PARAMETERS = (
     OpenApiParameter("startIndex", _whole(0, INTEGER_LIMIT), description="First row, from 0.", default=0),
-    OpenApiParameter("limit", _whole(1, LARGEST_PAGE), description="Most rows of a page.", default=USUAL_PAGE),
+    OpenApiParameter(
+        "limit", _whole(1, LARGEST_PAGE), description="Maximum number of rows on a page.", default=USUAL_PAGE
+    ),
     OpenApiParameter("order", OpenApiTypes.STR, enum=["asc", "desc"], default="asc"),
     OpenApiParameter(
         "isArchived",
@@ -76,7 +78,7 @@ _REFUSALS = {
     404: "The site has no such record.",
     406: "The answer is not available in an accepted media type.",
     409: "The record's state, or another record, does not allow it.",
-    412: "The record is not as If-Match or If-None-Match ask for; most often it has changed since it was read.",
+    412: "The record does not match If-Match or If-None-Match, usually because it has changed since it was read.",
     413: "The body is too large.",
     415: "The body is not JSON.",
     429: "The minute's allowance is used up; see Retry-After.",
@@ -165,12 +167,12 @@ class OperationSchema(AutoSchema):
             text = "The ETag of the last read; 304 while the record is still the same."
             found.append(OpenApiParameter("If-None-Match", str, header, description=text))
         if row.writes:
-            text = "1 to 255 characters; a repeat within 24 hours answers what the first did and writes nothing."
+            text = "1 to 255 characters; a repeat within 24 hours gets the first answer and writes nothing."
             found.append(OpenApiParameter("Idempotency-Key", str, header, description=text))
         if (row.takes_id or row.each is not None) and row.writes:
             text = "The ETag of the last read; 412 when the record has changed since."
             found.append(OpenApiParameter("If-Match", str, header, description=text))
-            text = "ETags that the record must not have, else 412; `*` refuses every record that is there already."
+            text = "ETags that the record must not have, else 412; `*` means that the record must not exist yet."
             found.append(OpenApiParameter("If-None-Match", str, header, description=text))
         own = [_header(name, _whole(0, INTEGER_LIMIT), [200], text) for name, text in row.headers.items()]
         return [*found, *own, *(PAGE_HEADERS if row.many else () if own else RECORD_HEADERS), *REFUSAL_HEADERS]

@@ -120,7 +120,7 @@ class WireSerializer(serializers.Serializer[Any]):
         return found, faults
 
 
-def _missing(value: Any) -> bool:
+def _missing(value: object) -> bool:
     return value is None or (isinstance(value, str) and is_blank(value)) or value == []
 
 
@@ -149,7 +149,7 @@ class ChildRows(wire.WireField, serializers.Field[Any, Any, Any, Any]):
         """Return a new empty list."""
         return []
 
-    def read(self, value: Any) -> list[dict[str, Any]]:
+    def read(self, value: object) -> list[dict[str, Any]]:
         """Return the entries under model names; raises WireError or CompositeError."""
         entries = wire.entries_of(value, wire.MOST_ROWS, "objects")
         read: list[dict[str, Any]] = []
@@ -201,7 +201,7 @@ class IdList(wire.WireField, serializers.Field[Any, Any, Any, Any]):
         """Return a new empty list."""
         return []
 
-    def read(self, value: Any) -> list[wire.Reference]:
+    def read(self, value: object) -> list[wire.Reference]:
         """Return the references, not resolved yet; raises WireError or CompositeError."""
         entries = wire.entries_of(value, wire.MOST_IDS, "objects, each with an Id")
         found: dict[Any, wire.Reference] = {}

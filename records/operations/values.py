@@ -31,12 +31,12 @@ def read_date_time(text: str) -> datetime.datetime:
     if match[8] not in "Zz":
         hours, minutes = int(match[8][1:3]), int(match[8][4:6])
         if hours > 23 or minutes > 59:
-            raise ValueError("The offset is none that exists.")
+            raise ValueError("This offset does not exist.")
         offset = datetime.timedelta(hours=hours, minutes=minutes)
         try:
             moment = moment - offset if match[8][0] == "+" else moment + offset
         except OverflowError as error:
-            raise ValueError("In UTC this date leaves the years 0001 to 9999.") from error
+            raise ValueError("In UTC this date is outside the years 0001 to 9999.") from error
     return moment
 
 

@@ -137,7 +137,7 @@ class OperationViewSet(CalledViewSet):
             response["ETag"] = conditional.etag(revision, variant=self.variant)
         return response
 
-    def json(self, value: Any) -> HttpResponse:
+    def json(self, value: object) -> HttpResponse:
         """Return a value as JSON."""
         return HttpResponse(orjson.dumps(value), content_type="application/json")
 

@@ -174,21 +174,18 @@ def new_pack(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
             # An address that cannot be read gives the usual period.
             form = PackForm(offered, {"first": str(first), "last": str(last), "kinds": offered})
             form.is_valid()
+    chosen = (form.cleaned_data.get("first"), form.cleaned_data.get("last"))
     context = {
         **admin_site.each_context(request),
         "title": gettext("New auditor's pack"),
         "form": form,
         "presets": [
-            {"name": name, "query": f"?first={first}&last={last}", "is_chosen": _is_span(form, first, last)}
+            {"name": name, "query": f"?first={first}&last={last}", "is_chosen": (first, last) == chosen}
             for name, first, last in spans
         ],
         **_estimate(site, user, form, offered),
     }
     return TemplateResponse(request, "packs/new.html", context)
-
-
-def _is_span(form: PackForm, first: datetime.date, last: datetime.date) -> bool:
-    return (form.cleaned_data.get("first"), form.cleaned_data.get("last")) == (first, last)
 
 
 def presets(today: datetime.date) -> list[tuple[str, datetime.date, datetime.date]]:

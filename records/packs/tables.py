@@ -54,11 +54,8 @@ class Sheet:
 
     def cells(self, record: Any) -> list[Cell]:
         """Return the values of the record as cells: numbers as numbers, everything else as text."""
-        return [_cell(getattr(record, field.attname, None), text) for field, text in self._texts(record)]
-
-    def _texts(self, record: Any) -> Iterator[tuple[Any, str]]:
-        for field, value in zip(self.fields, self.values(record), strict=True):
-            yield field, value.text
+        pairs = zip(self.fields, self.values(record), strict=True)
+        return [_cell(getattr(record, field.attname, None), value.text) for field, value in pairs]
 
 
 class Table:
@@ -71,11 +68,10 @@ class Table:
         self.kind, self.private = kind, private
         self.is_about = issubclass(kind.model, AboutRecord)
         self.sheet = Sheet(kind.model, left_out=(*kind.left_out, *private), moments=page.moments)
-        self.children = {name: self._child(name) for name in kind.children}
-
-    def _child(self, name: str) -> Sheet:
-        relation: Any = self.kind.model._meta.get_field(name)
-        return Sheet(relation.related_model, left_out=(relation.field.name,))
+        relations: dict[str, Any] = {name: kind.model._meta.get_field(name) for name in kind.children}
+        self.children = {
+            name: Sheet(relation.related_model, left_out=(relation.field.name,)) for name, relation in relations.items()
+        }
 
     def title_of(self, child: str) -> str:
         """Return the name of the rows of a relation."""

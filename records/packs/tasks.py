@@ -59,7 +59,7 @@ def make_pack(pack_id: str) -> None:
     except StorageUnavailableError:
         _fail(pack, gettext_noop("The file storage cannot be reached. Make the pack again later."))
     except SealError:
-        _fail(pack, gettext_noop("The seal could not be made. Ask whoever runs Larder to look at its key."))
+        _fail(pack, gettext_noop("The seal could not be made. Ask the operator of Larder to check its key."))
     except OSError as error:
         logger.exception("A pack could not be written.")
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
@@ -74,14 +74,14 @@ def make_pack(pack_id: str) -> None:
         _fail(
             pack,
             gettext_noop(
-                "Something went wrong that is not your fault. Whoever runs Larder finds the reason in its log."
+                "Something went wrong that is not your fault. The operator of Larder can find the reason in the log."
             ),
         )
 
 
 def _make(pack: Pack) -> None:
     if not access.may(pack.asked_by, pack.site, MAKE):
-        _fail(pack, gettext_noop("Whoever asked for this pack may not make packs of this site any more."))
+        _fail(pack, gettext_noop("The person who asked for this pack may not make packs of this site any more."))
         return
     making = Making(pack)
     if problem := making.why_too_large():

@@ -69,7 +69,7 @@ class Source:
     done_with: str | None = None
     """The permission that whoever has to act needs, where seeing the record is not enough."""
     for_superiors: tuple[str, str] | None = None
-    """The page that a superior opens instead, and its column, where `page` is only for whoever has to act."""
+    """The page that a superior opens instead, and its column, if `page` is only for the person who has to act."""
 
     def _due(self, before: datetime.datetime, users: Users) -> QuerySet[Any]:
         rows = self.rows.filter(**{f"{self.when}__lt": before - self.within, f"{self.owner}__isnull": False})
@@ -141,10 +141,6 @@ def _existing(user: User, rows: QuerySet[Any]) -> QuerySet[Any]:
     return existing_for(user, rows.filter(site__in=sites), sites)
 
 
-def _at_sites_with_pending(user: User, rows: QuerySet[Any]) -> QuerySet[Any]:
-    return rows.filter(version__site__in=access.sites_where(user, Document.SEEN_WHOLE_WITH))
-
-
 def sources() -> list[Source | Readings]:
     """Return every kind of thing that people are reminded of, in the language of the moment."""
     return [
@@ -196,7 +192,7 @@ def sources() -> list[Source | Readings]:
             within=SIGN_WITHIN,
             key="version_id",
             site="version__site_id",
-            seen=_at_sites_with_pending,
+            seen=lambda user, rows: rows.filter(version__site__in=access.sites_where(user, Document.SEEN_WHOLE_WITH)),
             for_superiors=(DOCUMENT, "version__document_id"),
         ),
         Readings(),

@@ -2,29 +2,25 @@
 
 import datetime
 import uuid
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from django.contrib import messages
 from django.contrib.admin import AdminSite
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from records.accounts import access
-from records.backoffice.about import address_of, existing_for, link_to
-from records.backoffice.current import author_of, current_site, show_times_of, site_at, user_of
+from records.backoffice.about import existing_for, link_to
+from records.backoffice.current import author_of, current_site, show_times_of, user_of
 from records.backoffice.datetimes import shown
 from records.backoffice.extension_points import RecordLink, RecordNotice
-from records.backoffice.form_errors import show_faults
-from records.backoffice.forms import ReasonForm
+from records.backoffice.transitions import RecordStep
 from records.retention import actions
 from records.retention.models import LIFT_HOLD, SET_HOLD
 from records.sites.about import kinds
@@ -33,30 +29,25 @@ from records.sites.models import SiteRecord
 PAGE = 100
 
 
-@dataclass(frozen=True, slots=True)
-class HoldStep:
-    """Setting or lifting a hold, as the step's page shows it."""
-
-    label: Any
-    explanation: Any
-    permission: str
-    act: Callable[..., SiteRecord]
-    done: Any
-
-
-SET = HoldStep(
+SET = RecordStep(
+    "set",
     _("Set legal hold"),
-    _("While the hold lasts, nothing of this record can be erased. Only a Site Administrator can lift it."),
     SET_HOLD,
-    actions.set_hold,
-    _("%(record)s is on legal hold."),
+    lambda page, request, record, reason, data: actions.set_hold(
+        page.model, record.site_id, record.pk, author=author_of(request), reason=reason
+    ),
+    explanation=_("While the hold lasts, nothing of this record can be erased. Only a Site Administrator can lift it."),
+    done=_("%(record)s is on legal hold."),
 )
-LIFT = HoldStep(
+LIFT = RecordStep(
+    "lift",
     _("Lift legal hold"),
-    _("Personal data can be erased from this record again."),
     LIFT_HOLD,
-    actions.lift_hold,
-    _("%(record)s is not on legal hold any more."),
+    lambda page, request, record, reason, data: actions.lift_hold(
+        page.model, record.site_id, record.pk, author=author_of(request), reason=reason
+    ),
+    explanation=_("Personal data can be erased from this record again."),
+    done=_("%(record)s is not on legal hold any more."),
 )
 ADDRESSES = {"set": SET, "lift": LIFT}
 
@@ -159,27 +150,8 @@ def hold(admin_site: AdminSite, request: HttpRequest, name: str, entity: str, re
     record = page.record_or_404(request, str(record_id))
     if not access.may(user_of(request), record.site_id, step.permission):
         raise PermissionDenied
-    show_times_of(site_at(request, record.site_id))
-    form = ReasonForm(request.POST) if request.method == "POST" else ReasonForm()
-    if request.method == "POST" and form.is_valid():
-        try:
-            why = form.cleaned_data["change_reason"]
-            step.act(model, record.site_id, record.pk, author=author_of(request), reason=why)
-        except ValidationError as fault:
-            show_faults(form, (), fault)
-        else:
-            messages.success(request, step.done % {"record": record})
-            return redirect(address_of(record))
-    context = {
-        **admin_site.each_context(request),
-        "title": f"{step.label}: {record}",
-        "opts": model._meta,
-        "original": record,
-        "step": step,
-        "form": form,
-        "back": address_of(record),
-    }
-    return TemplateResponse(request, "backoffice/step.html", context)
+    answer: HttpResponse = page.taken(request, step, record)
+    return answer
 
 
 def _on_hold_since(record: Any) -> datetime.datetime | None:

@@ -25,7 +25,7 @@ POINTERS = ("record_id", "finding_id")
 """The columns by which a row refers to the record that it is about."""
 
 
-def hides(model: Any, may: May) -> bool:
+def hides(model: type[models.Model], may: May) -> bool:
     """Return whether some records of a kind can be hidden from the account."""
     needed = getattr(model, "SEEN_WHOLE_WITH", "")
     return bool(needed) and not may(needed)

@@ -213,6 +213,10 @@ class SiteRecord(models.Model):
     class Meta:
         abstract = True
 
+    def __str__(self) -> str:
+        """Return the record's name; a kind of record without one defines what its records are called."""
+        return str(self.name)  # type: ignore[attr-defined]
+
     def record_role(self) -> str:
         """Return the lowest default role that may see the record in its present state; empty for no restriction."""
         return READER

@@ -87,7 +87,7 @@ def normal(text: str) -> str:
 _ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
 
 
-def read_uuid(value: Any) -> uuid.UUID | None:
+def read_uuid(value: object) -> uuid.UUID | None:
     """Return the id that a text of 36 characters spells, in any case; None for another text. An id stays as it is."""
     if isinstance(value, uuid.UUID):
         return value

@@ -32,7 +32,7 @@ class Use:
 def uses_of(target: Any, seen: Callable[[type[models.Model]], "models.QuerySet[Any] | None"]) -> list[Use]:
     """Return which records refer to the target, directly or from a child row; archived ones count as well.
 
-    Only records that exist for whoever asks are counted and named: `seen` returns those of a kind, or None if there are
+    Only records that exist for the user are counted and named: `seen` returns those of a kind, or None if there are
     none. For a target of a site, only records of that site count. Two queries for each kind of record that can refer
     to it.
     """

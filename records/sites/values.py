@@ -116,7 +116,7 @@ def new_rows(record: models.Model, relation: str, rows: Sequence[Values]) -> lis
     made, faults = [], []
     for idx, values in enumerate(rows):
         if values.get("id") is not None:
-            faults.append(_at(relation, idx, "id", gettext("A new entry must not carry an Id."), "InvalidReference"))
+            faults.append(_at(relation, idx, "id", gettext("A new entry must not have an Id."), "InvalidReference"))
             continue
         row = model(**{owner: record}, idx=idx, **{key: value for key, value in values.items() if key != "id"})
         faults += _row_faults(row, relation, idx, owner, list(columns(row)))

@@ -13,7 +13,7 @@ from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -28,9 +28,10 @@ from records.backoffice.extension_points import RecordLink
 from records.backoffice.fields import as_number
 from records.backoffice.forms import ReasonIfAny, WithoutReason
 from records.backoffice.logs import LogAdmin
+from records.backoffice.permissions import Pages
 from records.backoffice.plain_records import CHANGE_TO_ARCHIVE, PlainAdmin
 from records.backoffice.shown_once import redirect_with_secret, secret_of, showing_once
-from records.backoffice.transitions import RecordStep
+from records.backoffice.transitions import RecordStep, on_row
 from records.changes import feed
 from records.sites.writing import Values
 from records.webhooks import actions
@@ -49,14 +50,6 @@ def _test(model_admin: Any, request: HttpRequest, record: Any, reason: str, data
         send_one.enqueue(actions.ask_for_test(record, author=author_of(request)).pk)
 
 
-def _pause(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: dict[str, Any]) -> None:
-    actions.pause(record, author=author_of(request), reason=reason)
-
-
-def _resume(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: dict[str, Any]) -> None:
-    actions.resume(record, author=author_of(request), reason=reason)
-
-
 STEPS = (
     RecordStep(
         "test",
@@ -65,14 +58,14 @@ STEPS = (
         _test,
         applies=lambda webhook: not webhook.is_archived,
         form=WithoutReason,
-        explanation=_("Sends one signed message that tells of no change, also while the webhook is paused."),
+        explanation=_("Sends one signed message without a change, also while the webhook is paused."),
         done=_("%(record)s gets a test within seconds; see its deliveries."),
     ),
     RecordStep(
         "pause",
         _("Pause"),
         "change",
-        _pause,
+        on_row(actions.pause),
         applies=lambda webhook: webhook.state == State.ACTIVE and not webhook.is_archived,
         form=ReasonIfAny,
         explanation=_("Nothing is delivered until the webhook is resumed. No change is lost."),
@@ -82,10 +75,10 @@ STEPS = (
         "resume",
         _("Resume"),
         "change",
-        _resume,
+        on_row(actions.resume),
         applies=lambda webhook: webhook.state == State.PAUSED and not webhook.is_archived,
         form=ReasonIfAny,
-        explanation=_("Deliveries go on where they stopped, in order, with all that happened in the meantime."),
+        explanation=_("Deliveries continue where they stopped, in order, with all that happened meanwhile."),
         done=_("%(record)s is active."),
         is_next=True,
     ),
@@ -114,6 +107,7 @@ class SubscriptionAdmin(PlainAdmin):
     list_filter = (StateFilter, ArchivedFilter)
     search_fields: ClassVar[Any] = ("name", "address")
     record_actions = (*STEPS, *CHANGE_TO_ARCHIVE)
+    own_pages: ClassVar[Pages] = (("<str:object_id>/secret/", "secret_view", "secret"),)
     readonly_fields = ("state_shown", "progress", "trouble")
 
     def own_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
@@ -196,20 +190,14 @@ class SubscriptionAdmin(PlainAdmin):
         self.message_user(
             request, gettext("%(obj)s was added. Its receiver needs the secret.") % {"obj": obj}, messages.SUCCESS
         )
-        return redirect("admin:webhooks_subscription_secret", quote(obj.pk))
+        return redirect(self.url_of("secret", quote(obj.pk)))
 
     def own_links(self, request: HttpRequest, record: Any) -> Sequence[RecordLink]:
         """Return the buttons that open the deliveries and, for users who may change the webhook, its secret."""
         links = [RecordLink("deliveries", gettext("Deliveries"), deliveries_of(record))]
         if self.has_change_permission(request, record):
-            url = reverse("admin:webhooks_subscription_secret", args=(quote(record.pk),))
-            links.append(RecordLink("secret", gettext("Secret"), url))
+            links.append(RecordLink("secret", gettext("Secret"), self.url_of("secret", quote(record.pk))))
         return links
-
-    def get_urls(self) -> list[URLPattern]:
-        """Return the admin's addresses, preceded by that of the secret's page."""
-        view = self.admin_site.admin_view(self.secret_view)
-        return [path("<str:object_id>/secret/", view, name="webhooks_subscription_secret"), *super().get_urls()]
 
     def secret_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show when the secret was made; a POST shows that of a new webhook (`show`) or makes a new one (`rotate`)."""

@@ -43,7 +43,7 @@ def checked(address: str) -> SplitResult:
     if parts.scheme not in (("https", "http") if settings.WEBHOOK_ALLOW_PRIVATE else ("https",)):
         raise _fault(gettext("The address must start with https://, so that nobody on the way can read what is sent."))
     if "@" in parts.netloc:
-        raise _fault(gettext("The address must not hold a user name or a password: messages are signed instead."))
+        raise _fault(gettext("The address must not contain a user name or a password: messages are signed instead."))
     if parts.fragment or "#" in address:
         raise _fault(gettext("The address must not have a part after #."))
     try:

@@ -14,7 +14,6 @@ from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -33,6 +32,7 @@ from records.backoffice.form_errors import show_faults
 from records.backoffice.formfields import reference_field
 from records.backoffice.forms import ReasonForm
 from records.backoffice.lists import UncountedPaginator
+from records.backoffice.permissions import Pages
 from records.backoffice.plain_records import PlainAdmin, unchanged_since_seen
 from records.history.trail import recording
 from records.sites.text import read_uuid
@@ -72,6 +72,7 @@ class RoleAdmin(PlainAdmin):
     ordering: ClassVar[Any] = ("name", "id")
     fieldsets: ClassVar[Any] = ((None, {"fields": ("name", "permissions")}),)
     chosen_on = (RoleMembership,)
+    own_pages: ClassVar[Pages] = (("<str:object_id>/members/", "members_view", "members"),)
 
     @admin.display(description=_("kind"))
     def kind(self, role: Role) -> str:
@@ -115,9 +116,7 @@ class RoleAdmin(PlainAdmin):
 
     def own_links(self, request: HttpRequest, record: Any) -> Sequence[RecordLink]:
         """Return the button that opens the members."""
-        return (
-            RecordLink("members", gettext("Members"), reverse("admin:accounts_role_members", args=(quote(record.pk),))),
-        )
+        return (RecordLink("members", gettext("Members"), self.url_of("members", quote(record.pk))),)
 
     def own_panels(self, request: HttpRequest, record: Any) -> Sequence[RecordPanel]:
         """Return the matrix of the permissions, unless the form shows it to be changed."""
@@ -162,11 +161,6 @@ class RoleAdmin(PlainAdmin):
 
     # --- Members ---------------------------------------------------------------------------------------------------
 
-    def get_urls(self) -> list[URLPattern]:
-        """Return the admin's URLs, preceded by that of the members' page."""
-        view = self.admin_site.admin_view(self.members_view)
-        return [path("<str:object_id>/members/", view, name="accounts_role_members"), *super().get_urls()]
-
     def members_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show a page of the role's members; add or remove members, with a reason."""
         role = self.record_or_404(request, object_id)
@@ -196,7 +190,7 @@ class RoleAdmin(PlainAdmin):
             "title": gettext("Members of %(role)s") % {"role": role},
             "opts": self.opts,
             "original": role,
-            "back": reverse("admin:accounts_role_read", args=(quote(role.pk),)),
+            "back": self.url_of("read", quote(role.pk)),
             "members": members,
             "page": number,
             "has_next": pages.has_more,
@@ -237,7 +231,7 @@ class MembersForm(ReasonForm):
             several=True,
             required=False,
             label=gettext("Add roles"),
-            help_text=gettext("Whoever holds one of these roles holds this one too."),
+            help_text=gettext("Everybody who holds one of these roles also holds this role."),
         )
         self.order_fields(self.field_order)
 
@@ -247,5 +241,5 @@ class MembersForm(ReasonForm):
         marked: Iterable[str] = self.sent.getlist("remove") if self.sent is not None else ()
         data["remove"] = [key for key in map(read_uuid, marked) if key is not None]
         if not (data["remove"] or data.get("users") or data.get("roles")):
-            raise ValidationError(gettext("Choose whom to add or to take out."))
+            raise ValidationError(gettext("Choose whom to add or to remove."))
         return data

@@ -10,7 +10,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import models
 from django.db.models import Q
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -21,6 +21,7 @@ from records.backoffice.current import current_site, show_times_of, user_of
 from records.backoffice.datetimes import NOTHING, moment_column
 from records.backoffice.lists import UnreadableListError
 from records.backoffice.logs import LogAdmin, PeriodFilter
+from records.backoffice.permissions import Pages
 from records.backoffice.saved_filters import SavedFilterPages
 from records.backoffice.transfer.formulas import guarded
 from records.backoffice.transfer.sheets import KINDS, write_csv
@@ -66,6 +67,7 @@ class SecurityEventAdmin(LogAdmin, SavedFilterPages):
     search_fields: ClassVar[Any] = ("account_name", "author_name", "address")
     search_help_text = _("Account, person or network address")
     ordering: ClassVar[Any] = ("-at", "-id")
+    own_pages: ClassVar[Pages] = (("export/csv/", "export_view", "export"),)
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
         """Return the events of the sites whose log the user may read; superusers read all."""
@@ -101,19 +103,14 @@ class SecurityEventAdmin(LogAdmin, SavedFilterPages):
         """Return the author as a link to all events that they caused."""
         return _link("author_id", event.author_id, event.author_name)
 
-    def get_urls(self) -> list[URLPattern]:
-        """Return the admin's URLs, preceded by that of the export."""
-        view = self.admin_site.admin_view(self.export_view)
-        return [path("export/csv/", view, name="accounts_securityevent_export"), *super().get_urls()]
-
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Show the log in the current site's time zone, with a link to its export."""
         show_times_of(current_site(request))
         query = f"?{request.GET.urlencode()}" if request.GET else ""
-        address = reverse("admin:accounts_securityevent_export") + query
+        address = self.url_of("export") + query
         context = {
             "exchange": [{"label": gettext("Export CSV"), "url": address}],
-            "empty_list": gettext("Nothing has happened here yet, or nothing that the filters let through."),
+            "empty_list": gettext("Nothing has happened here yet, or nothing that matches the filters."),
         }
         return super().changelist_view(request, {**context, **(extra_context or {})})
 

@@ -26,7 +26,7 @@ from records.backoffice.datetimes import NOTHING, shown
 from records.backoffice.forms import ReasonForm, WithoutReason
 from records.backoffice.plain_records import PlainAdmin, unchanged_since_seen
 from records.backoffice.tasks import invite
-from records.backoffice.transitions import RecordStep
+from records.backoffice.transitions import RecordStep, on_row
 from records.history.trail import recording
 from records.sites.models import Site
 from records.sites.text import EMAIL
@@ -42,10 +42,6 @@ def _end(model_admin: Any, request: HttpRequest, user: User, reason: str, data: 
     end_access(user, author=author, reason=reason)
 
 
-def _give_back(model_admin: Any, request: HttpRequest, user: User, reason: str, data: dict[str, Any]) -> None:
-    give_access(user, author=author_of(request), reason=reason)
-
-
 END_ACCESS = RecordStep(
     "end-access",
     _("End access"),
@@ -59,9 +55,9 @@ GIVE_ACCESS = RecordStep(
     "give-access",
     _("Give access again"),
     "change",
-    _give_back,
+    on_row(give_access),
     applies=lambda user: not user.is_active and user.removed is None,
-    explanation=_("The account can sign in again; keys and tokens that ended stay ended."),
+    explanation=_("The account can sign in again; keys and tokens that were ended remain ended."),
     done=_("%(record)s has access again."),
 )
 
@@ -95,44 +91,32 @@ class AddressForm(ReasonForm):
     field_order = ("recovery_address", "change_reason")
 
 
-def _set_address(model_admin: Any, request: HttpRequest, user: User, reason: str, data: dict[str, Any]) -> None:
-    set_recovery_address(user, data["recovery_address"], author=author_of(request), reason=reason)
-
-
 SET_ADDRESS = RecordStep(
     "recovery-address",
     _("Change the recovery address"),
     "change",
-    _set_address,
+    on_row(set_recovery_address, "recovery_address"),
     applies=lambda user: user.removed is None and not user.is_service_account,
     form=AddressForm,
-    explanation=_("Whoever reads mail at this address can choose the account's password."),
+    explanation=_("Everybody who can read the mails to this address can choose the account's password."),
     done=_("%(record)s has a new recovery address."),
 )
-
-
-def _end_sessions(model_admin: Any, request: HttpRequest, user: User, reason: str, data: dict[str, Any]) -> None:
-    end_all_sessions(user, author=author_of(request), reason=reason)
-
-
-def _remove_factors(model_admin: Any, request: HttpRequest, user: User, reason: str, data: dict[str, Any]) -> None:
-    remove_factors(user, author=author_of(request), reason=reason)
 
 
 END_SESSIONS = RecordStep(
     "end-sessions",
     _("End sessions"),
     "change",
-    _end_sessions,
+    on_row(end_all_sessions),
     applies=lambda user: user.is_active and not user.is_service_account,
-    explanation=_("The person is signed out in every browser at once and notified by mail; keys go on."),
+    explanation=_("The person is signed out in every browser at once and notified by mail; keys remain valid."),
     done=_("%(record)s is signed out everywhere."),
 )
 REMOVE_FACTORS = RecordStep(
     "remove-factors",
     _("Remove second factors"),
     "change",
-    _remove_factors,
+    on_row(remove_factors),
     applies=lambda user: user.removed is None and not user.is_service_account and has_factors(user),
     explanation=_(
         "For a lost phone: passkeys, the authenticator app and recovery codes of the account open nothing any "
@@ -184,7 +168,7 @@ class UserAdmin(PlainAdmin):
     def may(self, request: HttpRequest, action: str, record: Any = None) -> bool:
         """Return whether the user may do this to the account.
 
-        Whoever may change an account can take it over, so `may_act` decides (DECISIONS 9.2).
+        Somebody who may change an account can take it over, so `may_act` decides (DECISIONS 9.2).
         """
         user = user_of(request)
         if user.is_superuser:

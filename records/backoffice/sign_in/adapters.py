@@ -133,7 +133,7 @@ class FactorAdapter(DefaultMFAAdapter):
         try:
             return _cipher().decrypt(encrypted_text.encode()).decode()
         except InvalidToken:
-            logger.error("The secret of a second factor cannot be decrypted: is a former pepper missing?")
+            logger.error("The secret of a second factor cannot be decrypted. Perhaps an earlier pepper is missing.")
             return base64.b32encode(secrets.token_bytes(20)).decode()
 
     def get_totp_issuer(self) -> str:

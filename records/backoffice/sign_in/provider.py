@@ -173,7 +173,7 @@ class Provider(OpenIDConnectOAuth2Adapter):
     def _decode_id_token(self, app: Any, id_token: str) -> dict[str, Any]:
         """Return the claims of an ID token, of which the library checks issuer, audience and time.
 
-        We check the signature too, although the token comes straight from the provider: whoever stands between then
+        We check the signature too, although the token comes directly from the provider: somebody in between then
         needs the provider's key. Raises OAuth2Error.
         """
         try:

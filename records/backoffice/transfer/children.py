@@ -120,7 +120,7 @@ def give_children(sheet: ChildSheet, rows: Sequence[Row], model: type[models.Mod
         ]
         if owner.number not in taken and owner.values.get(source):
             owner.faults.append(
-                gettext("%(title)s: the rows stand both in a column and on a sheet; keep one of them.")
+                gettext("%(title)s: the rows are both in a column and on a sheet; keep one of them.")
                 % {"title": sheet.title}
             )
         entry = dict(child.values)

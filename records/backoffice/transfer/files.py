@@ -108,7 +108,7 @@ def _collect(
             cells.pop()
         if sheet is None:
             if not cells:
-                raise FileError(gettext("The first row is empty. It must hold the names of the columns."))
+                raise FileError(gettext("The first row is empty. It must contain the names of the columns."))
             if len(cells) > MOST_COLUMNS:
                 raise FileError(
                     gettext("The header has more than %(most_columns)s columns.") % {"most_columns": MOST_COLUMNS}
@@ -144,14 +144,9 @@ def _read_csv(data: bytes) -> Sheet:
     first = text.split("\n", 1)[0]
     delimiter = max(",;\t", key=first.count)
     try:
-        return _collect(_lines(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)))
+        return _collect(map(list, csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)))
     except csv.Error as error:
         raise FileError(gettext("This is not a well-formed CSV file: %(error)s.") % {"error": error}) from error
-
-
-def _lines(reader: Iterable[list[str]]) -> Iterator[list[Cell]]:
-    for line in reader:
-        yield list(line)
 
 
 def _decoded(data: bytes) -> str:
@@ -305,10 +300,10 @@ def _cell(cell: Any) -> Cell:
     if value is None:
         return None
     if cell.data_type == "f":
-        return BadCell(gettext("Cell %(at)s holds a formula. Paste it as a value instead.") % {"at": cell.coordinate})
+        return BadCell(gettext("Cell %(at)s contains a formula. Paste its value instead.") % {"at": cell.coordinate})
     if cell.data_type == "e":
         return BadCell(
-            gettext("Cell %(get_column_letter)s%(row)s holds the error %(value)s.")
+            gettext("Cell %(get_column_letter)s%(row)s contains the error %(value)s.")
             % {"get_column_letter": cell.column_letter, "row": cell.row, "value": value}
         )
     if isinstance(value, datetime.timedelta):

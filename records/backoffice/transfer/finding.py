@@ -1,7 +1,7 @@
 """Finding the record that each row of an import is about: by its Id, its key, or its code or name.
 
-A row without an Id adds a record. One that has the code or the name of a record that exists is warned of; whoever
-imports can choose that such rows change that record instead.
+A row without an Id adds a record. One that has the code or the name of a record that exists is warned of; the
+person who imports can choose that such rows change that record instead.
 """
 
 import uuid
@@ -129,7 +129,10 @@ def _known(model: type[models.Model], site_id: uuid.UUID, texts: Iterable[str]) 
         among = among.annotate(place=number).order_by("place", "pk")
         for key, archived, place, *values in among.values_list("pk", "is_archived", "place", *columns):
             own = dict(zip(columns, values, strict=True))
-            called = {BY_CODE if some == (BY_CODE,) else BY_NAME: _joined(own, some) for some in sources}
+            called = {
+                BY_CODE if some == (BY_CODE,) else BY_NAME: " ".join(own[name] for name in some).strip()
+                for some in sources
+            }
             name, code = called.get(BY_NAME) or called.get(BY_CODE), called.get(BY_CODE)
             shown = f"{name} ({code})" if code else str(name)
             if place is not None:
@@ -140,10 +143,6 @@ def _known(model: type[models.Model], site_id: uuid.UUID, texts: Iterable[str]) 
                     if key not in {known.key for known in kept}:
                         kept.append(Known(key, shown, archived))
     return found
-
-
-def _joined(own: dict[str, Any], names: Sequence[str]) -> str:
-    return " ".join(own[name] for name in names).strip()
 
 
 # --- The records of the rows -----------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from django.core import signing
 from django.core.exceptions import PermissionDenied
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, path
 from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -55,16 +55,14 @@ class TransferPages(PastImportPages):
         """Return the admin's URLs, preceded by those of import and export."""
         if resource_of(self.model) is None:
             return super().get_urls()
-        name = f"{self.opts.app_label}_{self.opts.model_name}"
-        # The inner view checks the CSRF token, after the size of the request has been checked.
-        view = csrf_exempt(self.import_view)
-        export = self.admin_site.admin_view(self.export_view)
+        name, view = self.page_name, self.admin_site.admin_view
         return [
-            path("import/", self.admin_site.admin_view(view), name=f"{name}_import"),
-            path("import/done/", self.admin_site.admin_view(self.imports_view), name=f"{name}_imports"),
-            path("import/done/<uuid:key>/", self.admin_site.admin_view(self.take_back_view), name=f"{name}_take_back"),
-            path("export/<str:kind>/", export, name=f"{name}_export"),
-            path("export/<str:kind>/<str:part>/", export, name=f"{name}_export"),
+            # The inner view checks the CSRF token, after the size of the request has been checked.
+            path("import/", view(csrf_exempt(self.import_view)), name=name("import")),
+            path("import/done/", view(self.imports_view), name=name("imports")),
+            path("import/done/<uuid:key>/", view(self.take_back_view), name=name("take_back")),
+            path("export/<str:kind>/", view(self.export_view), name=name("export")),
+            path("export/<str:kind>/<str:part>/", view(self.export_view), name=name("export")),
             *super().get_urls(),
         ]
 
@@ -76,17 +74,16 @@ class TransferPages(PastImportPages):
         resource = resource_of(self.model)
         if resource is None:
             return {}
-        name = f"admin:{self.opts.app_label}_{self.opts.model_name}"
         query = f"?{request.GET.urlencode()}" if request.GET else ""
         links = [
             {
                 "label": gettext("Export %(kind)s") % {"kind": kind.upper()},
-                "url": reverse(f"{name}_export", args=(kind,)) + query,
+                "url": self.url_of("export", kind) + query,
             }
             for kind in sheets.KINDS
         ]
         if resource.can_import and self._may_import(request):
-            links.append({"label": gettext("Import"), "url": reverse(f"{name}_import")})
+            links.append({"label": gettext("Import"), "url": self.url_of("import")})
         site = current_site(request)
         columns = self._resource_at(request, site).columns() if site is not None else []
         more = [
@@ -98,7 +95,7 @@ class TransferPages(PastImportPages):
             (gettext("%(kind)s with the interface's names") % {"kind": kind.upper()}, kind, INTERFACE)
             for kind in sheets.KINDS
         ]
-        more_links = [{"label": label, "url": reverse(f"{name}_export", args=args) + query} for label, *args in more]
+        more_links = [{"label": label, "url": self.url_of("export", *args) + query} for label, *args in more]
         return {"exchange": links, "more_exports": more_links}
 
     # --- Export ------------------------------------------------------------------------------------------------------
@@ -133,7 +130,7 @@ class TransferPages(PastImportPages):
             file = sheets.write_csv(found) if kind == "csv" else sheets.write_xlsx(found, title.capitalize(), further)
         except sheets.TooLongError as refusal:
             self.message_user(request, str(refusal), messages.ERROR)
-            return redirect(self._list_address())
+            return redirect(self.url_of("changelist"))
         day = datetime.datetime.now(datetime.UTC).date().isoformat()
         return FileResponse(file, as_attachment=True, filename=f"{title} {day}.{kind}", content_type=sheets.KINDS[kind])
 
@@ -191,7 +188,7 @@ class TransferPages(PastImportPages):
             ways=_ways(self.model, resource),
             match=request.POST.get("match", ""),
             most_rows=files.MOST_ROWS,
-            done=reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_imports"),
+            done=self.url_of("imports"),
         )
 
     def _check_file(
@@ -281,7 +278,7 @@ class TransferPages(PastImportPages):
             self.message_user(
                 request, gettext("This file was imported already; nothing was imported again."), messages.WARNING
             )
-            return redirect(self._list_address())
+            return redirect(self.url_of("changelist"))
         if not resource.applied:
             return self._check_file(request, site, data, upload["name"], match, changed=True)
         counts = ", ".join(
@@ -290,11 +287,11 @@ class TransferPages(PastImportPages):
         text = format_html(
             '{} <a href="{}">{}</a>',
             gettext("Imported: %(counts)s.") % {"counts": counts},
-            reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_imports"),
+            self.url_of("imports"),
             gettext("Imports of this list, to take one back"),
         )
         self.message_user(request, text, messages.SUCCESS)
-        return redirect(self._list_address())
+        return redirect(self.url_of("changelist"))
 
     def _upload_stamp(self, request: HttpRequest, site: Site) -> dict[str, str]:
         """Return what an upload is bound to: its user, the site, and the kind of record."""

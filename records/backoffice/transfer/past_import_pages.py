@@ -9,7 +9,6 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import reverse
 from django.utils.translation import gettext
 
 from records.accounts import access
@@ -56,12 +55,6 @@ class PastImportPages(SitePermissions):
             **given,
         )
 
-    def _list_address(self) -> str:
-        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
-
-    def _imports_address(self) -> str:
-        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_imports")
-
     def _importing_site(self, request: HttpRequest) -> Site:
         """Return the site at which the user may import; raises Http404 or PermissionDenied."""
         site = current_site(request)
@@ -81,7 +74,7 @@ class PastImportPages(SitePermissions):
                 **self.admin_site.each_context(request),
                 "title": gettext("Import %(kinds)s") % {"kinds": self.opts.verbose_name_plural},
                 "opts": self.opts,
-                "back": self._list_address(),
+                "back": self.url_of("changelist"),
                 **context,
             },
         )
@@ -103,7 +96,7 @@ class PastImportPages(SitePermissions):
                     "row": row,
                     "at": shown(row.at),
                     "taken_back": shown(row.taken_back),
-                    "address": self._take_back_address(row),
+                    "address": self.url_of("take_back", row.pk),
                 }
                 for row in found[:PAGE]
             ],
@@ -111,9 +104,6 @@ class PastImportPages(SitePermissions):
             previous=f"?p={page - 1}" if page > 1 else "",
             next=f"?p={page + 1}" if len(found) > PAGE else "",
         )
-
-    def _take_back_address(self, row: FileImport) -> str:
-        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_take_back", args=(row.pk,))
 
     def take_back_view(self, request: HttpRequest, key: uuid.UUID) -> HttpResponse:
         """Show what taking an import back would do, and do it once a reason is given."""
@@ -131,14 +121,14 @@ class PastImportPages(SitePermissions):
                 lines, stored = self._taken_back(request, site, kept, reason, request.POST.get("seen", ""))
                 if stored:
                     self._say_what_happened(request, kept, lines)
-                    return redirect(self._imports_address())
+                    return redirect(self.url_of("imports"))
                 moved_on = True
             lines, _ = self._taken_back(request, site, kept, "Rehearsal", "", rehearse=True)
         except TakenBackError:
             self.message_user(
                 request, gettext("The import of %(kept)s was taken back already.") % {"kept": kept}, messages.WARNING
             )
-            return redirect(self._imports_address())
+            return redirect(self.url_of("imports"))
         return self._import_page(
             request,
             "backoffice/take_back.html",
@@ -153,7 +143,7 @@ class PastImportPages(SitePermissions):
             seen=digest_of(lines),
             moved_on=moved_on,
             form=form,
-            imports=self._imports_address(),
+            imports=self.url_of("imports"),
         )
 
     def _taken_back(

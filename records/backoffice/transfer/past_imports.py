@@ -32,7 +32,7 @@ from records.sites.writing import RecordNotFoundError
 
 ARCHIVED, PUT_BACK, LEFT = gettext_noop("Archive"), gettext_noop("Put back"), gettext_noop("Leave")
 Archive = Callable[[Any], Any]
-GONE = _("It is not there any more.")
+GONE = _("It does not exist any more.")
 
 
 class _RolledBackError(Exception):
@@ -225,7 +225,7 @@ class _Taking:
         self.resource.write(sorted((row for _, row in rows if not row.faults), key=lambda row: str(row.target.pk)))
         for line, row in rows:
             if row.record is None and not row.faults:
-                row.faults.append(gettext("Somebody else stored the same meanwhile. Try again."))
+                row.faults.append(gettext("Somebody else has stored the same in the meantime. Try again."))
             if row.faults:
                 line.fields = []
                 line.reasons += row.faults
@@ -267,7 +267,7 @@ def _target(model: Any, value: Any) -> Any:
     """Return the record that a value of the history points at; raises LookupError."""
     found = model._base_manager.filter(pk=value["id"]).first() if isinstance(value, dict) and "id" in value else None
     if found is None:
-        raise LookupError(gettext("What it pointed at is not there any more."))
+        raise LookupError(gettext("The record to which it referred does not exist any more."))
     return found
 
 

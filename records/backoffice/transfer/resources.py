@@ -14,7 +14,7 @@ A room's `resources.py` contains one class for each kind of record:
 The rules of an import:
 
 - A row with an Id, or with another key of the kind (`key`), changes that record; a row without a key
-  adds one, unless whoever imports chose to match such rows by code or by name (`match`).
+  adds one, unless the person who imports chose to match such rows by code or by name (`match`).
 - Headings and values are read in people's words and in the interface's, also both in one file.
 - A column that the file leaves out keeps its value; an empty cell clears it. What the system sets (numbers, stamps,
   states) is ignored.
@@ -153,7 +153,7 @@ class RecordResource:
             return [NOT_HERE.format(name=self.model._meta.verbose_name, key="Id")]
         if isinstance(refusal, PermissionDenied):
             return [gettext("You may not do this to the record.")]
-        return [gettext("Somebody else stored the same meanwhile. Try again.")]
+        return [gettext("Somebody else has stored the same in the meantime. Try again.")]
 
     # --- Columns -----------------------------------------------------------------------------------------------------
 
@@ -184,7 +184,7 @@ class RecordResource:
         self.headings = headings(self.table, sheet.headers, takes)
         if not sheet.others and not any(column.writable for column in self.headings.used):
             raise FileError(
-                gettext("No column of the file can be imported. The first row must hold the names of the columns.")
+                gettext("No column of the file can be imported. The first row must contain the names of the columns.")
             )
         if self.headings.ignored:
             self.notes.append(gettext("Not imported: %(names)s.") % {"names": ", ".join(self.headings.ignored)})
@@ -198,7 +198,7 @@ class RecordResource:
         for other in sheet.others:
             column = titles[other.title.strip().casefold()]
             if any(one.column.name == column.name for one in found):
-                raise FileError(gettext("Two sheets hold %(label)s. Keep one of them.") % {"label": column.label})
+                raise FileError(gettext("Two sheets contain %(label)s. Keep one of them.") % {"label": column.label})
             try:
                 found.append(read_children(other, column, self.table.children[column.name], self.model, self._row))
             except FileError as fault:
@@ -234,7 +234,8 @@ class RecordResource:
                     self._resolve(other.rows, other.headings)
                     astray += give_children(other, self.rows, self.model)
                 find_same(self.rows, self.model, self.site_id, self.key, self.match)
-                find_targets(self.rows, self.model, self.site_id, self._key_source)
+                key = self.table.columns[self.key].source if self.key else ""
+                find_targets(self.rows, self.model, self.site_id, key)
                 self.rows += astray
                 self.write(in_order([row for row in self.rows if self._is_to_be_written(row)]))
                 self._note(trail, start)
@@ -318,10 +319,6 @@ class RecordResource:
         references = [{source: row.values[source] for source in sources if row.values.get(source)} for row in self.rows]
         for row, faults in zip(self.rows, self.table.resolve_rows(references), strict=True):
             row.faults += faults
-
-    @property
-    def _key_source(self) -> str:
-        return self.table.columns[self.key].source if self.key else ""
 
     def _is_to_be_written(self, row: Row) -> bool:
         """Return whether a row without faults changes anything; keeps only the changed values of the row."""

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any
-from xml.sax.saxutils import escape
+from xml.sax.saxutils import escape, quoteattr
 
 from django.utils.translation import gettext
 
@@ -156,19 +156,15 @@ def _xml_cell(value: Cell, number: int, style: str) -> str:
     value = str(value)  # It may be a text that is translated only here.
     if len(value) > LONGEST_CELL:
         raise TooLongError(
-            gettext("A cell of row %(number)s holds more than an XLSX file can. Export as CSV instead.")
+            gettext("A cell of row %(number)s contains more text than an XLSX file can. Export as CSV instead.")
             % {"number": number}
         )
     if _NO_XML.search(value):
         raise TooLongError(
-            gettext("A cell of row %(number)s holds a character that XLSX files cannot. Export as CSV instead.")
+            gettext("A cell of row %(number)s contains a character that XLSX does not allow. Export as CSV instead.")
             % {"number": number}
         )
     return f'<c t="inlineStr"{style}><is><t xml:space="preserve">{escape(value)}</t></is></c>'
-
-
-def _attribute(text: str) -> str:
-    return escape(text, {'"': "&quot;"})
 
 
 _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -204,7 +200,7 @@ def _parts(titles: Sequence[str]) -> dict[str, str]:
         for number in numbers
     )
     listed = "".join(
-        f'<sheet name="{_attribute(title[:31])}" sheetId="{number}" r:id="rId{number}"/>'
+        f'<sheet name={quoteattr(title[:31])} sheetId="{number}" r:id="rId{number}"/>'
         for number, title in enumerate(titles, 1)
     )
     relations = "".join(

@@ -3,7 +3,6 @@
 import datetime
 from typing import Any
 
-from records.accounts.models import User
 from records.actions import actions
 from records.actions.models import Status
 from records.actions.workflow import Mover
@@ -37,7 +36,8 @@ def fill(place: Place) -> None:
             )
             for step, values in _steps(Status(story["status"]), story.get("effective")):
                 by = owner if step == DONE else place.admin if judge == owner else judge
-                mover = _mover(place, by, "Another way was found." if step == CANCELLED else "", values)
+                reason = "Another way was found." if step == CANCELLED else ""
+                mover = Mover(place.author(by), lambda permission: True, reason, values.get("effective"))
                 given = {"record_status": step, **values}
                 action = actions.update_action(place.site.pk, action.pk, given, mover=mover)
             place.records["Action"].append(action)
@@ -67,10 +67,6 @@ def _steps(status: Status, effective: bool | None) -> list[tuple[Status, dict[st
         CANCELLED: [(CANCELLED, {})],
     }
     return steps[status]
-
-
-def _mover(place: Place, user: User, reason: str, values: dict[str, Any]) -> Mover:
-    return Mover(place.author(user), lambda permission: True, reason, values.get("effective"))
 
 
 def _day(place: Place, days: int) -> datetime.datetime:

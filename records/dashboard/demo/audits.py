@@ -7,7 +7,6 @@ from records.audits import actions, workflow
 from records.audits.models import AuditProgram, AuditRecord, Finding
 from records.audits.schedule import months_later
 from records.dashboard.demo.place import Place, content
-from records.reference.models import Rating, RatingResponse
 from records.sites.models import Entity
 
 
@@ -91,7 +90,8 @@ def _answer(place: Place, record: AuditRecord, *, finish: datetime.datetime | No
     """Answer the audit's questions, all of them or the first half; good answers are more likely than bad ones."""
     findings: list[Finding | None] = [*record.findings.all()] or [None]
     answered = len(findings) if whole else max(1, len(findings) // 2)
-    responses = _responses(record.rating_scale)
+    scale = record.rating_scale
+    responses = [] if scale is None else list(scale.responses.filter(is_archived=False))
     rows: list[dict[str, Any]] = []
     for idx, finding in enumerate(findings):
         row: dict[str, Any] = (
@@ -109,7 +109,3 @@ def _answer(place: Place, record: AuditRecord, *, finish: datetime.datetime | No
         rows.append(row)
     values = {} if finish is None else {"finish_date": finish, "notes": "Opening and closing meeting held."}
     workflow.save_findings(place.site.pk, record.pk, rows, values=values, author=place.author())
-
-
-def _responses(scale: Rating | None) -> list[RatingResponse]:
-    return [] if scale is None else list(scale.responses.filter(is_archived=False))

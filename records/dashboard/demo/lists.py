@@ -9,13 +9,10 @@ from records.sites.actions import add_folder
 from records.sites.models import Entity
 
 
-def _questions(checklist: str) -> list[dict[str, str]]:
-    return [{"question": question} for question in content("lists")["questions"][checklist]]
-
-
 def fill(place: Place) -> None:
     """Add the site's lists, ratings and folders."""
     author, given = place.author(place.admin), content("lists")
+    questions = {name: [{"question": one} for one in asked] for name, asked in given["questions"].items()}
     for list_name, entries in (given[place.key] | given["both"]).items():
         place.lists[list_name] = [
             add_entry(
@@ -24,7 +21,7 @@ def fill(place: Place) -> None:
                     "name": name,
                     "code": f"{list_name[:2].upper()}{idx:02d}",
                     "idx": idx,
-                    **({"questions": _questions(name)} if list_name == "Checklist" else {}),
+                    **({"questions": questions[name]} if list_name == "Checklist" else {}),
                 },
                 author=author,
                 site_id=place.site.pk,

@@ -177,7 +177,7 @@ def _lines(group: Group, cells: Sequence[str]) -> str:
 
 def _too_many(found: TraceResult) -> str:
     names = ", ".join(str(model._meta.verbose_name_plural) for model in found.too_many)
-    return gettext("More than %(most)s %(names)s hold this. Write more of the lot.") % {"most": MOST, "names": names}
+    return gettext("More than %(most)s %(names)s contain this. Enter more of the lot.") % {"most": MOST, "names": names}
 
 
 def table(found: TraceResult, summary: Summary) -> Iterator[Line]:

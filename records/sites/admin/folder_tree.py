@@ -2,7 +2,7 @@
 
 import uuid
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied, ValidationError
@@ -10,13 +10,13 @@ from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext
 
 from records.backoffice.current import author_of, current_site
 from records.backoffice.forms import ReasonForm
-from records.backoffice.permissions import SitePermissions
+from records.backoffice.permissions import Pages, SitePermissions
 from records.sites import actions
 from records.sites.models import FILED, Entity, EntityFolder, Site
 from records.sites.text import read_uuid
@@ -39,12 +39,7 @@ class Node:
 class FolderTree(SitePermissions):
     """The tree page, which replaces the list unless the list is asked for, and moving a folder on it."""
 
-    def get_urls(self) -> list[URLPattern]:
-        """Return the admin's URLs, preceded by that of moving a folder."""
-        return [
-            path("move/", self.admin_site.admin_view(self.move_view), name="sites_entityfolder_move"),
-            *super().get_urls(),
-        ]
+    own_pages: ClassVar[Pages] = (("move/", "move_view", "move"),)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Show the tree; if the address has list filters, show the list, which also contains archived folders."""
@@ -117,7 +112,7 @@ class FolderTree(SitePermissions):
             form.add_error(None, fault.messages)
             return self._again(request, site, folder_id, form)
         self.message_user(request, gettext("%(folder)s was moved.") % {"folder": folder}, messages.SUCCESS)
-        return redirect(f"{reverse('admin:sites_entityfolder_changelist')}?{urlencode({'entity': folder.entity})}")
+        return redirect(f"{self.url_of('changelist')}?{urlencode({'entity': folder.entity})}")
 
     def _again(self, request: HttpRequest, site: Site, folder_id: uuid.UUID, form: ReasonForm) -> HttpResponse:
         """Show the tree with what was typed and what is wrong with it."""

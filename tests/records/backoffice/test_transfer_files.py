@@ -108,7 +108,7 @@ def test_a_spreadsheets_cells_are_read_as_their_columns_hold(site: Site) -> None
 @pytest.mark.parametrize(
     ("cell", "words"),
     [
-        ("=1+1", "Cell B2 holds a formula"),
+        ("=1+1", "Cell B2 contains a formula"),
         (1234567890123456, "keeps only 15 digits"),
         ("x" * 256, "at most 255 characters"),
     ],

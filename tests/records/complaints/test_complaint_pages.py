@@ -198,8 +198,8 @@ def test_a_list_says_what_a_link_narrowed_it_to_and_names_nothing_of_other_sites
         "Active or archived: All",
         "Status: Draft",
     ]
-    assert narrowed(f"product__id__exact={foreign.pk}") == ["Product: nothing of this site"]
-    assert narrowed(f"created_by__id__exact={author.pk}") == ["Created by: nothing of this site"]
+    assert narrowed(f"product__id__exact={foreign.pk}") == ["Product: nothing at this site"]
+    assert narrowed(f"created_by__id__exact={author.pk}") == ["Created by: nothing at this site"]
 
 
 @pytest.mark.both_databases

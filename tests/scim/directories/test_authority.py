@@ -39,7 +39,7 @@ def test_an_account_with_a_role_at_another_site_is_not_adopted(scim, site, other
     user.refresh_from_db()
     assert (user.directory, user.is_active, user.check_password(make.PASSWORD)) == (None, True, True)
     assert user.memberships.count() == 2
-    assert "not the directory's" in ProvisioningCall.objects.filter(status=403).latest("pk").outcome
+    assert "at a site that it does not see" in ProvisioningCall.objects.filter(status=403).latest("pk").outcome
 
 
 def test_an_account_with_administrative_permissions_is_adopted_only_where_a_superuser_lets_the_directory(scim, site):

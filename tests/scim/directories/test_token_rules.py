@@ -112,7 +112,7 @@ def test_a_token_without_an_end_gets_the_latest_and_a_later_one_is_refused(direc
     token, _ = directories.issue_token(directory, "First", author=author)
     assert token.expires is not None
     assert abs(token.expires - now() - 30 * DAY) < DAY
-    with pytest.raises(ValidationError, match="30 days at most"):
+    with pytest.raises(ValidationError, match="at most 30 days"):
         directories.issue_token(directory, "Second", author=author, expires=now() + 40 * DAY)
     settings.PROVISIONING_TOKEN_DAYS = 0
     token, _ = directories.issue_token(directory, "Third", author=author)

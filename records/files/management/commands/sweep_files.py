@@ -1,4 +1,4 @@
-"""`manage.py sweep_files`: remove stored files that no record points at, left by uploads that were broken off."""
+"""`manage.py sweep_files`: remove stored files that no record points at, left by interrupted uploads."""
 
 import datetime
 from typing import Any
@@ -13,7 +13,7 @@ USUAL_AGE, LEAST_AGE = 24, 1
 
 
 class Command(BaseCommand):
-    """Removes files that are old enough that no running upload can still mean to point at them."""
+    """Removes files that are so old that no running upload can still need them."""
 
     help = "Remove stored files that no record points at."
 
@@ -24,12 +24,12 @@ class Command(BaseCommand):
             type=float,
             default=USUAL_AGE,
             metavar="HOURS",
-            help=f"leave younger files alone: an upload may be under way (at least {LEAST_AGE}, usually %(default)s)",
+            help=f"keep younger files, which may belong to running uploads (at least {LEAST_AGE}, usually %(default)s)",
         )
         parser.add_argument("--dry-run", action="store_true", help="say what would be removed, and remove nothing")
 
     def handle(self, *args: Any, older_than: float, dry_run: bool, **options: Any) -> None:
-        """Remove the orphans and say how many there were."""
+        """Remove the orphans and print how many there were."""
         if not older_than >= LEAST_AGE:
             raise CommandError(f"--older-than must be at least {LEAST_AGE} hour.")
         oldest = now() - datetime.timedelta(hours=older_than)

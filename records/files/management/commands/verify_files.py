@@ -1,4 +1,4 @@
-"""`manage.py verify_files`: read every stored file against its SHA-256, and report what is missing or altered."""
+"""`manage.py verify_files`: compare every stored file with its SHA-256, and report what is missing or altered."""
 
 from typing import Any
 
@@ -9,12 +9,12 @@ from records.files.models import kept_file_models
 
 
 class Command(BaseCommand):
-    """Reports damaged files, one a line; exits with 1 when there are any."""
+    """Reports damaged files, one on each line; exits with 1 if there are any."""
 
     help = "Check every stored file against its SHA-256."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Check every file; a storage that does not answer ends the run, since nothing is known then."""
+        """Check every file; the run ends if the storage does not answer, because nothing is known then."""
         count = damaged = 0
         for model in kept_file_models():
             for row in model._default_manager.order_by("pk").iterator(chunk_size=200):

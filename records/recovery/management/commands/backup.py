@@ -1,4 +1,4 @@
-"""`manage.py backup FILE`: save the database, the files and a seal in one archive, while the service goes on."""
+"""`manage.py backup FILE`: save the database, the files and a seal in one archive, while the service runs."""
 
 import sys
 import tempfile
@@ -26,7 +26,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the argument: the path of the archive."""
-        parser.add_argument("file", type=Path, help="where the archive is written; it must not be there yet")
+        parser.add_argument("file", type=Path, help="where the archive is written; the file must not exist yet")
 
     def handle(self, *args: Any, file: Path, **options: Any) -> None:
         """Save the database as it is at one moment, then the files that it refers to, which are never altered."""

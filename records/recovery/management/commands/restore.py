@@ -30,7 +30,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--without-secrets",
             action="store_true",
-            help="restore although the secrets of the backup are not set here: its keys, tokens and seal open nothing",
+            help="restore although the backup's secrets are not set here: its keys, tokens and seal will not work",
         )
 
     def handle(self, *args: Any, file: Path, without_secrets: bool, **options: Any) -> None:
@@ -66,7 +66,7 @@ class Command(BaseCommand):
             raise archive.ArchiveError(text)
         missing = [] if without_secrets else archive.missing_secrets(manifest)
         if missing:
-            raise archive.ArchiveError("\n".join([*missing, "Set them, or go on with --without-secrets."]))
+            raise archive.ArchiveError("\n".join([*missing, "Set them, or continue with --without-secrets."]))
 
     def _refuse_full_place(self) -> None:
         tables = connection.introspection.table_names()
