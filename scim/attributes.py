@@ -40,21 +40,15 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text expression: '' when unassigned, and already case-folded unless the attribute is caseExact.
-
-    `prepare` converts an operand to the form of the expression where that is not the usual form.
-    """
+    """A text expression: '' when unassigned, and already in the form in which the attribute is compared."""
 
     expression: Term
-    prepare: Callable[[str], str] | None = None
     equals: Callable[[str], Condition] | None = None
 
     def compare(self, op: CompareOperator, value: object) -> Condition:
         """Return the comparison; an operand that is not text equals no value."""
         if value is not None and not isinstance(value, str):
             return ALWAYS if op == CompareOperator.ne else NEVER
-        if value and self.prepare:
-            value = self.prepare(value)
         if value and self.equals and op in (CompareOperator.eq, CompareOperator.ne):
             found = self.equals(value)
             return found if op == CompareOperator.eq else ~found

@@ -29,6 +29,7 @@ from scim2_models import User as CoreUser
 from scim2_models import X509Certificate as CoreCertificate
 
 from records.accounts.employee_facts import ENTERPRISE, folded
+from records.sites.text import fold
 
 USER = "urn:ietf:params:scim:schemas:core:2.0:User"
 GROUP = "urn:ietf:params:scim:schemas:core:2.0:Group"
@@ -42,8 +43,15 @@ ERROR = "urn:ietf:params:scim:api:messages:2.0:Error"
 
 
 def comparison_key(binding: AttributeBinding | Any, value: str) -> str:
-    """Return the form of a value that filters, sorting and PATCH compare: NFC, and folded unless caseExact."""
-    return normalize("NFC", value) if binding.case_exact else folded(value)
+    """Return the form of a value that filters, sorting and PATCH compare: NFC, and folded unless caseExact.
+
+    A user name, the name of a group and an e-mail address have the form of their key columns.
+    """
+    if binding.case_exact:
+        return normalize("NFC", value)
+    model, field = binding.target_model, binding.target_field_name
+    has_key = any(field == name and model is not None and issubclass(model, kind) for kind, name in _WITH_KEY)
+    return fold(value, trim=False) if has_key else folded(value)
 
 
 POLICY = ScimPolicy(
@@ -167,6 +175,8 @@ class Group(CoreGroup):
 
     Members: ClassVar[type[ComplexAttribute]] = Member
 
+
+_WITH_KEY: tuple[tuple[Any, str], ...] = ((User, "user_name"), (Group, "display_name"), (AnyEmail, "value"))
 
 UserResource: Any = User.__class_getitem__(EmployeeExtension | EnterpriseExtension)
 """A User with both of its extensions."""

@@ -1,7 +1,7 @@
 """The sources of each declared attribute of Users and Groups in the database, for one caller."""
 
 import uuid
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 from django.conf import settings
@@ -11,7 +11,7 @@ from scim2_models.path import CompareOperator
 
 from records.accounts.employee_facts import folded as folded_text
 from records.accounts.models import ExternalId, Role, RoleMembership, UserAttribute, UserEmail
-from records.sites.text import fold, read_uuid
+from records.sites.text import read_uuid
 from scim.attributes import Attributes, Entries, Listed, Nothing, Source, Term, Text, flag, moment
 from scim.callers import Scope
 from scim.expressions import (
@@ -41,10 +41,6 @@ def as_id(value: str) -> uuid.UUID | None:
     return key if str(key) == value else None
 
 
-keyed = partial(fold, trim=False)
-"""Returns an operand in the form of a key column; blanks around it count, because it may be a part of a value."""
-
-
 def _id_source(name: str) -> Text:
     def equals(value: str) -> Condition:
         key = as_id(value)
@@ -65,7 +61,7 @@ def _id_below(prefix: str, name: str) -> Text:
 
 def _named(key: str) -> Text:
     """Return the source of a name that is compared by its folded key, which has no blanks around it."""
-    return Text(F(key), prepare=keyed, equals=lambda value: compare_text(F(key), CompareOperator.eq, value.strip()))
+    return Text(F(key), equals=lambda value: compare_text(F(key), CompareOperator.eq, value.strip()))
 
 
 def _constant(value: str) -> Text:
@@ -150,7 +146,7 @@ def user_attributes(caller: Scope) -> Attributes:
         "emails": Rows(
             UserEmail.objects.filter(user_id=OuterRef("pk")),
             {
-                "value": Text(F("value_key"), prepare=keyed),
+                "value": Text(F("value_key")),
                 "type": folded(F("type")),
                 "display": folded(F("display")),
                 "primary": flag(F("primary")),

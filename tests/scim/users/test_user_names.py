@@ -1,5 +1,6 @@
 """User names that look like one another (DECISIONS 13.15)."""
 
+import unicodedata
 from typing import Any
 
 import pytest
@@ -43,6 +44,25 @@ def test_a_name_with_invisible_characters_or_mixed_scripts_is_400_through_provis
     assert_error(scim.patch(f"/Users/{user['id']}", rename), 400, "invalidValue")
     assert_error(scim.put(f"/Users/{user['id']}", {**user, "userName": name}), 400, "invalidValue")
     assert scim.user(user["id"])["userName"] == "plain@corp.local"
+
+
+@pytest.mark.parametrize(
+    "name", ["İbrahim@x.test", "GASSE", "gaße", "ΟΔΥΣΣΕΎΣ", "οδυσσεύς", "ǆemal", "ﬁona", "ŉoah"]
+)
+def test_a_name_or_address_is_found_as_it_was_sent_in_the_letters_of_every_language(both: Scim, name: str) -> None:
+    address = f"{name.partition('@')[0]}@x.test" if name.isascii() else "İpek@x.test"
+    user = both.add_user(name, emails=[{"value": address, "type": "work"}])
+    group = both.add_group(name, user["id"])
+    for asked in (name, unicodedata.normalize("NFD", name), name.lower(), name.casefold()):
+        for test in (f'eq "{asked}"', f'sw "{asked[:3]}"', f'co "{asked[1:4]}"', f'ew "{asked[-3:]}"'):
+            assert both.ids("/Users", f"userName {test}") == [user["id"]], (asked, test)
+            assert both.ids("/Groups", f"displayName {test}") == [group["id"]], (asked, test)
+    for test in (f'emails eq "{address}"', f'emails[value eq "{address.lower()}"]', f'emails.value sw "{address[:3]}"'):
+        assert both.ids("/Users", test) == [user["id"]], test
+    path = f'emails[value eq "{address}"].display'
+    changed = both.apply(f"/Users/{user['id']}", {"op": "replace", "path": path, "value": "Shown"}).json()
+    assert [one.get("display") for one in changed["emails"]] == ["Shown"]
+    assert_error(both.post("/Users", people.user_body(name.lower())), 409, "uniqueness")
 
 
 @pytest.mark.parametrize("name", PLAIN)
