@@ -32,9 +32,9 @@ def attributes_of(caller: Caller, kind: str) -> attributes.Attributes:
 
 
 def documents_of(
-    caller: Caller, kind: str, keys: Collection[uuid.UUID], projection: Projection
+    caller: Caller, kind: str, keys: Collection[uuid.UUID] | QuerySet[Any, uuid.UUID], projection: Projection
 ) -> list[Representation]:
-    """Return the documents of the given resources that the token sees, in any order."""
+    """Return the documents of the given resources that the token sees: in any order, or by id for a query of ids."""
     make = user_documents if kind == "User" else group_documents
     return make(caller, keys, projection)
 
@@ -68,24 +68,32 @@ def ordered(caller: Caller, kind: str, rows: QuerySet[Any], query: Query) -> Que
 
 
 def page_of(caller: Caller, kind: str, query: Query) -> tuple[list[Representation], int]:
-    """Return one page of documents and the total; the ids are read first, so that the cost depends on the page size."""
+    """Return one page of documents and the total; ids are found first, so that the cost depends on the page size."""
     rows = filtered(caller, kind, query)
     start = query.start_index - 1
-    keys: list[uuid.UUID] = []
+    documents: list[Representation] = []
     if query.count:
-        keys = list(ordered(caller, kind, rows, query).values_list("pk", flat=True)[start : start + query.count])
-    total = start + len(keys) if keys and len(keys) < query.count else rows.count()
-    return documents_at(caller, kind, keys, query), total
+        keys = ordered(caller, kind, rows, query).values_list("pk", flat=True)[start : start + query.count]
+        documents = documents_at(caller, kind, list(keys) if query.sort_by else keys, query)
+    total = start + len(documents) if documents and len(documents) < query.count else rows.count()
+    return documents, total
 
 
-def documents_at(caller: Caller, kind: str, keys: list[uuid.UUID], query: Query) -> list[Representation]:
-    """Return the documents of these ids, in their order, with the attributes that the query asks for."""
-    if not keys:
+def documents_at(
+    caller: Caller, kind: str, keys: list[uuid.UUID] | QuerySet[Any, uuid.UUID], query: Query
+) -> list[Representation]:
+    """Return the documents of these ids, with the attributes that the query asks for.
+
+    They are in the order of the ids, or ordered by id if a query of ids is given.
+    """
+    if isinstance(keys, list) and not keys:
         return []
     projection = Projection.of(kind, query, spares=caller.reads_rfc)
     found = documents_of(caller, kind, keys, projection)
-    by_id = {document["id"]: document for document in found}
-    return [projection.apply(by_id[str(key)]) for key in keys if str(key) in by_id]
+    if isinstance(keys, list):
+        by_id = {document["id"]: document for document in found}
+        found = [by_id[str(key)] for key in keys if str(key) in by_id]
+    return [projection.apply(document) for document in found]
 
 
 def results(caller: Caller, kinds: tuple[str, ...], query: Query) -> Representation:

@@ -1,42 +1,71 @@
 """Groups within groups: which groups a user belongs to directly or through other groups."""
 
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from django.db.models import BooleanField, Func
+import orjson
+from django.db import connection
+from django.db.models import BooleanField, Func, TextField
 
 from records.accounts.models import Role
-from records.history.sets import id_of, ids_parameter, ids_sql
-from records.history.statements import Statement
+from records.history.statements import Statement, parameter
 from scim.callers import Scope
 from scim.prepared import prepared
 
 _HELD = """
-WITH RECURSIVE held (user_id, role_id, is_direct) AS (
-    SELECT m.user_id, m.role_id, 1 FROM accounts_rolemembership m WHERE m.user_id IN ({ids})
+(WITH RECURSIVE held (role_id, is_direct) AS (
+    SELECT m.role_id, 1 FROM accounts_rolemembership m WHERE m.user_id = {user}
     UNION
-    SELECT held.user_id, m.role_id, 0
+    SELECT m.role_id, 0
       FROM held JOIN accounts_rolemembership m ON m.member_role_id = held.role_id
       JOIN accounts_role r ON r.id = held.role_id AND NOT r.is_archived
 )
-SELECT held.user_id, held.role_id, visible.name, MAX(held.is_direct)
-  FROM held JOIN ({visible}) visible ON visible.id = held.role_id
- GROUP BY held.user_id, held.role_id, visible.name
- ORDER BY held.user_id, held.role_id
-"""
+SELECT {listed} FROM (
+    SELECT held.role_id, visible.name, MAX(held.is_direct) AS is_direct
+      FROM held JOIN ({visible}) visible ON visible.id = held.role_id
+     GROUP BY held.role_id, visible.name
+     ORDER BY held.role_id
+) g)"""
+_LISTED = {
+    "postgresql": "json_agg(json_build_array(g.role_id, g.name, g.is_direct))::text",
+    "sqlite": "json_group_array(json_array(g.role_id, g.name, g.is_direct))",
+}
 
 
-def groups_of(users: Iterable[uuid.UUID], scope: Scope) -> Statement:
-    """Return the statement that selects each user's visible groups by id, however deeply groups are nested."""
+class GroupsOf(Func):
+    """The groups of a user that a token sees, as the JSON text that `group_rows` reads: `GroupsOf(scope, user)`."""
+
+    output_field = TextField()
+    arity = 1
+
+    def __init__(self, scope: Scope, user: Any) -> None:
+        super().__init__(user)
+        self.scope = scope
+
+    def as_sql(self, compiler: Any, connection: Any, *args: Any, **extra: Any) -> tuple[str, Any]:
+        """Return the scalar subquery, which follows groups within groups however deeply they are nested."""
+        user_sql, user_parameters = compiler.compile(self.source_expressions[0])
+        sql, parameters = _held(self.scope, user_sql)
+        return sql, [*user_parameters, *parameters]
+
+
+def _held(scope: Scope, user: str) -> Statement:
     visible = prepared("visible roles", scope, lambda: Role.objects.seen_by(scope).order_by().values_list("id", "name"))
-    return _HELD.format(ids=ids_sql(), visible=visible.sql), [ids_parameter(users), *visible.parameters]
+    sql = _HELD.format(user=user, listed=_LISTED[connection.vendor], visible=visible.sql)
+    return sql, visible.parameters
 
 
-def group_rows(rows: list[tuple[Any, ...]]) -> Iterator[tuple[uuid.UUID, uuid.UUID, str, bool]]:
-    """Yield the user, group, group name and whether the membership is direct, for each row of `groups_of`."""
-    for user_id, role_id, name, is_direct in rows:
-        yield id_of(user_id), id_of(role_id), name, bool(is_direct)
+def groups_of(user_id: uuid.UUID, scope: Scope) -> Statement:
+    """Return the statement that selects a user's visible groups as one JSON text, which `group_rows` reads."""
+    sql, parameters = _held(scope, "%s")
+    return f"SELECT {sql}", [parameter(user_id), *parameters]
+
+
+def group_rows(text: str | None) -> Iterator[tuple[uuid.UUID, str, bool]]:
+    """Yield the id and name of each group, ordered by id, and whether the user is a direct member."""
+    for role_id, name, is_direct in orjson.loads(text or "[]"):
+        yield uuid.UUID(role_id), name, bool(is_direct)
 
 
 class IsMember(Func):

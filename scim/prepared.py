@@ -1,15 +1,16 @@
 """Queries that are compiled once for each directory, because compiling one takes longer than running it."""
 
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, NamedTuple
 
+from django.core.exceptions import EmptyResultSet
 from django.db import connection
 from django.db.models import QuerySet
 from django.db.models.expressions import RawSQL
 
 from records.history.sets import ids_parameter, ids_sql
-from records.history.statements import Statement
+from records.history.statements import Statement, together
 from scim.callers import Scope
 
 MOST_KEPT = 512
@@ -28,6 +29,18 @@ class Prepared(NamedTuple):
         """Return the statement, in which each of `ids` replaces one `the_ids()`, in their order."""
         given = map(ids_parameter, ids)
         return self.sql, [next(given) if value == IDS else value for value in self.parameters]
+
+    def rows(self, keys: Collection[uuid.UUID] | QuerySet[Any, uuid.UUID]) -> list[tuple[Any, ...]]:
+        """Run the query for the given ids, or for those that another query selects; one statement, or none."""
+        if not isinstance(keys, QuerySet):
+            return together([self.about(keys)])[0]
+        try:
+            sql, parameters = keys.query.sql_with_params()
+        except EmptyResultSet:
+            return []
+        place = self.parameters.index(IDS)
+        given = [*self.parameters[:place], *parameters, *self.parameters[place + 1 :]]
+        return together([(self.sql.replace(ids_sql(), sql, 1), given)])[0]
 
     def converted(self, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         """Return the rows with the values that the ORM would return."""

@@ -3,16 +3,19 @@
 import datetime
 import uuid
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from operator import itemgetter
 from typing import Any
 
-from django.db.models import Q, QuerySet
+import orjson
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 
 from records.accounts.models import ExternalId, Role, RoleMembership, User, UserEmail
 from records.history.sets import id_of
 from records.history.statements import together
-from scim.callers import Caller
-from scim.nesting import group_rows, groups_of
+from records.operations.json_subqueries import rows_of
+from scim.callers import Caller, Scope
+from scim.nesting import GroupsOf, group_rows, groups_of
 from scim.prepared import prepared, the_ids
 from scim.projection import Projection
 from scim.schemas import EMPLOYEE, ENTERPRISE, GROUP, LIST_RESPONSE, SITE, USER
@@ -94,48 +97,51 @@ def profile_url(key: uuid.UUID) -> str:
     return f"{profile_prefix()}{key}/change/"
 
 
-def user_documents(caller: Caller, keys: Collection[uuid.UUID], projection: Projection) -> list[Representation]:
-    """Return the documents of the given users that the token sees: a statement each for rows, emails, ids and groups.
+def user_documents(
+    caller: Caller, keys: Collection[uuid.UUID] | QuerySet[User, uuid.UUID], projection: Projection
+) -> list[Representation]:
+    """Return the documents of the given users that the token sees, ordered by id if a query of ids is given.
 
-    Attributes that the projection leaves out are not read; `Projection.apply` must still remove them.
+    One statement, which also runs the query of ids. Attributes that the projection leaves out are not read;
+    `Projection.apply` must still remove them.
     """
     scope = caller.scope
-    users = prepared(
-        "users", scope, lambda: User.objects.seen_by(scope).filter(pk__in=the_ids()).values_list(*USER_COLUMNS)
-    )
-    statements = {"users": users.about(keys)}
-    if projection.holds("emails"):
-        statements["emails"] = prepared("emails", scope, _emails).about(keys)
-    if projection.holds("externalId"):
-        owned = ExternalId.objects.filter(directory_id=scope.directory_id, user_id__in=the_ids())
-        external = prepared("external ids", scope, lambda: owned.values_list("user_id", "value"))
-        statements["externalId"] = external.about(keys)
-    if projection.holds("groups"):
-        statements["groups"] = groups_of(keys, scope)
-    found = dict(zip(statements, together([*statements.values()]), strict=True))
-    rows = [dict(zip(USER_COLUMNS, row, strict=True)) for row in users.converted(found["users"])]
-    emails: dict[uuid.UUID, list[Representation]] = defaultdict(list)
-    for user_id, value, type_, display, primary in found.get("emails", ()):
-        emails[id_of(user_id)].append(_email(value, type_, display, primary))
-    external_ids = {id_of(user_id): value for user_id, value in found.get("externalId", ())}
-    groups = _groups_of(caller, found.get("groups", []))
-    return [
-        user_document(caller, row, emails[row["pk"]], external_ids.get(row["pk"], ""), groups[row["pk"]])
-        for row in rows
-    ]
+    read = {name: make for name, make in _ALSO_READ.items() if projection.holds(name)}
+
+    def users() -> QuerySet[User, Any]:
+        rows = User.objects.seen_by(scope).filter(pk__in=the_ids())
+        also = {f"read_{name}": make(scope) for name, make in read.items()}
+        return rows.annotate(**also).values_list(*USER_COLUMNS, *also)
+
+    statement = prepared(f"users with {' '.join(read)}", scope, users)
+    found = statement.converted(statement.rows(keys))
+    if isinstance(keys, QuerySet):
+        found.sort(key=itemgetter(0))
+    documents = []
+    for values in found:
+        row = dict(zip((*USER_COLUMNS, *read), values, strict=True))
+        emails = [_email(*parts) for parts in orjson.loads(row.get("emails") or "[]")]
+        groups = _groups_of(caller, row.get("groups"))
+        documents.append(user_document(caller, row, emails, row.get("externalId") or "", groups))
+    return documents
 
 
-def _emails() -> QuerySet[UserEmail, Any]:
-    rows = UserEmail.objects.filter(user_id__in=the_ids()).order_by("user_id", "idx", "pk")
-    return rows.values_list("user_id", "value", "type", "display", "primary")
+_ALSO_READ: Mapping[str, Callable[[Scope], Any]] = {
+    "emails": lambda scope: rows_of(UserEmail, "user_id", ("value", "type", "display", "primary"), ("idx", "pk")),
+    "externalId": lambda scope: Subquery(
+        ExternalId.objects.filter(directory_id=scope.directory_id, user_id=OuterRef("pk")).values("value")
+    ),
+    "groups": lambda scope: GroupsOf(scope, F("pk")),
+}
+"""The expressions of attributes that are not in the row of an account or of its employee."""
 
 
 def user_document_of(caller: Caller, user: User, external_id: str, projection: Projection) -> Representation:
     """Return the document of a loaded account with its loaded addresses and employee; one query, for its groups."""
     row = {column: _at(user, column) for column in USER_COLUMNS}
     emails = [_email(email.value, email.type, email.display, email.primary) for email in user.emails.all()]
-    groups = together([groups_of([user.pk], caller.scope)])[0] if projection.holds("groups") else []
-    return user_document(caller, row, emails, external_id, _groups_of(caller, groups)[user.pk])
+    groups = together([groups_of(user.pk, caller.scope)])[0][0][0] if projection.holds("groups") else None
+    return user_document(caller, row, emails, external_id, _groups_of(caller, groups))
 
 
 def _at(row: User | Role, column: str) -> Any:
@@ -146,19 +152,17 @@ def _at(row: User | Role, column: str) -> Any:
     return found
 
 
-def _groups_of(caller: Caller, rows: list[tuple[Any, ...]]) -> dict[uuid.UUID, list[Representation]]:
-    """Return the groups that each user is in, directly or through other groups, from the rows of `groups_of`."""
-    groups: dict[uuid.UUID, list[Representation]] = defaultdict(list)
-    for user_id, role_id, name, is_direct in group_rows(rows):
-        groups[user_id].append(
-            {
-                "value": str(role_id),
-                "$ref": f"{caller.base}/Groups/{role_id}",
-                "display": name,
-                "type": "direct" if is_direct else "indirect",
-            }
-        )
-    return groups
+def _groups_of(caller: Caller, text: str | None) -> list[Representation]:
+    """Return the groups that a user is in, directly or through other groups, from the JSON text of `GroupsOf`."""
+    return [
+        {
+            "value": str(role_id),
+            "$ref": f"{caller.base}/Groups/{role_id}",
+            "display": name,
+            "type": "direct" if is_direct else "indirect",
+        }
+        for role_id, name, is_direct in group_rows(text)
+    ]
 
 
 def _email(value: str, type_: str, display: str, primary: object) -> Representation:
@@ -258,19 +262,24 @@ def _meta(row: Mapping[str, Any], location: str, kind: str) -> Representation:
     }
 
 
-def group_documents(caller: Caller, keys: Collection[uuid.UUID], projection: Projection) -> list[Representation]:
+def group_documents(
+    caller: Caller, keys: Collection[uuid.UUID] | QuerySet[Role, uuid.UUID], projection: Projection
+) -> list[Representation]:
     """Return the documents of the given roles that the token sees: a statement for the rows and one for members.
 
-    Members are not read if the projection leaves them out.
+    They are ordered by id if a query of ids is given. Members are not read if the projection leaves them out.
     """
     scope = caller.scope
     groups = prepared(
         "groups", scope, lambda: Role.objects.seen_by(scope).filter(pk__in=the_ids()).values_list(*GROUP_COLUMNS)
     )
-    rows = [dict(zip(GROUP_COLUMNS, row, strict=True)) for row in groups.converted(together([groups.about(keys)])[0])]
+    found = groups.converted(groups.rows(keys))
+    if isinstance(keys, QuerySet):
+        found.sort(key=itemgetter(0))
+    rows = [dict(zip(GROUP_COLUMNS, row, strict=True)) for row in found]
     members: dict[uuid.UUID, list[Representation]] | None = None
     if projection.holds("members"):
-        members = members_of(caller, keys)
+        members = members_of(caller, [row["pk"] for row in rows]) if rows else {}
     return [group_document(caller, row, None if members is None else members.get(row["pk"], [])) for row in rows]
 
 

@@ -22,6 +22,7 @@ from records.history.models import Change
 from records.history.trail import recording, rehearsing
 from records.operations import conditional, limits
 from records.operations.credentials import keep_private
+from records.operations.own_headers import put
 from records.sites.text import read_uuid
 from scim import bulk, lists, log
 from scim.adapters import GroupAdapter, UserAdapter
@@ -89,8 +90,7 @@ class ProvisioningView(stock.SCIMView):
             response = self._answer(request, *args, **kwargs)
         except Exception as error:
             response = response_for(error)
-        for name, value in allowance.items():
-            response.headers.setdefault(name, value)
+        put(response, allowance, unless_set=True)
         keep_private(response, "Authorization", "Accept")
         entry = log.entry(
             request,
@@ -173,8 +173,7 @@ def answer(document: Representation, status: int = 200, **headers: str) -> HttpR
     except TypeError:  # a directory may have sent a whole number of more than 64 bits
         content = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     response = HttpResponse(content, status=status, content_type=MEDIA_TYPE)
-    for name, value in headers.items():
-        response[name.replace("_", "-")] = value
+    put(response, headers)
     return response
 
 

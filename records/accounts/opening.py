@@ -10,7 +10,7 @@ import time
 import uuid
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from django.db import connection
@@ -88,6 +88,7 @@ class Opening:
     sites: Mapping[uuid.UUID, str]
     permissions: Mapping[uuid.UUID, access.Permissions]
     versions: Mapping[uuid.UUID, int]
+    _proofs: dict[uuid.UUID, "Proof"] = field(default_factory=dict, compare=False)
 
     def is_live(self, moment: datetime.datetime) -> bool:
         """Return whether the credential is valid at this moment."""
@@ -95,11 +96,13 @@ class Opening:
 
     def proof(self, site_id: uuid.UUID) -> "Proof | None":
         """Return the check whether all of this is still true at the site; None if the site is not known here."""
-        owners = {self.user_id, self.site_id, site_id}
-        if any(owner not in self.versions for owner in owners):
-            return None
-        version = sum(self.versions[owner] for owner in owners)
-        return Proof(tuple(map(parameter, (self.user_id, self.site_id, site_id))), version)
+        if site_id not in self._proofs:
+            owners = {self.user_id, self.site_id, site_id}
+            if any(owner not in self.versions for owner in owners):
+                return None
+            version = sum(self.versions[owner] for owner in owners)
+            self._proofs[site_id] = Proof(tuple(map(parameter, (self.user_id, self.site_id, site_id))), version)
+        return self._proofs[site_id]
 
 
 class Proof(NamedTuple):

@@ -21,6 +21,7 @@ from records.operations.credentials import KEY_HEADER, SubscriptionKeyAuthentica
 from records.operations.media_types import accepts
 from records.operations.names import unknown
 from records.operations.operation import Operation
+from records.operations.own_headers import put
 from records.sites.text import read_uuid
 from records.sites.writing import Precondition
 
@@ -183,8 +184,7 @@ class CalledViewSet(ViewSet):
             response = self.answered()
         except Exception as error:
             response = errors.handle_exception(error, {"request": framed, "view": self})
-        for name, value in self.answer_headers.items():
-            response.headers.setdefault(name, value)
+        put(response, self.answer_headers, unless_set=True)
         keep_private(response, *self.credential_headers)
         return response
 

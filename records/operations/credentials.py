@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from records.accounts.keys import Caller, KeyEndedError, caller_of, remembered_caller
 from records.operations import limits
 from records.operations.errors import unauthorized
+from records.operations.own_headers import put
 
 LONGEST = 200
 KEY_HEADER = "Ocp-Apim-Subscription-Key"
@@ -20,8 +21,11 @@ def keep_private(response: HttpResponseBase, *headers: str) -> None:
 
     No cache may store it. A caller that keeps the ETag itself can still ask whether the record has changed.
     """
-    response.headers["Cache-Control"] = "private, no-store"
-    patch_vary_headers(response, headers)
+    put(response, {"Cache-Control": "private, no-store"})
+    if response.has_header("Vary"):
+        patch_vary_headers(response, headers)
+    else:
+        put(response, {"Vary": ", ".join(headers)})
 
 
 class SubscriptionKeyAuthentication(BaseAuthentication):

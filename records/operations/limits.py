@@ -4,7 +4,6 @@ Counters are in Django's cache: exact across workers with Redis (`CACHE_URL`), o
 """
 
 import time
-from contextlib import suppress
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -38,10 +37,11 @@ def count(kind: str, who: str, *, window: int = WINDOW) -> int:
     """Count one request in the current window of the given number of seconds; returns the new count."""
     key = _counter(kind, who, window)
     for _ in range(2):
-        with suppress(ValueError):
+        try:
             return cache.incr(key)
-        if cache.add(key, 1, window * 2):
-            break
+        except ValueError:
+            if cache.add(key, 1, window * 2):
+                break
     return 1
 
 

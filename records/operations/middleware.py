@@ -8,12 +8,13 @@ import time
 import uuid
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import cast
+from typing import Any, cast
 
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.core.handlers.exception import convert_exception_to_response
 from django.core.handlers.wsgi import WSGIHandler
+from django.db import close_old_connections
 from django.http import HttpRequest, HttpResponse
 
 from records.accounts.security import REQUEST_ADDRESS
@@ -21,6 +22,7 @@ from records.history.english import in_english
 from records.history.origin import Origin, working_for
 from records.operations import error_handlers
 from records.operations.calls import buffer as recent_calls
+from records.operations.own_headers import put
 from records.operations.paths import first_part, is_interface, view_at
 
 access = logging.getLogger("larder.access")
@@ -60,6 +62,22 @@ class InterfaceHandler(WSGIHandler):
         """Route requests straight to `answer_interface`."""
         self._middleware_chain = answer_interface
 
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+        """Answer a request (PEP 3333).
+
+        Django's own handler sends two signals, whose receivers take a tenth of a read's time. Of all that they do, a
+        program's request needs one thing: what it left open in the database is closed. The answers of interfaces are
+        whole, set no cookie, and contain no address of a page.
+        """
+        try:
+            request = self.request_class(environ)
+            response: Any = self.get_response(request)
+            start_response(f"{response.status_code} {response.reason_phrase}", list(response.items()))
+            request.close()
+            return [response.content]
+        finally:
+            close_old_connections()
+
 
 def answer_interface(request: HttpRequest) -> HttpResponse:
     """Answer a request to an interface: from the path to the view, without any middleware."""
@@ -68,8 +86,7 @@ def answer_interface(request: HttpRequest) -> HttpResponse:
     if response.status_code in (204, 304):
         # There is no body whose media type could be named; the framework would name that of a page.
         response.headers.pop("Content-Type", None)
-    for name, value in HARDENING.items():
-        response.headers.setdefault(name, value)
+    put(response, HARDENING, unless_set=True)
     if settings.SECURE_HSTS_SECONDS:
         scope = "; includeSubDomains" if settings.SECURE_HSTS_INCLUDE_SUBDOMAINS else ""
         response.headers.setdefault("Strict-Transport-Security", f"max-age={settings.SECURE_HSTS_SECONDS}{scope}")
@@ -102,12 +119,10 @@ def answer(request: HttpRequest, respond: Handler) -> HttpResponse:
         response = error_handlers.refuse(request, 400, "UnknownHost", "This host name is not served here.")
     finally:
         REQUEST_ADDRESS.reset(address)
-    headers = response.headers
-    headers["X-Request-Id"] = request.request_id  # type: ignore[attr-defined]
-    headers["X-Api-Version"] = VERSION
+    put(response, {"X-Request-Id": request.request_id, "X-Api-Version": VERSION})  # type: ignore[attr-defined]
     if not response.streaming:
         if response.status_code not in (204, 304):
-            headers.setdefault("Content-Length", str(len(response.content)))
+            put(response, {"Content-Length": str(len(response.content))}, unless_set=True)
         if request.method == "HEAD":
             response.content = b""
     note(request, response, round((time.perf_counter() - started) * 1000, 1))
@@ -125,16 +140,17 @@ def note(request: HttpRequest, response: HttpResponse, duration_ms: float) -> No
     """Log the request, and add it to the recent calls of its key."""
     request_id: str = request.request_id  # type: ignore[attr-defined]
     operation = operation_of(request)
-    access.info(
-        "request",
-        extra={
-            "request_id": request_id,
-            "caller": _caller(request),
-            "operation": operation,
-            "status": response.status_code,
-            "duration_ms": duration_ms,
-        },
-    )
+    if access.isEnabledFor(logging.INFO):
+        access.info(
+            "request",
+            extra={
+                "request_id": request_id,
+                "caller": _caller(request),
+                "operation": operation,
+                "status": response.status_code,
+                "duration_ms": duration_ms,
+            },
+        )
     key_id = _key(request)
     if key_id is not None:
         recent_calls.note(key_id, operation, response.status_code, duration_ms, request_id)

@@ -15,6 +15,7 @@ from records.accounts.opening import StaleAccessError
 from records.operations import bodies, conditional, errors, lists
 from records.operations.calling import CalledViewSet
 from records.operations.operation import Parameter
+from records.operations.own_headers import put
 from records.operations.plans import KeyQuery, ReadPlan, Shape
 from records.operations.references import resolve_all
 from records.operations.serializers import WireSerializer, source_of
@@ -134,7 +135,7 @@ class OperationViewSet(CalledViewSet):
             return self.json({"Error": "", "Message": f"Valid.{note}", "Id": ""})
         response = self.json({"Error": "", "Message": f"Success.{note}", "Id": str(record_id)})
         if revision is not None:
-            response["ETag"] = conditional.etag(revision, variant=self.variant)
+            put(response, {"ETag": conditional.etag(revision, variant=self.variant)})
         return response
 
     def json(self, value: object) -> HttpResponse:
@@ -167,7 +168,7 @@ class OperationViewSet(CalledViewSet):
             response = HttpResponse(status=304)
         else:
             response = (show or self.json)(self.narrowed(plan.show(row, with_private=with_private)))
-        response["ETag"] = tag
+        put(response, {"ETag": tag})
         return response
 
     def plan_of(self, serializer: type[WireSerializer]) -> ReadPlan:
