@@ -111,6 +111,17 @@ def test_an_idempotency_key_of_another_user_or_operation_is_another_one(row: Any
     assert Api(api.key).post(elsewhere, {"Name": "Mixer"}, **once).status_code == 200
 
 
+@every_add_row
+def test_an_idempotency_key_at_another_site_is_another_one(row: Any, viewset: Any, api: Any, other_site: Any) -> None:
+    once = {"Idempotency-Key": "order 77"}
+    make.give_role(api.key.user, other_site, make.DefaultRole.MANAGER)
+    there = Api(make.make_key(other_site, user=api.key.user))
+    for client in (api, there):
+        answer = client.send(row.method, path_of(row, viewset), body_of(row, client.key.site), **once)
+        assert (answer.status_code, "Idempotency-Replayed" in answer) == (200, False), answer.content
+        assert model_of(row)._default_manager.get(pk=answer.json()["Id"]).site_id == client.key.site.pk
+
+
 @every_write_row
 def test_what_several_headers_ask_for_holds_together(row: Any, viewset: Any, api: Any, settings: Any) -> None:
     settings.RATE_LIMIT = 1_000_000
