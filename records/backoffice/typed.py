@@ -40,10 +40,12 @@ class TypedInputMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer the request."""
+        # The page of the second factor also posts here, to start again under another name: nobody signs out then.
+        signs_out = request.path == reverse("account_logout") and bool(keeping(request))
         response = self.get_response(request)
         if request.method != "POST" or response.status_code not in (302, 303):
             return response
-        if request.path == reverse("admin:logout"):
+        if signs_out or request.path == reverse("admin:logout"):
             _set(response, SIGNED_OUT)
             # The end of the session also invalidates pages that the browser kept for going back.
             response["Clear-Site-Data"] = '"cache"'

@@ -10,6 +10,7 @@ from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import logout
+from django.contrib.messages.storage.base import BaseStorage
 from django.contrib.sessions.backends.base import UpdateError
 from django.db import InternalError, OperationalError, connection
 from django.http import HttpRequest, HttpResponse
@@ -124,7 +125,11 @@ def _demand_factor(request: HttpRequest) -> HttpResponse | None:
         return None
     if not factor_demanded(user) or is_mfa_enabled(user, ["totp", "webauthn"]):
         return None
-    messages.warning(
-        request, gettext("You need a second factor here. Set up an authenticator app or a passkey to go on.")
-    )
+    demand = gettext("You need a second factor here. Set up an authenticator app or a passkey to go on.")
+    waiting = messages.get_messages(request)
+    # A page in another tab or a request in the background may have been sent here before: it is said once.
+    if demand not in map(str, waiting):
+        messages.warning(request, demand)
+    if isinstance(waiting, BaseStorage):
+        waiting.used = False  # They were looked at, not shown.
     return redirect("mfa_index")

@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from records.accounts import actions
 from records.accounts.models import DefaultRole, SecurityEvent, User
+from records.backoffice import typed
 from records.backoffice.sign_in import middleware
 from records.history.models import Change
 from records.sites.models import Site
@@ -205,7 +206,10 @@ def test_a_mandatory_factor_has_to_be_set_up_before_anything_else(ann: User, sit
     try_password(client, "ann")
     for path in ("/admin/", "/profile/", "/admin/items/item/"):
         assert client.get(path)["Location"] == SECURITY, path
-    assert client.get(SECURITY).status_code == 200
+    page = client.get(SECURITY)
+    assert page.status_code == 200
+    assert page.content.decode().count("You need a second factor here.") == 1
+    assert "You need a second factor here." not in client.get(SECURITY).content.decode()
     give_app(ann)
     assert client.get("/admin/").status_code == 200
 
@@ -324,6 +328,25 @@ def test_a_lock_out_is_noted_once(ann: User) -> None:
     assert SecurityEvent.objects.filter(kind="LockOut", account_id=ann.pk).count() == 1
     assert Change.objects.filter(record_id=ann.pk, operation="LockOut").count() == 1
     assert not SecurityEvent.objects.filter(kind="SignInFailed").exists()
+
+
+def test_either_way_of_signing_out_clears_what_the_browser_keeps(ann: User) -> None:
+    for way in ("admin:logout", "account_logout"):
+        client = sign_in(ann)
+        done = client.post(reverse(way))
+        assert done.cookies[typed.COOKIE].value == typed.SIGNED_OUT, way
+        assert done["Clear-Site-Data"] == '"cache"', way
+        assert not is_signed_in(client), way
+
+
+def test_starting_again_under_another_name_keeps_the_text_typed_before_the_session_ended(ann: User) -> None:
+    give_app(ann)
+    client = Client()
+    assert try_password(client, "ann")["Location"] == FACTOR
+    done = client.post(reverse("account_logout"), {"next": LOGIN})
+    assert done["Location"] == LOGIN
+    assert typed.COOKIE not in done.cookies
+    assert not is_signed_in(client)
 
 
 def test_cookies_over_tls_are_bound_to_this_host() -> None:
