@@ -47,6 +47,7 @@ def test_a_webhook_is_added_and_its_secret_is_shown_once(receiver: Receiver, sit
     assert secret_of(webhook) not in answer.text
     shown = admin.post(secret_page(webhook), {"do": "show"}, follow=True)
     assert secret_of(webhook) in shown.text
+    assert f"Times are those of {site.time_zone}." in shown.text
     assert "no-store" in shown["Cache-Control"]
     assert secret_of(webhook) not in admin.get(secret_page(webhook)).text
     again = admin.post(secret_page(webhook), {"do": "show"}, follow=True)

@@ -57,6 +57,7 @@ def test_a_token_is_shown_once_opens_the_door_and_is_revoked(browser, directory)
     shown = browser.post(page, body, follow=True).content.decode()
     secret = re.search(r'value="(lt_[^"]+)"', shown)
     assert secret is not None
+    assert "Times are those of" in shown
     scim = Scim(secret[1])
     assert scim.get("/Users").status_code == 200
     token = ProvisioningToken.objects.get(directory=directory)
