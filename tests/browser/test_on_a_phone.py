@@ -19,6 +19,7 @@ from records.sites.models import Entity, EntityFolder
 from tests import make
 from tests.browser.test_looks import NARROW, faults_shown, step, with_axe
 from tests.browser.waiting import choose
+from tests.make import audits as make_audits
 from tests.make.actions import make_action
 from tests.make.backoffice import address, list_address
 from tests.make.complaints import make_complaint, make_entry
@@ -28,7 +29,7 @@ from tests.make.items import make_item
 pytestmark = pytest.mark.django_db(transaction=True)
 
 PageOf = Callable[..., Page]
-ASTRAY = """() => [...document.querySelectorAll('.results [data-label]')].filter((cell) => {
+ASTRAY = """() => [...document.querySelectorAll(':is(.results, .cards) [data-label]')].filter((cell) => {
   const box = cell.getBoundingClientRect(), range = document.createRange();
   range.selectNodeContents(cell);
   const parts = [...range.getClientRects()].filter((part) => part.width);
@@ -74,12 +75,28 @@ def test_a_record_s_further_steps_wait_behind_one_button_and_the_search_says_wha
 
 
 def test_on_a_card_every_part_of_a_value_stands_beside_its_name(site: Any, page_of: PageOf) -> None:
-    make_action(site, due_date=datetime.datetime(2020, 5, 1, tzinfo=datetime.UTC), name="W" * 80)
+    complaint = make_complaint(site, trace_number="L" * 80)
+    due = datetime.datetime(2020, 5, 1, tzinfo=datetime.UTC)
+    make_action(site, about=complaint, due_date=due, name="W" * 80)
+    program = make_audits.make_program(
+        site, checklists=[make_audits.make_checklist(site, questions=("Q" * 120, "Dry?"))]
+    )
+    audit = make_audits.start(make_audits.make_audit(program))
     page = page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site, "phone")
-    for where in (list_address(Action), list_address(Complaint), reverse("admin:reminders")):
+    for where in (
+        list_address(Action),
+        list_address(Complaint),
+        reverse("admin:reminders"),
+        reverse("admin:monthly"),
+        f"{reverse('admin:trace')}?lots={'L' * 80}",
+        address(audit, "read"),
+        *(address(complaint, name) for name in ("read", "history")),
+    ):
         page.goto(where)
         astray = page.evaluate(ASTRAY)
         assert astray == [], where
+    page.goto(address(audit, "read"))
+    expect(page.locator(".cards [data-label=Question]").first).to_contain_text("QQQ")
 
 
 def test_long_words_wrap_on_every_page_that_shows_them(site: Any, page_of: PageOf) -> None:
