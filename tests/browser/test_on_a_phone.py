@@ -23,6 +23,7 @@ from tests.make import audits as make_audits
 from tests.make.actions import make_action
 from tests.make.backoffice import address, list_address
 from tests.make.complaints import make_complaint, make_entry
+from tests.make.customers import make_customer
 from tests.make.documents import make_document
 from tests.make.items import make_item
 
@@ -99,6 +100,19 @@ def test_on_a_card_every_part_of_a_value_stands_beside_its_name(site: Any, page_
     expect(page.locator(".cards [data-label=Question]").first).to_contain_text("QQQ")
 
 
+def test_the_rows_of_a_form_stand_below_each_other_with_their_labels(site: Any, page_of: PageOf) -> None:
+    customer = make_customer(site, party_contacts=[{"last_name": "Quill"}])
+    page = page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site, "phone")
+    page.goto(address(customer, "change"))
+    contacts = page.locator(".tabular")
+    contacts.get_by_role("button", name="Add contact").click()
+    expect(contacts.locator("label", has_text="Last name")).to_have_count(2)
+    for number in (0, 1):
+        label = contacts.locator("label", has_text="Last name").nth(number)
+        assert label.evaluate("label => label.getBoundingClientRect().width") > 100
+    assert contacts.locator(".wide").evaluate("frame => frame.scrollWidth - frame.clientWidth") == 0
+
+
 def test_long_words_wrap_on_every_page_that_shows_them(site: Any, page_of: PageOf) -> None:
     manager = make.make_user(site=site, role=DefaultRole.SITE_ADMINISTRATOR, family_name="Q" * 60)
     product = make_entry(Product, site, "P" * 120)
@@ -106,9 +120,15 @@ def test_long_words_wrap_on_every_page_that_shows_them(site: Any, page_of: PageO
     folder = make.make_folder(site, Entity.ITEM, "F" * 120)
     item = make_item(site, name="I" * 189, location="O" * 80, entity_folder=folder)
     action = make_action(
-        site, name="A" * 150, owner=manager, due_date=datetime.datetime(2020, 5, 1, tzinfo=datetime.UTC)
+        site,
+        about=complaint,
+        name="A" * 150,
+        owner=manager,
+        due_date=datetime.datetime(2020, 5, 1, tzinfo=datetime.UTC),
     )
     document = make_document(site, name="D" * 120, file_name=f"{'d' * 90}.pdf")
+    program = make_audits.make_program(site, checklists=[make_audits.make_checklist(site, questions=("Q" * 150,))])
+    audit = make_audits.start(make_audits.make_audit(program))
     page = page_of(manager, site, "phone")
     page.set_viewport_size(NARROW)  # type: ignore[arg-type]
     wide = {}
@@ -119,7 +139,7 @@ def test_long_words_wrap_on_every_page_that_shows_them(site: Any, page_of: PageO
         *(list_address(model) for model in (Complaint, Item, Action, Document, EntityFolder, Change)),
         f"{list_address(EntityFolder)}?entity=item",
         f"{list_address(Complaint)}?product__id__exact={product.pk}&q={'y' * 80}",
-        *(address(record, "read") for record in (complaint, product, item, action, document)),
+        *(address(record, "read") for record in (complaint, product, item, action, document, audit)),
         *(address(record, "change") for record in (complaint, item, action)),
         *(address(record, "history") for record in (complaint, item)),
         reverse("admin:documents_document_versions", args=(document.pk,)),
