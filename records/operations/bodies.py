@@ -190,8 +190,12 @@ def malformed(error: Exception, body: Bytes) -> ApiError:
     text = str(error)
     if bytes(body[:3]) == b"\xef\xbb\xbf":
         text = "it begins with a byte order mark; send UTF-8 without one"
-    if isinstance(error, RecursionError | ArithmeticError):
-        text = "nested too deeply" if isinstance(error, RecursionError) else "a number is out of range"
+    elif isinstance(error, UnicodeDecodeError):
+        text = "it is not text in UTF-8"
+    elif isinstance(error, RecursionError):
+        text = "nested too deeply"
+    elif isinstance(error, ArithmeticError) or "out of range" in text:
+        text = "a number is out of range"
     return ApiError(400, "MalformedJson", f"The body is not valid JSON: {text[:200]}.")
 
 

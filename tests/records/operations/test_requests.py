@@ -263,3 +263,21 @@ def test_a_byte_order_mark_is_named_since_nobody_sees_it(api: Any) -> None:
         answer = api.send("POST", path, b'\xef\xbb\xbf{"Name": "Scale"}')
         assert (answer.status_code, answer.json()["Error"]) == (400, "MalformedJson")
         assert "byte order mark" in answer.json()["Message"]
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b'{"Name": "\xc3("}', "it is not text in UTF-8"),
+        (b'{"Name": "\xed\xa0\x80"}', "it is not text in UTF-8"),
+        (b'{"Name": ' + b"9" * 5_000 + b"}", "a number is out of range"),
+        (b'{"Name": 1e99999999999999999999}', "a number is out of range"),
+        (b"[" * 20_000, "nested too deeply"),
+    ],
+    ids=["bytes", "surrogate", "digits", "exponent", "depth"],
+)
+def test_what_is_wrong_with_a_body_is_said_in_plain_words(body: bytes, said: str, api: Any) -> None:
+    for path in ("/item/AddItem", "/document/AddDocument"):
+        answer = api.send("POST", path, body)
+        assert refused(answer, 400, "MalformedJson")
+        assert answer.json()["Message"] == f"The body is not valid JSON: {said}."
