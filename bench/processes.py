@@ -105,7 +105,7 @@ def shares(table: Table, path: str, headers: dict[str, str]) -> None:
 def sqlite(table: Table) -> None:
     """Measure reads and adds with eight connections on SQLite."""
     with tempfile.TemporaryDirectory(prefix="larder-bench-") as folder:
-        apart = {"DATABASE_URL": f"sqlite:///{folder}/db.sqlite3", "DATA_DIR": folder}
+        apart: dict[str, Any] = {"DATABASE_URL": f"sqlite:///{folder}/db.sqlite3", "DATA_DIR": folder}
         demo: dict[str, Any] = harness.prepare_demo(**apart)
         headers = {"Ocp-Apim-Subscription-Key": demo["subscription_key"]}
         with serving("config.wsgi", WEB_WORKERS="2", **apart) as base:

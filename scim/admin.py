@@ -324,7 +324,7 @@ class OutcomeFilter(ChoiceFilter):
 class DirectoryFilter(admin.RelatedFieldListFilter):
     """Narrows the log to the calls of one of the directories at home at the current site."""
 
-    def field_choices(self, field: Any, request: HttpRequest, model_admin: Any) -> list[tuple[Any, str]]:
+    def field_choices(self, field: Any, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
         """Return those directories."""
         return [
             (row.pk, row.name) for row in Directory.objects.filter(home_site=current_site(request)).order_by("name")

@@ -202,7 +202,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         connection = self.connection
         seconds = self._longest()
         if connection.pgconn.pipeline_status:
-            return execute(sql, params, many, context)  # Whoever opened the pipeline watches it.
+            return execute(sql, params, many, context)  # The code that opened the pipeline watches it.
         if seconds:
             watchdog.begin(connection, seconds)
         was_cut = False

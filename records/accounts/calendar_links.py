@@ -60,7 +60,7 @@ def link_of(secret: str) -> CalendarLink | None:
 
 
 def note_use(link: CalendarLink) -> None:
-    """Record when the link was used, at most once a minute; a database that cannot be written is no obstacle."""
+    """Record when the link was used, at most once a minute, unless the database cannot be written."""
     if link.last_used is None or now() - link.last_used >= USED_EVERY:
         with suppress(OperationalError, InternalError), connection.briefly(PATIENCE):  # type: ignore[attr-defined]
             CalendarLink.objects.filter(pk=link.pk).update(last_used=now())

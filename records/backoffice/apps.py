@@ -53,7 +53,7 @@ def _check_pages(app_configs: Any, **options: Any) -> list[checks.CheckMessage]:
 def mark_names() -> None:
     """Let the names of all models and fields be translated when they are shown.
 
-    Most of these names follow from the names in the code, so they cannot be marked where they stand. Migrations keep
+    Most of these names follow from the names in the code, so they cannot be marked in the code. Migrations keep
     the English names.
     """
     for model in apps.get_models():

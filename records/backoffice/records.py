@@ -55,7 +55,7 @@ from records.backoffice.wording import field_label
 from records.sites.writing import archive_record
 
 LAST = "last"
-"""The class of the parts of a form that stand below the rows of a record; the form's template asks for it."""
+"""The class of the parts of a form that are shown below the rows of a record; the form's template asks for it."""
 
 
 class RecordAdmin(

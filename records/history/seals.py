@@ -1,6 +1,6 @@
 """Seals: the heads of all chains, signed with a key that the database does not hold (DECISIONS 10.5).
 
-Whoever may write to the database can rewrite a chain and compute its hashes again, but cannot forge a seal. A chain
+Someone who may write to the database can rewrite a chain and compute its hashes again, but cannot forge a seal. A chain
 that was cut or rewritten no longer has the sealed hash at the sealed number.
 """
 

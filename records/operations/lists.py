@@ -269,7 +269,7 @@ def _crosses_rows(model: type[models.Model], lookup: str) -> bool:
 
 
 def _open_to(rules: ListRules, plan: ReadPlan, hidden: frozenset[str]) -> ListRules:
-    """Return the rules without searching what the caller may not see: whoever finds a record by it learns it."""
+    """Return the rules without searching what the caller may not see: somebody who finds a record by it learns it."""
     closed = {plan.columns[name].name + end for name in hidden & plan.columns.keys() for end in ("", "_key")}
     return ListRules([name for name in rules.search if name not in closed])
 

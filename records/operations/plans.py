@@ -183,7 +183,7 @@ class ReadPlan:
 
     @property
     def tells_of_others(self) -> bool:
-        """Return whether an answer can change although the record does not: a target came into sight."""
+        """Return whether an answer can change although the record does not, because a target becomes visible."""
         return self.reader is not None and bool(self.pointers or self.lists)
 
     @property

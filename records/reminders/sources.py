@@ -67,7 +67,7 @@ class Source:
     seen: Callable[[User, QuerySet[Any]], QuerySet[Any]] | None = None
     """Leaves out the rows of others that do not exist for a person; None where all exist."""
     done_with: str | None = None
-    """The permission that whoever has to act needs, where seeing the record is not enough."""
+    """The permission that the person who has to act needs, if it is not enough to see the record."""
     for_superiors: tuple[str, str] | None = None
     """The page that a superior opens instead, and its column, if `page` is only for the person who has to act."""
 

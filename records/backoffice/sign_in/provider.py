@@ -309,8 +309,8 @@ FACTOR_FIRST = _(
 def links_by_mail(user: User) -> bool:
     """Return whether a mailed link is enough to link an identity with the account.
 
-    It is not if the account has a second factor: the provider's own factors would take its place, so that whoever reads
-    the mails of its person could sign in as that person.
+    It is not if the account has a second factor: the provider's own factors would take its place, so that somebody who
+    reads the mails of its person could sign in as that person.
     """
     return not is_mfa_enabled(user, ["totp", "webauthn"])
 

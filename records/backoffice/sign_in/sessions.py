@@ -59,8 +59,8 @@ def browser_and_system(agent: str) -> str:
 def sessions(request: HttpRequest) -> HttpResponse:
     """Show the user's own sessions; a POST ends one of them (`id`) or all others (`others`).
 
-    Whoever sits down at an open session must not be able to lock the person out elsewhere, so ending a session asks the
-    person to confirm their identity first.
+    Somebody who sits down at an open session must not be able to lock the person out elsewhere, so ending a session
+    asks the person to confirm their identity first.
     """
     user = user_of(request)
     here = request.session.session_key

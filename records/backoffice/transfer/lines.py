@@ -1,7 +1,7 @@
 """What an export contains: a line for each record, and in people's words a line for each of its child rows.
 
 In people's words, headings are the fields' labels, ids are names, choices are in the reader's language, times are those
-of the site, and child rows stand on sheets of their own. In the interface's words, an export is what the interface
+of the site, and child rows are on sheets of their own. In the interface's words, an export is what the interface
 answers; a cell holds child rows as JSON.
 """
 

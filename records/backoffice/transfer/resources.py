@@ -314,7 +314,7 @@ class RecordResource:
         }
 
     def _resolve_rows(self) -> None:
-        """Replace the ids in child rows that stand in a cell by the records."""
+        """Replace the ids in child rows that a cell contains by the records."""
         sources = [column.source for column in self.headings.used if column.kind == "rows"]
         references = [{source: row.values[source] for source in sources if row.values.get(source)} for row in self.rows]
         for row, faults in zip(self.rows, self.table.resolve_rows(references), strict=True):

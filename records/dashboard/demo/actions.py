@@ -1,4 +1,4 @@
-"""The demo's actions: in every state, about complaints, audits, documents and items, and some that stand alone."""
+"""The demo's actions: in every state, about complaints, audits, documents and items, and some about no record."""
 
 import datetime
 from typing import Any

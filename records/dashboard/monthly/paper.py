@@ -104,7 +104,7 @@ class _Word(Flowable):
         return self.width, self.height
 
     def draw(self) -> None:
-        """Draw the line where a paragraph of one line stands."""
+        """Draw the line in the place of a paragraph of one line."""
         self.canv.setFont(SMALL.fontName, SMALL.fontSize)
         self.canv.setFillColor(colors.HexColor(LINK) if self.address else SMALL.textColor)
         self.canv.drawString(0, self.height - SMALL.fontSize, self.text)

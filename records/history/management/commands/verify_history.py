@@ -11,7 +11,7 @@ from records.history import proofs, seals
 class Command(BaseCommand):
     """Prints a line for each broken, missing, moved or added change and exits with 1; without faults, the heads."""
 
-    help = "Verify every chain of changes against its head and against the records as they stand."
+    help = "Verify every chain of changes against its head and against the present records."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the arguments: a seal, and the public key for its signature."""
