@@ -11,7 +11,7 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.db.backends.postgresql import base
 from django.db.backends.utils import debug_transaction
 from psycopg import _queries
-from psycopg.pq import TransactionStatus
+from psycopg.pq import ExecStatus, TransactionStatus
 
 from config.postgresql.breaker import breaker_of, watchdog
 from config.postgresql.limits import limits
@@ -57,7 +57,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             ((sql, parameters),) = statements
             with self.cursor() as cursor:
                 cursor.execute(sql, parameters)
-                return [cursor.fetchall() if cursor.description else []]
+                return [_rows_of(cursor)]
         try:
             return self._in_one_trip(statements)
         except (OperationalError, InterfaceError):
@@ -126,7 +126,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 connection._autocommit = False
             if seconds and not was_cut:
                 watchdog.end(connection)
-        found = [cursor.fetchall() if cursor.description else [] for cursor in cursors]
+        found = [_rows_of(cursor) for cursor in cursors]
         for cursor in cursors:
             cursor.close()
         return found
@@ -221,6 +221,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self.ensure_connection()
         context["cursor"].cursor = self.create_cursor()
         return execute(sql, params, many, context)
+
+
+def _rows_of(cursor: Any) -> Rows:
+    """Return the rows of a statement, if it returns any; the cursor's description would cost an object a column."""
+    found = cursor.pgresult
+    return cursor.fetchall() if found is not None and found.status == ExecStatus.TUPLES_OK else []
 
 
 _READS = re.compile(r"\s*(SELECT\b|WITH\b(?!.*\b(INSERT|UPDATE|DELETE|MERGE)\b))", re.IGNORECASE | re.DOTALL)
