@@ -1,5 +1,6 @@
 """Which handler the server gives a request to."""
 
+import base64
 import ipaddress
 import os
 import subprocess
@@ -9,14 +10,20 @@ from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+import orjson
 import pytest
 from django.core import signals
 from django.db import close_old_connections
 from django.http import Http404
 
 from config import urls, wsgi
+from records.files import downloads
 from records.operations import middleware, paths
+from records.sites.models import Site
+from tests import make
+from tests.make.attachments import make_attachment
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -97,6 +104,33 @@ def test_a_trusted_proxy_names_the_sender_of_an_interfaces_request(settings: Any
     key = {"HTTP_OCP_APIM_SUBSCRIPTION_KEY": "lk_wrong", "HTTP_X_FORWARDED_FOR": "198.51.100.1"}
     assert call("/employee/GetEmployeeList", **key)[0] == 401
     assert noted == ["198.51.100.1"]
+
+
+@pytest.mark.django_db
+def test_files_are_sent_in_pieces_and_closed(site: Site, monkeypatch: Any) -> None:
+    opened: list[Any] = []
+    whole = downloads.whole
+
+    def noted(row: Any) -> Any:
+        opened.append(whole(row))
+        return opened[-1]
+
+    monkeypatch.setattr(downloads, "whole", noted)
+    row = make_attachment(site, content=b"Wash your hands.")
+    key = {"HTTP_OCP_APIM_SUBSCRIPTION_KEY": make.make_key(site).secret}
+    path = f"/attachment/GetAttachment/{row.pk}"
+    status, headers, body = call(path, QUERY_STRING="WithContent=true&WithURL=true", **key)
+    assert status == 200
+    shape = orjson.loads(body)
+    assert base64.b64decode(shape["FileContent"]) == b"Wash your hands."
+    assert headers["Content-Length"] == str(len(body))
+    signed = urlsplit(shape["FileURL"])
+    address = {"QUERY_STRING": signed.query}
+    assert call(signed.path, **address)[::2] == (200, b"Wash your hands.")
+    assert call(signed.path, HTTP_RANGE="bytes=5-8", **address)[::2] == (206, b"your")
+    assert call(signed.path, REQUEST_METHOD="HEAD", **address)[::2] == (200, b"")
+    assert len(opened) == 4
+    assert all(file.closed for file in opened)
 
 
 def test_the_first_parts_of_paths_come_from_the_url_configuration() -> None:
