@@ -115,11 +115,12 @@ def test_an_idempotency_key_of_another_user_or_operation_is_another_one(row: Any
 def test_an_idempotency_key_at_another_site_is_another_one(row: Any, viewset: Any, api: Any, other_site: Any) -> None:
     once = {"Idempotency-Key": "order 77"}
     make.give_role(api.key.user, other_site, make.DefaultRole.MANAGER)
-    there = Api(make.make_key(other_site, user=api.key.user))
-    for client in (api, there):
+    clients: list[Any] = [api, Api(make.make_key(other_site, user=api.key.user))]
+    records: Any = model_of(row)._default_manager
+    for client in clients:
         answer = client.send(row.method, path_of(row, viewset), body_of(row, client.key.site), **once)
         assert (answer.status_code, "Idempotency-Replayed" in answer) == (200, False), answer.content
-        assert model_of(row)._default_manager.get(pk=answer.json()["Id"]).site_id == client.key.site.pk
+        assert records.get(pk=answer.json()["Id"]).site_id == client.key.site.pk
 
 
 @every_write_row
