@@ -327,7 +327,8 @@ class DirectoryFilter(admin.RelatedFieldListFilter):
     def field_choices(self, field: Any, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
         """Return those directories."""
         return [
-            (row.pk, row.name) for row in Directory.objects.filter(home_site=current_site(request)).order_by("name")
+            (str(row.pk), row.name)
+            for row in Directory.objects.filter(home_site=current_site(request)).order_by("name")
         ]
 
 
