@@ -3,8 +3,6 @@
 from typing import Any
 
 import pytest
-from django.core.signals import request_finished, request_started
-from django.db import close_old_connections
 from scim2_client.engines.wsgi import WSGISCIMClient
 from scim2_tester import Status, check_server
 from scim_sanity.http_client import SCIMResponse
@@ -12,19 +10,16 @@ from scim_sanity.probe import runner
 
 from config.wsgi import application
 from records.accounts.models import Dialect
+from records.operations import middleware
 from tests.scim import people
 from tests.scim.clients.test_collections import CONFORMANCE
 from tests.scim.conftest import MOUNTS, Scim
 
 
 @pytest.fixture
-def _kept_connection():
+def _kept_connection(monkeypatch):
     """Keep the test's connection open over requests that do not come from Django's own test client."""
-    for signal in (request_started, request_finished):
-        signal.disconnect(close_old_connections)
-    yield
-    for signal in (request_started, request_finished):
-        signal.connect(close_old_connections)
+    monkeypatch.setattr(middleware, "close_old_connections", lambda: None)
 
 
 SITE_IS_KEPT = f"'{people.SITE}': 'value' is immutable"
