@@ -54,7 +54,7 @@ class ReliableRedisCache(RedisCache):
                     raise SlowError
                 _state.worked()
             value = method(*args, **kwargs)
-            _state.took(time.monotonic() - started)
+            _state.took(started, time.monotonic())
             return value
         except RedisError as error:
             _state.failed(error)
@@ -115,7 +115,7 @@ class _State:
 
     def __init__(self) -> None:
         self.away = False
-        self._slow_answers = 0
+        self._slow_answers, self._slow_until = 0, 0.0
         self._next_attempt = self._next_line = 0.0
         self._lock = threading.Lock()
 
@@ -141,10 +141,18 @@ class _State:
                     type(error).__name__,
                 )
 
-    def took(self, seconds: float) -> None:
-        """Count slow answers in a row; so many of them are a failure, from the next call on."""
-        self._slow_answers = self._slow_answers + 1 if seconds > SLOW_SECONDS else 0
-        if self._slow_answers >= SLOW_ANSWERS:
+    def took(self, started: float, ended: float) -> None:
+        """Count slow answers in a row; so many of them are a failure, from the next call on.
+
+        Of several that were slow at the same time only one counts, because one short pause of Redis delays them all.
+        """
+        with self._lock:
+            if ended - started <= SLOW_SECONDS:
+                self._slow_answers = 0
+            elif started >= self._slow_until:
+                self._slow_answers, self._slow_until = self._slow_answers + 1, ended
+            is_too_slow = self._slow_answers >= SLOW_ANSWERS
+        if is_too_slow:
             self.failed(SlowError())
 
     def worked(self) -> None:

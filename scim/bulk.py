@@ -121,7 +121,7 @@ def _made(operation: Operation, made: dict[str, str], send: Send, base: str) -> 
     response, location = _refusal(operation, made), ""
     if response is None:
         path, data = _resolved(operation.path, made), _resolved(operation.data, made)
-        location = "" if operation.method == "POST" else f"{base}{path}"
+        location = "" if operation.method == "POST" else f"{base}{path.rstrip('/')}"
         response = send(operation.method, path, None if operation.method == "DELETE" else data, operation.version)
     result: Representation = {"method": operation.method}
     if operation.bulk_id:

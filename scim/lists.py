@@ -79,10 +79,14 @@ def page_of(caller: Caller, kind: str, query: Query) -> tuple[list[Representatio
     rows = filtered(caller, kind, query)
     start = query.start_index - 1
     documents: list[Representation] = []
+    found = 0
     if query.count:
-        keys = ordered(caller, kind, rows, query).values_list("pk", flat=True)[start : start + query.count]
-        documents = documents_at(caller, kind, list(keys) if query.sort_by else keys, query)
-    total = start + len(documents) if documents and len(documents) < query.count else rows.count()
+        page = ordered(caller, kind, rows, query).values_list("pk", flat=True)[start : start + query.count]
+        keys = list(page) if query.sort_by else page
+        documents = documents_at(caller, kind, keys, query)
+        # A sorted page is read by two statements, and what is deleted between them still counts.
+        found = len(keys) if isinstance(keys, list) else len(documents)
+    total = start + found if 0 < found < query.count else rows.count()
     return documents, total
 
 

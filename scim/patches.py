@@ -12,7 +12,7 @@ from scim2_models import (
 )
 
 from scim.declared import MOST_NAMED, is_declared, undeclared
-from scim.filters import schema_before, tidied_path
+from scim.filters import colon_after_schema, schema_before, tidied_path
 from scim.log import masked_filter
 from scim.members import is_members
 from scim.representations import Representation
@@ -68,7 +68,7 @@ def operations_of(kind: str, body: dict[str, Any], notes: list[str]) -> list[Any
 def _changes(kind: str, operation: object) -> int:
     """Return how many attributes an operation, as it was sent, changes; members do not count."""
     given = by_lower_name(operation) if isinstance(operation, dict) else {}
-    if _has_many(given):
+    if _is_whole(kind, given.get("path")) and isinstance(given.get("value"), dict):
         return len(given["value"])
     return 0 if kind == "Group" and is_members(str(given.get("path", "")).partition("[")[0].strip()) else 1
 
@@ -90,9 +90,10 @@ def _switches_off(operations: list[Any]) -> bool:
         if str(given.get("op", "")).lower() not in ("add", "replace"):
             continue
         path, value = given.get("path"), given.get("value")
-        pairs = [(path, value)] if path else list(value.items()) if isinstance(value, dict) else []
-        for name, inner in pairs:
-            if isinstance(name, str) and name.strip().lower() in ("active", f"{USER}:active".lower()):
+        if not _is_whole("User", path):
+            value = {path: value} if isinstance(path, str) else {}
+        for name, inner in value.items() if isinstance(value, dict) else ():
+            if colon_after_schema(name.strip()).lower() in ("active", f"{USER}:active".lower()):
                 state = str(_only_value(inner)).strip().lower() not in FALSE
     return not state
 
@@ -112,6 +113,8 @@ def _without_path(kind: str, operation: dict[str, Any], ignored: list[str], note
         if not is_declared(kind, key):
             ignored.append(key)
             continue
+        if (only := _only_value(item)) is not item and _takes_one_plain_value(kind, key):
+            item = only
         if isinstance(item, dict | list) and "[" not in key:
             ignored += undeclared(kind, _in_its_schema(kind, key, item))
         (selecting if "[" in key else plain)[key] = item
@@ -222,8 +225,8 @@ def _tidied_keys(kind: str, value: dict[str, Any], spared: list[str] | None, *, 
 
 def _declared_path(kind: str, path: str) -> str:
     tidy = _tidied_path(kind, path)
-    if tidy.lower() == _ROOT_SCHEMAS[kind]:
-        return ""  # The schema of the resource itself stands for the resource, as no path does.
+    if _is_whole(kind, tidy):
+        return ""
     if tidy and not is_declared(kind, tidy):
         raise InvalidPathException(path=path, detail=f"'{path[:200]}' is not an attribute of {kind}.")
     return tidy
@@ -298,6 +301,11 @@ def _refuse_without_entries(kind: str, resource: Any, operations: list[Any]) -> 
         if adds and empty and binding.sub_field_name and found.value_filter is None:
             raise NoTargetException(detail=f"There is no entry whose '{path[:200]}' could be set.")
         touched.add(binding.field_name)
+
+
+def _is_whole(kind: str, path: object) -> bool:
+    """Return whether a path is left out, or is the schema of the resource itself, which stands for the resource."""
+    return not path or (isinstance(path, str) and colon_after_schema(path.strip()).lower() in ("", _ROOT_SCHEMAS[kind]))
 
 
 def _has_many(operation: Any) -> bool:

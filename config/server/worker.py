@@ -70,8 +70,7 @@ class Worker(ThreadWorker):
         # Each connection may hold a socket and two files.
         self.most_connections = min(self.cfg.worker_connections, max(16, (soft - 128) // 3))
         self.started = time.monotonic()
-        self.resume_at = self.waited_until = self.sweep_at = self.notify_at = 0.0
-        self.head_starts = 0
+        self.resume_at = self.head_start_since = self.sweep_at = self.notify_at = 0.0
         self.stopping = False
         self.apart = ThreadPoolExecutor(1, thread_name_prefix="apart")
         super().init_process()
@@ -95,11 +94,16 @@ class Worker(ThreadWorker):
         if now >= self.notify_at:
             self.notify()
             self.notify_at = now + NOTIFY_EVERY
-        if self.resume_at and now >= self.resume_at:
+        accepts_again = bool(self.resume_at) and now >= self.resume_at
+        if accepts_again:
             self.resume_at = 0.0
             self.set_accept_enabled(True)
         until = min(self.sweep_at, self.resume_at or self.sweep_at)
-        for key, events in self.poller.select(max(0.0, until - now)):
+        ready = self.poller.select(max(0.0, until - now))
+        if accepts_again and not any(key.fileobj in self.sockets for key, _ in ready):
+            # Another worker has accepted what waited.
+            self.head_start_since = 0.0
+        for key, events in ready:
             if isinstance(key.data, Connection):
                 self.on_event(key.data, events)
             else:
@@ -176,20 +180,15 @@ class Worker(ThreadWorker):
         that one for a moment, which is the longer the more it has. If the connection is still waiting then, this worker
         accepts it all the same, since the other one may be busy.
         """
-        if time.monotonic() > self.waited_until + HEAD_START:
-            self.head_starts = 0
         for _ in range(ACCEPTED_AT_ONCE):
-            surplus = self.surplus()
-            if not surplus:
-                self.head_starts = 0
-            elif self.head_starts < min(surplus**2, MOST_HEAD_STARTS):
-                self.head_starts += 1
+            surplus, now = self.surplus(), time.monotonic()
+            self.head_start_since = (self.head_start_since or now) if surplus else 0.0
+            if now < self.head_start_since + min(surplus**2, MOST_HEAD_STARTS) * HEAD_START:
                 self.pause_accepting(HEAD_START)
-                self.waited_until = self.resume_at
                 return
             if not self.accept_one(listener):
                 break
-        self.head_starts = 0
+        self.head_start_since = 0.0
 
     def surplus(self) -> int:
         """Return how many more connections this worker has than the one that has fewest; an eighth does not count."""

@@ -88,7 +88,8 @@ def look_of(user_name: str) -> str:
 
 def _as_latin(character: str) -> str:
     """Return the ASCII text that looks like a character; otherwise, and for ligatures such as æ, the character."""
-    if character.isascii():
+    # The dotless i distinguishes Turkish names, as ł and ü distinguish others.
+    if character.isascii() or character == "\u0131":
         return character
     entries: list[dict[str, Any]] = confusables.confusables_data.get(character, [])
     found = (entry["c"] for entry in entries if entry["c"].isascii() and entry["c"].isalnum())

@@ -180,6 +180,15 @@ class FormPages(StepPages, TrailPages):
         """Redirect to the page of the record that was saved."""
         return self._to_record(request, obj) or super().response_post_save_change(request, obj)
 
+    def _response_unchanged(self, request: HttpRequest, record: Any) -> HttpResponse:
+        """Redirect where the pressed button leads, as after saving."""
+        self.message_user(request, gettext("Nothing was changed."))
+        if "_continue" in request.POST:
+            return redirect(request.get_full_path())
+        if "_addanother" in request.POST:
+            return redirect(self.url_of("add"))
+        return self.response_post_save_change(request, record)
+
     def _to_record(self, request: HttpRequest, record: Any) -> HttpResponseRedirect | None:
         """Return the redirect to the record's page; None if the user may not see the record."""
         seen = self.has_view_permission(request, record)
@@ -223,8 +232,7 @@ class FormPages(StepPages, TrailPages):
             valid = False
         if valid and conflict is None:
             if record is not None and not changes:
-                self.message_user(request, gettext("Nothing was changed."))
-                return self.response_post_save_change(request, record)
+                return self._response_unchanged(request, record)
             try:
                 written = self._act(request, state, form, formsets, seen)
             except ValidationError as fault:

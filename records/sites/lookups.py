@@ -82,7 +82,7 @@ class TextWithin(_Folded):
         left, left_params = self.process_lhs(compiler, connection)
         plain = f"LENGTH({left}) = LENGTH(CAST({left} AS BLOB))"
         sql = f"CASE WHEN {plain} THEN {left} LIKE %s ESCAPE '\\' ELSE INSTR(LARDER_FOLD({left}), %s) > 0 END"
-        text = fold(self.rhs)
+        text = fold(self.rhs, trim=False)
         return sql, [*left_params, *left_params, *left_params, _pattern(text), *left_params, text]
 
     def _postgresql(self, left: str) -> str:

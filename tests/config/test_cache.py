@@ -142,3 +142,13 @@ def test_redis_that_answers_slowly_five_times_in_a_row_is_away_until_it_answers_
     clock[0] += 5
     assert cache.add("second-try", 1)
     assert not cache.is_away
+
+
+def test_answers_that_are_slow_at_the_same_time_count_once() -> None:
+    state = module._State()
+    for started in (0.0, 0.1, 0.2, 0.3, 0.4, 0.5):
+        state.took(started, 0.7)
+    assert not state.away
+    for number in range(1, 5):
+        state.took(number, number + 0.6)
+    assert state.away

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.contrib.admin import AdminSite
 from django.db import connection, models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.http import HttpRequest
 
 from documents.models import Document
@@ -123,12 +123,14 @@ def trace(admin_site: AdminSite, request: HttpRequest, lots: Sequence[str]) -> T
         if rows is None:
             continue
         if source.model is Document and not _sees_pending(user):
-            source = replace(source, texts=FILES_IN_FORCE, points_at=("in_force",))
+            source = replace(source, texts=FILES_IN_FORCE)
         keys = _keys(rows, source, lots)
         if len(keys) > MOST:
             found.too_many.append(source.model)
         elif keys:
+            beside = {_attribute(name): F(name) for name in source.columns if _attribute(name) != name}
             loaded = source.model._default_manager.select_related(*source.points_at).filter(pk__in=keys)
+            loaded = loaded.annotate(**beside)
             number = f"{source.of}__site_sequence_id" if source.of else "site_sequence_id"
             found.records[source.model] = list(loaded.order_by(number, "pk"))
             found.texts += [_said(row, source) for row in found.records[source.model]]
@@ -193,14 +195,13 @@ def _add_actions_about(found: TraceResult, visible: models.QuerySet[Any] | None)
         found.texts += [_said(row, SOURCES[3]) for row in more]
 
 
+def _attribute(column: str) -> str:
+    """Return the attribute of a loaded row that has the column's value, also that of a column of another row."""
+    return column.replace("__", "_")
+
+
 def _said(row: Any, source: Source) -> str:
-    texts = []
-    for column in source.columns:
-        value = row
-        for part in column.split("__"):
-            value = getattr(value, part, None)
-        texts.append(str(value or ""))
-    return fold("\n".join(texts))
+    return fold("\n".join(str(getattr(row, _attribute(column)) or "") for column in source.columns))
 
 
 def names_lot(row: Any, source: Source, lots: Sequence[str]) -> bool:

@@ -31,6 +31,8 @@ def test_saving_leads_to_the_record_whether_it_was_added_changed_or_left_as_it_w
     assert save(client, item).url == address(item, "read")
     assert "Nothing was changed." in client.get(address(item, "read")).content.decode()
     assert save(client, item, name="Mixer", change_reason="Wrong", _continue="1").url == address(item)
+    assert save(client, item, _continue="1").url == address(item)
+    assert save(client, item, _addanother="1").url == form
 
 
 def test_saving_leads_to_the_list_where_the_saved_record_is_hidden_from_the_person(site: Site) -> None:

@@ -224,6 +224,13 @@ def test_a_trace_does_not_tell_whether_a_record_holds_a_text_that_is_not_searche
     assert context["unknown"] == guesses
 
 
+@pytest.mark.parametrize("role", [DefaultRole.READER, DefaultRole.MANAGER])
+def test_a_lot_that_only_the_name_of_a_file_in_force_has_is_known(site: Site, role: DefaultRole) -> None:
+    make_document(site, name="Certificate", file_name="LOT-7.pdf")
+    context = traced(browser(site, role), "LOT-7")
+    assert (sorted(names(context)), context["unknown"]) == (["document"], [])
+
+
 def test_drafts_and_archived_records_are_told_apart(site: Site) -> None:
     make_draft(site, trace_number="LOT-7")
     summary = traced(browser(site), "LOT-7")["summary"]

@@ -70,7 +70,7 @@ def test_every_result_names_its_resource_but_that_of_a_post_that_failed(scim_of)
     assert statuses(answer) == ["204", "400", "204", "404", "400", "400"]
     base = scim.get("/ServiceProviderConfig").json()["meta"]["location"].removesuffix("/ServiceProviderConfig")
     places = [one.get("location", "").removeprefix(base) for one in answer.json()["Operations"]]
-    assert places == [f"/Groups/{group}", f"/Users/{user}/", f"/users/{user}", "/Users/nobody", "", ""]
+    assert places == [f"/Groups/{group}", f"/Users/{user}", f"/users/{user}", "/Users/nobody", "", ""]
 
 
 @pytest.mark.parametrize("bulk_id", ["Mira Novak", "Users/7", 'a"b]', "bulkId:1", "7"])

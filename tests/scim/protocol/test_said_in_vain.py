@@ -241,3 +241,30 @@ def test_every_form_of_false_ends_access_beside_a_path_that_is_not_declared(scim
     answer = scim.patch(f"/Users/{user['id']}", *operations)
     assert (answer.status_code, answer.json().get("active")) == (200, False), answer.content
     assert "Ignored, because the schemas do not declare it: nope." in logged()
+
+
+@pytest.mark.parametrize(
+    "off",
+    [
+        {"path": people.USER, "value": {"active": False}},
+        {"path": f"{people.USER}:active", "value": False},
+        {"path": f"{people.USER}.active", "value": "False"},
+        {"value": {f"{people.USER}.active": False}},
+        {"value": {"active": [{"value": "False"}]}},
+    ],
+)
+def test_every_way_to_name_active_ends_access_beside_a_path_that_is_not_declared(scim, off):
+    user = scim.add_user("mira")
+    answer = scim.patch(
+        f"/Users/{user['id']}", {"op": "replace", **off}, {"op": "replace", "path": "nope", "value": "x"}
+    )
+    assert (answer.status_code, answer.json().get("active")) == (200, False), answer.content
+
+
+def test_the_schema_as_a_path_does_not_hide_how_many_attributes_a_patch_changes(scim):
+    user = scim.add_user("mira")
+    many = {f'emails[value eq "{number}"].type': "work" for number in range(600)}
+    for path in ({}, {"path": people.USER}, {"path": f" {people.USER.upper()} "}):
+        answer = scim.patch(f"/Users/{user['id']}", {"op": "add", "value": many, **path})
+        assert answer.status_code == 400
+        assert "at most 500" in answer.json()["detail"]

@@ -97,6 +97,7 @@ def test_a_name_that_looks_like_another_is_409(scim: Scim, first: str, second: s
         ("kjaer", "kj\u00e6r"),
         ("muller", "m\u00fcller"),
         ("lukasz", "\u0142ukasz"),
+        ("aydin", "ayd\u0131n"),
     ],
 )
 def test_names_that_differ_by_ascii_look_alikes_or_by_letters_of_a_language_are_different_names(
