@@ -71,17 +71,14 @@ run: setup ## Migrate, fill the demo, print how to call it, and serve on 127.0.0
 
 # --- Testing and checking -------------------------------------------------------------------------------------------
 
-# Each test runs on both databases, or on one where they cannot differ (tests/README.md). Alone, either run is whole.
 .PHONY: test test-sqlite test-postgresql
-test: DIVIDED = --divided
-test: test-sqlite test-postgresql ## Run the suite on SQLite, then on PostgreSQL, without what would be tested twice
+test: test-sqlite test-postgresql ## Run the whole suite on SQLite, then on PostgreSQL
 
-DIVIDED :=
 test-sqlite: dev ## Run the whole suite on SQLite only
-	$(APART) EXPECTED_DATABASE_VENDOR=sqlite $(PYTEST) $(DIVIDED) $(ARGS)
+	$(APART) EXPECTED_DATABASE_VENDOR=sqlite $(PYTEST) $(ARGS)
 
 test-postgresql: dev ## Run the whole suite on a throw-away PostgreSQL only
-	$(APART) EXPECTED_DATABASE_VENDOR=postgresql $(PY) -m tests.postgres $(PYTEST) $(DIVIDED) $(ARGS)
+	$(APART) EXPECTED_DATABASE_VENDOR=postgresql $(PY) -m tests.postgres $(PYTEST) $(ARGS)
 
 # Both at once: they wait for most of their time. The first takes a part of the second's, which would last longer.
 .PHONY: faults faults-sqlite faults-postgresql faults-connections

@@ -21,31 +21,12 @@ from records.backoffice import rooms
 from records.operations import limits
 from records.operations.calls import buffer as recent_calls
 from records.sites.models import Site
-from tests import division, make, migrated, reset
+from tests import make, migrated, reset
 
 hypothesis_settings.register_profile("repeatable", derandomize=True)
 hypothesis_settings.register_profile("searching", derandomize=False)
 hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 """One commit gives one answer; whoever looks for new examples asks for them with HYPOTHESIS_PROFILE=searching."""
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option of `make test`, whose two runs share the tests that cannot differ between the databases."""
-    parser.addoption(
-        "--divided", action="store_true", help="leave out what the run on the other database tests (tests/README.md)"
-    )
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what the run on the other database tests, when the suite is divided between the two.
-
-    The marks are read in every run, so that a wrong one fails wherever its file is tested.
-    """
-    kept, left_out = division.divide(items, connection.vendor)
-    if left_out and config.getoption("divided"):
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = kept
 
 
 @pytest.fixture(scope="session")

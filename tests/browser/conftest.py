@@ -31,11 +31,10 @@ Otherwise a click that follows a navigation can reach a button before its script
 
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:
-    """Mark every test of this folder; pages look the same on both databases, so they are opened on one."""
+    """Mark every test of this folder."""
     for item in items:
         if "tests/browser" in str(item.path):
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.one_database("sqlite"))
 
 
 @pytest.fixture(scope="session")

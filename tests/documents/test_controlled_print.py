@@ -24,8 +24,6 @@ from tests.make import documents as docs
 from tests.make.backoffice import address, browser, sign_in
 from tests.make.pdfs import changed, pdf, texts_of
 
-pytestmark = pytest.mark.one_database("postgresql")
-
 BUTTON = "Print a controlled copy"
 PLAIN = {"file_name": "hygiene.pdf", "file_type": "application/pdf"}
 
@@ -77,7 +75,6 @@ def test_the_last_page_lists_the_signatures(site: Site) -> None:
     assert last.replace(" ", "").count(signature.file_hash) == 2
 
 
-@pytest.mark.both_databases
 def test_copies_are_counted_for_each_version_and_proved_by_the_history(site: Site) -> None:
     document = make_pdf(site)
     client = browser(site, DefaultRole.READER)
@@ -93,7 +90,6 @@ def test_copies_are_counted_for_each_version_and_proved_by_the_history(site: Sit
     assert any("altered past its history" in str(fault) for fault in verify().faults)
 
 
-@pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 def test_two_people_who_print_at_once_get_copies_1_and_2(site: Site) -> None:
     document = make_pdf(site)
@@ -105,7 +101,6 @@ def test_two_people_who_print_at_once_get_copies_1_and_2(site: Site) -> None:
     assert sorted(ControlledPrint.objects.values_list("number", flat=True)) == [1, 2]
 
 
-@pytest.mark.both_databases
 def test_a_number_that_is_taken_is_not_written_down_again(site: Site) -> None:
     document = make_pdf(site)
     version, user = docs.version_of(document), docs.make_signer(site)
@@ -116,7 +111,6 @@ def test_a_number_that_is_taken_is_not_written_down_again(site: Site) -> None:
     assert ControlledPrint.objects.count() == 1
 
 
-@pytest.mark.both_databases
 def test_a_copy_that_was_overtaken_while_it_was_made_is_made_again(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     document = make_pdf(site)
     other = docs.make_signer(site)

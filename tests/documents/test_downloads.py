@@ -15,8 +15,6 @@ from records.sites.models import Site
 from tests import make
 from tests.make import documents as docs
 
-pytestmark = pytest.mark.one_database("postgresql")
-
 CONTENT = bytes(range(256)) * 1000
 
 

@@ -14,8 +14,6 @@ from tests import make
 from tests.make import documents as docs
 from tests.make.backoffice import form_of, sign_in
 
-pytestmark = pytest.mark.one_database("postgresql")
-
 LIST = "/admin/documents/document/"
 INBOX = "/admin/documents/inbox/"
 

@@ -23,8 +23,6 @@ from tests.make.audits import make_program
 from tests.make.backoffice import address, browser, list_address, sign_in
 from tests.make.transfer import export, table
 
-pytestmark = pytest.mark.one_database("postgresql")
-
 ROLES = (DefaultRole.READER, DefaultRole.STANDARD)
 HIDDEN = ("Recall", "recall.txt", "draft.pdf", "application/pdf", "Awaiting")
 """What stands on no page of somebody below Manager: the document that never came into force and the newer version."""

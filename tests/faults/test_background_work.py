@@ -17,8 +17,6 @@ from tests.faults.mails import Mails, ids_of, mails_to
 from tests.faults.processes import ON_SQLITE, Installation, wait_for
 from tests.make.webhooks import Receiver, receiving
 
-pytestmark = pytest.mark.both_databases
-
 ALLOWED = {"WEBHOOK_ALLOW_PRIVATE": "on"}
 LEAN = {"WEB_WORKERS": "1"}
 

@@ -26,8 +26,6 @@ from tests.faults.processes import (
     wait_until_back,
 )
 
-pytestmark = pytest.mark.both_databases
-
 PASSWORD = "another password"  # gitleaks:allow (of a test)
 LEAN = {"WEB_WORKERS": "1"}
 """For tests in which the server is only asked, so that it starts faster."""

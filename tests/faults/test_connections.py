@@ -17,8 +17,6 @@ import pytest
 from tests.faults.browser import FORM
 from tests.faults.processes import ON_SQLITE, ROOT, Answer, Installation, Server, allowed, wait_for
 
-pytestmark = pytest.mark.both_databases
-
 MANY = 1_000
 LISTENS = "0A"
 """The state of a listener in Linux's table of connections."""

@@ -31,8 +31,6 @@ from tests.faults.processes import (
     wait_until_back,
 )
 
-pytestmark = pytest.mark.both_databases
-
 LEAN = {"WEB_WORKERS": "1"}
 """For tests in which the server is only asked, so that it starts faster."""
 

@@ -29,8 +29,6 @@ from tests.faults.processes import (
     wait_until_back,
 )
 
-pytestmark = pytest.mark.both_databases
-
 NEW_PACK = "/admin/packs/new/"
 SMALL = 96 * 1024 * 1024
 SEGMENT = 16 * 1024 * 1024

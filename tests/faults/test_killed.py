@@ -12,11 +12,7 @@ import uuid
 from functools import partial
 from pathlib import Path
 
-import pytest
-
 from tests.faults.processes import ON_SQLITE, Answer, Installation, Server, allowed, wait_for, wait_until_back
-
-pytestmark = pytest.mark.both_databases
 
 ABORT = struct.pack("ii", 1, 0)
 """The value of SO_LINGER with which closing a socket resets its connection."""

@@ -15,8 +15,6 @@ from tests.faults.browser import FORM, Browser
 from tests.faults.processes import ON_POSTGRESQL, Answer, Installation, Postgres, Server
 from tests.make.transfer import as_csv
 
-pytestmark = pytest.mark.both_databases
-
 ADD, IMPORT = "/admin/items/item/add/", "/admin/items/item/import/"
 TABLES = ("history_change", "accounts_accesstoken")
 REFUSED = {

@@ -18,7 +18,7 @@ from tests.faults.browser import FORM, fields_of
 from tests.faults.processes import ON_SQLITE, Server, allowed, wait_for
 from tests.make.signing_in import LOGIN
 
-pytestmark = [pytest.mark.both_databases, ON_SQLITE]
+pytestmark = ON_SQLITE
 
 HOST = b"Host: 127.0.0.1\r\n"
 

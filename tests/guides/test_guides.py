@@ -24,7 +24,7 @@ from tests.make.customers import make_customer
 from tests.make.items import make_item
 from tests.make.materials import MaterialApi, make_material
 
-pytestmark = [pytest.mark.one_database("sqlite"), pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 GUIDES = sorted(f"guides/{file.name}" for file in (DOCS / "guides").glob("*.md"))
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="

@@ -21,8 +21,6 @@ from tests.guides.conftest import COMMAND, blocks
 from tests.make.items import make_item
 from tests.make.webhooks import make_webhook, secret_of
 
-pytestmark = pytest.mark.one_database("sqlite")
-
 GUIDE = "guides/webhooks.md"
 
 

@@ -16,8 +16,6 @@ from records.employees.models import Employee
 from tests import make
 from tests.make.materials import MaterialApi, make_api
 
-pytestmark = pytest.mark.one_database("sqlite")
-
 TOP = Path(__file__).resolve().parent.parent.parent
 MODULES = TOP / "build" / "node" / "node_modules"
 """Where `make node` installs the packages at their locked versions."""

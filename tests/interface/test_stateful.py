@@ -26,8 +26,6 @@ from tests import make
 from tests.interface.subjects import ENDPOINT_ROWS, body_for, stored
 from tests.make.oauth import make_token
 
-pytestmark = pytest.mark.one_database("sqlite")
-
 ROUNDS = 10
 
 CHECKS = [

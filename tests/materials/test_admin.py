@@ -10,7 +10,7 @@ from records.sites.models import Site
 from tests.make.backoffice import address, browser, form_of, list_address
 from tests.make.materials import make_category, make_material
 
-pytestmark = [pytest.mark.one_database("postgresql"), pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 
 def test_a_material_is_added_and_changed_with_countries_on_a_line_each(site: Site) -> None:
@@ -40,7 +40,6 @@ def test_countries_with_control_characters_are_refused_as_any_text_is(site: Site
     assert not Material.objects.exists()
 
 
-@pytest.mark.both_databases
 def test_an_external_id_in_use_is_refused_and_changes_nobody(site: Site) -> None:
     make_material(site, external_id="0001", name="Flour")
     other = make_material(site, external_id="0002")

@@ -19,8 +19,6 @@ from records.sites.models import Site
 from tests import make
 from tests.make.backoffice import address, browser, form_of, list_address, save
 
-pytestmark = pytest.mark.one_database("postgresql")
-
 
 def test_an_account_is_changed_only_by_those_who_administer_every_site_where_it_has_a_role(
     site: Site, other_site: Site
@@ -56,7 +54,6 @@ def test_an_account_is_added_and_its_access_ended_and_given_back(site: Site) -> 
     assert User.objects.get(pk=user.pk).is_active
 
 
-@pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 def test_two_who_give_one_name_at_once_are_told_as_if_one_came_later(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both look before either has written, so that only the database's constraint can tell."""
@@ -143,7 +140,6 @@ def test_how_somebody_is_reached_and_signs_in_is_shown_to_managers_and_above(
         assert client.get(users, query).status_code == (200 if sees else 400), query
 
 
-@pytest.mark.both_databases
 def test_whoever_joins_leaves_or_sees_a_role_renamed_or_archived_has_changed_for_directories(site: Site) -> None:
     client, person = browser(site, DefaultRole.SITE_ADMINISTRATOR), make.make_user(site=site)
     role = make.make_role(site, ["items.view_item"], name="Clerk")

@@ -44,7 +44,6 @@ def reaches(actor: str, target: str) -> bool:
 each_pair = pytest.mark.parametrize(("actor", "target"), list(itertools.product(ACTORS, TARGETS)))
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize(("actor", "target"), list(itertools.product((*ACTORS, *ALONE), TARGETS)))
 def test_the_one_question_answers_as_the_table_says(world: World, actor: str, target: str) -> None:
     asked = Actor(user=world.actors[actor])

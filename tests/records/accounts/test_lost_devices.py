@@ -11,8 +11,6 @@ from records.sites.models import Site
 from tests import make
 from tests.make.signing_in import run_tasks
 
-pytestmark = pytest.mark.one_database("postgresql")
-
 
 @pytest.fixture
 def mira(site: Site) -> User:

@@ -20,8 +20,6 @@ from tests import make
 from tests.make.backoffice import address, save
 from tests.make.signing_in import give_app
 
-pytestmark = pytest.mark.one_database("postgresql")
-
 
 @pytest.fixture
 def site(db: None) -> Site:

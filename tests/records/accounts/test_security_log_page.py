@@ -15,8 +15,6 @@ from records.history.trail import now
 from records.sites.models import Site
 from tests import make
 
-pytestmark = pytest.mark.one_database("postgresql")
-
 PAGE = "/admin/accounts/securityevent/"
 
 
@@ -72,7 +70,6 @@ def test_other_roles_do_not_see_the_log(client: Any, site: Site, events: Any, ro
     assert client.get(f"{PAGE}export/csv/").status_code == 403
 
 
-@pytest.mark.both_databases
 def test_the_log_is_narrowed_by_kind_account_and_address(administrator: Any, events: list[SecurityEvent]) -> None:
     assert len(names(administrator, "?kind=IssueKey")) == 1
     assert len(names(administrator, "?address=192.0.2.1")) == 1
@@ -85,7 +82,6 @@ def test_the_log_is_narrowed_by_kind_account_and_address(administrator: Any, eve
     assert "export/csv/?kind=IssueKey" in text
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("query", ["?account_id=x", "?foo=1", "?at__year=99999999", "?address__regex=("])
 def test_an_address_that_cannot_be_read_is_400(administrator: Any, query: str) -> None:
     for path in (PAGE, f"{PAGE}export/csv/"):
@@ -118,7 +114,6 @@ def test_an_event_has_no_page_and_cannot_be_changed(administrator: Any, events: 
     assert SecurityEvent.objects.filter(pk=key).exists()
 
 
-@pytest.mark.both_databases
 def test_rows_past_their_time_are_dropped(events: list[SecurityEvent], settings: Any) -> None:
     settings.SECURITY_LOG_DAYS = 30
     SecurityEvent.objects.filter(pk=events[0].pk).update(at=now() - datetime.timedelta(days=31))

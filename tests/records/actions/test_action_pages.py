@@ -18,8 +18,6 @@ from tests.make.complaints import make_complaint
 from tests.make.documents import make_document
 from tests.make.items import make_item
 
-pytestmark = pytest.mark.one_database("postgresql")
-
 READER, STANDARD, MANAGER = DefaultRole.READER, DefaultRole.STANDARD, DefaultRole.MANAGER
 ADD = "/admin/actions/action/add/"
 
@@ -135,7 +133,6 @@ def test_facts_are_changed_while_an_action_is_open(site: Site) -> None:
     assert client.post(address(action), {"name": "Other"}).status_code == 403
 
 
-@pytest.mark.both_databases
 def test_the_list_shows_what_is_overdue_and_what_is_mine(site: Site) -> None:
     user = make.make_user(site=site, role=STANDARD)
     late = make_action(site, name="Late one", due_date=make_action(site).due_date.replace(year=2020))

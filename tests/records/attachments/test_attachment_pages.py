@@ -24,8 +24,6 @@ from tests.make.documents import make_document, sha256
 from tests.make.items import make_item
 from tests.make.materials import make_material
 
-pytestmark = pytest.mark.one_database("postgresql")
-
 READER, STANDARD, MANAGER = DefaultRole.READER, DefaultRole.STANDARD, DefaultRole.MANAGER
 ORIENTATION, GPS, COMMENT = 0x0112, 0x8825, b"taken at home"
 

@@ -29,8 +29,6 @@ from tests.make.audits import (
 )
 from tests.make.backoffice import address, browser, form_of, list_address
 
-pytestmark = pytest.mark.one_database("postgresql")
-
 
 def step(client, record, name, **data):
     url = reverse(f"admin:{record._meta.app_label}_{record._meta.model_name}_step", args=(record.pk, name))
@@ -188,7 +186,6 @@ def test_a_closed_audit_can_only_be_filed(site):
     assert (record.notes, record.entity_folder_id) == ("As found", folder.pk)
 
 
-@pytest.mark.both_databases
 def test_the_due_filters_find_what_is_overdue_and_what_comes(site):
     program = make_program(site, next_due_date=days(-3))
     overdue, soon, _later = (make_audit(program, date=days(number)) for number in (-2, 10, 60))

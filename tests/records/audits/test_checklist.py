@@ -14,7 +14,7 @@ from tests.make.actions import make_action
 from tests.make.audits import find, make_audit, make_checklist, make_program, make_rating, response, start, submit
 from tests.make.backoffice import address, browser, form_of, save, sign_in
 
-pytestmark = [pytest.mark.one_database("postgresql"), pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 JSON = {"Accept": "application/json"}
 
@@ -68,7 +68,6 @@ def test_each_answer_is_one_change_without_a_reason_and_there_is_no_verdict_befo
     assert Change.objects.get(record_id=audit.pk, operation="SubmitAudit").reason == "Walked with the shift lead"
 
 
-@pytest.mark.both_databases
 def test_an_answer_that_is_sent_again_is_stored_once(site: Site) -> None:
     audit: Any = started(site)
     client: Any = browser(site)
@@ -80,7 +79,6 @@ def test_an_answer_that_is_sent_again_is_stored_once(site: Site) -> None:
     assert answers_of(audit)[0] == ("Yes", "")
 
 
-@pytest.mark.both_databases
 def test_what_somebody_else_answered_meanwhile_is_told_and_not_overwritten(site: Site) -> None:
     audit = started(site)
     finding = audit.findings.first()

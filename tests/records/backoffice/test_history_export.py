@@ -20,7 +20,7 @@ from tests.make.backoffice import address, browser, list_address, sign_in
 from tests.make.items import make_item
 from tests.make.transfer import table, text_of
 
-pytestmark = [pytest.mark.one_database("postgresql"), pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 
 def of_record(client: Client, record: Any, kind: str = "csv", query: str = "") -> Any:

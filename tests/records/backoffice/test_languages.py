@@ -21,8 +21,6 @@ from tests.make.backoffice import address, form_of, list_address, sign_in
 from tests.make.complaints import make_complaint
 from tests.make.documents import make_document, sign, version_of
 
-pytestmark = pytest.mark.one_database("postgresql")
-
 PROFILE = "/profile/"
 
 

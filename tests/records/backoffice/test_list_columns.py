@@ -15,7 +15,7 @@ from tests import make
 from tests.make.backoffice import browser, list_address, sign_in
 from tests.make.complaints import make_complaint, required_of
 
-pytestmark = [pytest.mark.one_database("postgresql"), pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 COLUMNS = reverse("admin:complaints_complaint_columns")
 

@@ -20,7 +20,7 @@ from tests import make
 from tests.make.backoffice import form_of, sign_in
 from tests.make.signing_in import LOGIN, code_of_app, give_app, is_signed_in, run_tasks, try_password
 
-pytestmark = [pytest.mark.one_database("postgresql"), pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 FOREIGN = (
     "https://evil.example/",
@@ -232,7 +232,6 @@ def test_a_mailed_link_leads_to_our_address_whatever_the_request_says(ann: User,
     assert len(mail.outbox) == (0 if "Host" in headers else 1)
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize(
     "typed",
     [
@@ -250,7 +249,6 @@ def test_no_mail_goes_to_an_address_that_only_looks_like_an_accounts(ann: User, 
     assert {recipient for message in mail.outbox for recipient in message.to} <= {"ann@example.com"}
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("kept", "typed"), [("bea@stra\u00dfe.example", "bea@strasse.example"), ("bea@\ufb01n.example", "bea@fin.example")]
 )
@@ -269,7 +267,6 @@ def _without_tokens(page: Any) -> str:
     return re.sub(r'name="(csrfmiddlewaretoken|username)" value="[^"]*"|value="[^"]*"', "", page.content.decode())
 
 
-@pytest.mark.both_databases
 def test_a_sign_in_tells_by_no_word_and_by_no_work_whether_an_account_exists(
     ann: User, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -297,9 +294,6 @@ def test_a_sign_in_tells_by_no_word_and_by_no_work_whether_an_account_exists(
 
 
 # --- Names ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.both_databases
 @pytest.mark.parametrize(
     "name", ["ann\u200b", "\u0430nn", "a\u00adnn", "ann\u202e", "\u03b1nn", "\uff21\uff2e\uff2e", "ANN", "ann "]
 )

@@ -17,7 +17,7 @@ from tests import make
 from tests.make.backoffice import sign_in
 from tests.make.signing_in import mailed_path, run_tasks
 
-pytestmark = [pytest.mark.one_database("postgresql"), pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -55,7 +55,6 @@ def test_a_reset_link_is_good_for_an_hour_and_an_invitation_for_three_days(
     assert good(three_days + minute) == [False, False]
 
 
-@pytest.mark.both_databases
 def test_a_link_works_once_and_ends_with_the_address_it_was_mailed_to(ann: User) -> None:
     Client().post("/accounts/password/", {"email": "ann@example.com"})
     run_tasks()

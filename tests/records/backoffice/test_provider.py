@@ -23,7 +23,7 @@ from tests.make.documents import make_document, make_signer
 from tests.make.provider import answer_of_provider, asks_again, make_identity, use_provider
 from tests.make.signing_in import give_app, is_signed_in
 
-pytestmark = [pytest.mark.one_database("postgresql"), pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 SECURITY = "/accounts/security/"
 START, LINK = "/accounts/login/provider/", "/accounts/security/provider/link/"
@@ -117,7 +117,6 @@ def test_the_providers_own_factors_count(company: Any, ann: User, settings: Any)
     assert is_signed_in(client)
 
 
-@pytest.mark.both_databases
 def test_an_identity_belongs_to_one_account(company: Any, ann: User, site: Site) -> None:
     linked(company, ann)
     eve = sign_in(make.make_user("eve", site=site))
@@ -304,7 +303,6 @@ def test_somebody_without_a_password_signs_by_signing_in_again(company: Any, sit
     assert (signature.confirmed_by, signature.comment) == ("Identity provider", "Read twice.")
 
 
-@pytest.mark.both_databases
 def test_one_confirmation_signs_one_version(company: Any, site: Site) -> None:
     signer, client = only_provider(company, site)
     first, second = (make_document(site, user_to_review=[signer]).versions.get() for _ in range(2))

@@ -27,7 +27,7 @@ from tests.make.customers import make_customer
 from tests.make.documents import make_document
 from tests.make.items import make_item
 
-pytestmark = [pytest.mark.one_database("postgresql"), pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 
 def changes_of(record: Any) -> list[Change]:
@@ -67,7 +67,6 @@ def day(number: int) -> datetime.datetime:
     return datetime.datetime(2026, 3, number, 9, 30, 12, 345000, tzinfo=datetime.UTC)
 
 
-@pytest.mark.both_databases
 def test_plain_values_of_each_kind_are_put_back_exactly_with_a_change_and_its_reason(site: Site) -> None:
     bread, cake = make_entry(Product, site, "Rye loaf"), make_entry(Product, site, "Cake")
     folder = make.make_folder(site, Entity.COMPLAINT)
@@ -167,7 +166,6 @@ def test_the_value_that_is_in_place_is_not_offered_and_not_written_again(site: S
     assert len(changes_of(item)) == 3
 
 
-@pytest.mark.both_databases
 def test_who_was_slower_sees_who_changed_the_record_and_decides_again(site: Site) -> None:
     item = make_item(site, name="Oven")
     client = browser(site)

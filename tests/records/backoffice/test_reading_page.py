@@ -17,7 +17,7 @@ from tests.make.backoffice import address, browser, form_of, list_address, sign_
 from tests.make.complaints import make_complaint, make_draft, make_entry
 from tests.make.documents import make_document
 
-pytestmark = [pytest.mark.one_database("postgresql"), pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 
 def text_of(response: Any) -> str:

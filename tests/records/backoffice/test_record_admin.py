@@ -18,8 +18,6 @@ from records.sites.models import Site
 from tests import make
 from tests.make.backoffice import address, browser, form_of, list_address, sign_in
 
-pytestmark = pytest.mark.one_database("postgresql")
-
 
 def save(client: Client, record: Any, **changes: Any) -> Any:
     data = form_of(client.get(address(record)))
@@ -61,7 +59,6 @@ def test_saving_an_untouched_page_changes_nothing(site: Site) -> None:
     assert stored.address == " 1 Mill Lane\nHillside \n"
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("zone", ["America/New_York", "Pacific/Auckland", "UTC"])
 def test_a_date_of_birth_is_the_same_day_in_every_zone(site: Site, zone: str) -> None:
     Site.objects.filter(pk=site.pk).update(time_zone=zone)
@@ -75,7 +72,6 @@ def test_a_date_of_birth_is_the_same_day_in_every_zone(site: Site, zone: str) ->
     assert Employee.objects.get(pk=employee.pk).date_of_birth == born + datetime.timedelta(days=1)
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("zone", ["America/New_York", "Pacific/Auckland"])
 @pytest.mark.parametrize(
     "moment",
@@ -146,7 +142,6 @@ def test_a_fault_in_a_row_is_shown_at_its_cell(site: Site) -> None:
     assert len(changes_of(employee)) == 1
 
 
-@pytest.mark.both_databases
 def test_any_two_moments_are_compared_also_when_they_stand_on_different_pages(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -224,7 +219,6 @@ def test_nothing_is_deleted(site: Site) -> None:
     assert Employee.objects.filter(pk=employee.pk).exists()
 
 
-@pytest.mark.both_databases
 def test_the_second_editor_sees_who_changed_what_and_loses_nothing(site: Site) -> None:
     employee = make.make_employee(site, employment_history=[{"company": "Mill"}])
     row = employee.employment_history.get()
@@ -367,7 +361,6 @@ def test_a_job_description_keeps_its_holders_when_something_else_changes(site: S
     assert stored.purpose == "Bake\nbread"
 
 
-@pytest.mark.both_databases
 def test_a_change_under_a_clock_that_is_behind_is_still_the_newest(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Machines' clocks differ; an editor who saw the earlier change must not overwrite the later one."""
     employee = make.make_employee(site)
@@ -382,7 +375,6 @@ def test_a_change_under_a_clock_that_is_behind_is_still_the_newest(site: Site, m
     assert Employee.objects.get(pk=employee.pk).position == "Baker"
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("number", ["\u00b2", "9" * 5000, "-1", "x", ""])
 def test_a_malformed_number_of_rows_takes_no_row_with_it(site: Site, number: str) -> None:
     rows = [{"company": "Millers", "position_held": "Packer"}]

@@ -16,7 +16,7 @@ from tests import make
 from tests.make.backoffice import browser, form_of, list_address, sign_in
 from tests.make.complaints import make_complaint, make_entry
 
-pytestmark = [pytest.mark.one_database("postgresql"), pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 FILTERS = reverse("admin:complaints_complaint_filters")
 
@@ -44,7 +44,6 @@ def test_a_filter_is_saved_from_the_list_and_opens_the_same_list(site: Any) -> N
     assert Change.objects.get(model="backoffice.SavedFilter").operation == "SaveFilter"
 
 
-@pytest.mark.both_databases
 def test_saving_under_a_name_of_ones_own_again_replaces_it(site: Any) -> None:
     client = browser(site)
     save(client, "archived=yes", "Mine")

@@ -35,7 +35,7 @@ from tests.make.signing_in import (
     try_password,
 )
 
-pytestmark = [pytest.mark.one_database("postgresql"), pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 FACTOR = "/accounts/login/factor/"
 SECURITY = "/accounts/security/"
@@ -109,7 +109,6 @@ def test_a_password_alone_does_not_open_an_account_with_an_app(ann: User) -> Non
     assert is_signed_in(client)
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("again", ["in the same process", "in another process", "written otherwise"])
 def test_a_code_works_once(ann: User, again: str) -> None:
     give_app(ann)
@@ -126,7 +125,6 @@ def test_a_code_works_once(ann: User, again: str) -> None:
     assert sign_in(ann).post("/accounts/confirm/code/", {"code": code}).status_code == 200
 
 
-@pytest.mark.both_databases
 def test_the_database_holds_no_secret_of_a_factor(ann: User) -> None:
     give_app(ann)
     held = str(list(Authenticator.objects.values_list("data", flat=True)))
@@ -150,7 +148,6 @@ def test_a_secret_that_no_pepper_opens_lets_nobody_in(ann: User, settings: Any, 
     assert app.user == ann
 
 
-@pytest.mark.both_databases
 def test_a_recovery_code_works_once(ann: User) -> None:
     give_app(ann)
     code = recovery_codes(ann)[0]

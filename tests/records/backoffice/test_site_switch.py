@@ -17,8 +17,6 @@ from tests import make
 from tests.make.backoffice import address, list_address, sign_in
 from tests.make.complaints import make_complaint
 
-pytestmark = pytest.mark.one_database("postgresql")
-
 SOME_ID = str(uuid.UUID(int=7))
 
 

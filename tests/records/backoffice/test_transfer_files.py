@@ -22,8 +22,6 @@ from tests.make.complaints import make_complaint, required_of
 from tests.make.items import make_item
 from tests.make.transfer import as_book, as_csv, as_xlsx, bring_in, check, export, faults, page, table, text_of
 
-pytestmark = pytest.mark.one_database("postgresql")
-
 CLOCK = datetime.datetime(2024, 5, 17, 14, 30, tzinfo=datetime.UTC).replace(tzinfo=None)
 FORMULAS = ["=cmd|' /C calc'!A0", "@SUM(1+1)", "+49 123", "-1+1", "\t=1", "\n=1", "\uff1d1", "=1\n=2", "'=1", "''+1"]
 
@@ -33,7 +31,6 @@ def test_guarded_text_is_restored_exactly(text: str) -> None:
     assert restored(guarded(text)) == text
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("text", FORMULAS)
 @pytest.mark.parametrize("kind", ["csv", "xlsx"])
 def test_exported_text_never_runs_as_a_formula_and_comes_back_as_it_was(site: Site, text: str, kind: str) -> None:

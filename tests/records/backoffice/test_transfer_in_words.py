@@ -30,7 +30,7 @@ from tests.make.transfer import as_book, bring_in, check, export, faults, page, 
 
 UTC = datetime.UTC
 
-pytestmark = [pytest.mark.one_database("postgresql"), pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 
 def customers(site: Site) -> Any:
@@ -80,7 +80,6 @@ def people(site: Site) -> Any:
     return Employee
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("kind", ["csv", "xlsx"])
 @pytest.mark.parametrize("fill", [customers, complaints, items, people])
 def test_an_exported_file_imported_again_changes_nothing(site: Site, fill: Any, kind: str) -> None:
@@ -185,7 +184,6 @@ def test_child_rows_stand_on_a_sheet_of_their_own(site: Site) -> None:
     assert [row["Last name"] for row in as_csv] == ["'=Li", "Ek"]
 
 
-@pytest.mark.both_databases
 def test_child_rows_of_new_and_of_stored_records_are_imported(site: Site) -> None:
     stored = make_customer(site, name="Acme", party_contacts=[{"last_name": "Old"}, {"last_name": "Kept"}])
     other = make_customer(site, name="Other", party_contacts=[{"last_name": "Untouched"}])

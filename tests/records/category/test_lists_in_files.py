@@ -21,7 +21,7 @@ from tests.make.complaints import make_entry
 from tests.make.items import make_item
 from tests.make.transfer import as_book, bring_in, check, export, faults, page, sheets, table, text_of
 
-pytestmark = [pytest.mark.one_database("postgresql"), pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 KEEPER = DefaultRole.SITE_ADMINISTRATOR
 
@@ -37,7 +37,6 @@ def test_every_list_is_exported_and_those_of_the_site_are_imported(site: Site) -
     assert {row["Code"] for row in table(export(client, Country, query="?q=Norway", part=""))} == {"NO"}
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("part", ["", "interface"])
 def test_a_list_exported_and_imported_again_changes_nothing(site: Site, part: str) -> None:
     make_entry(Product, site, "Rye loaf")
@@ -75,7 +74,6 @@ def test_products_are_added_and_changed_by_code_with_a_reason_and_taken_back(sit
     assert "Archive" in text_of(client.get(line["address"]))
 
 
-@pytest.mark.both_databases
 def test_an_entry_that_is_there_already_is_refused_with_its_row(site: Site) -> None:
     make_entry(Cause, site, "Wear")
     client = browser(site, KEEPER)

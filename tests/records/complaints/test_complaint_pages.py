@@ -22,8 +22,6 @@ from tests.make.backoffice import address, browser, form_of, list_address
 from tests.make.complaints import make_complaint, make_completed, make_draft, make_entry, required_of
 from tests.make.customers import make_customer
 
-pytestmark = pytest.mark.one_database("postgresql")
-
 ADD = reverse("admin:complaints_complaint_add")
 
 
@@ -154,14 +152,12 @@ def test_saving_an_untouched_complaint_changes_nothing(site: Site) -> None:
     assert Change.objects.filter(record_id=complaint.pk).count() == 1
 
 
-@pytest.mark.both_databases
 def test_drafts_stand_first_in_the_list(site: Site) -> None:
     complaint, draft = make_complaint(site), make_draft(site, trace_number="L9")
     rows = browser(site).get(list_address(Complaint)).context["cl"].result_list
     assert [row.pk for row in rows] == [draft.pk, complaint.pk]
 
 
-@pytest.mark.both_databases
 def test_the_lists_total_counts_drafts_too(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ComplaintAdmin, "list_per_page", 2)
     for _ in range(3):
@@ -202,7 +198,6 @@ def test_a_list_says_what_a_link_narrowed_it_to_and_names_nothing_of_other_sites
     assert narrowed(f"created_by__id__exact={author.pk}") == ["Created by: nothing at this site"]
 
 
-@pytest.mark.both_databases
 def test_a_quantity_is_shown_without_the_zeros_of_its_column(site: Site) -> None:
     complaint = make_complaint(site, quantity=Decimal(100))
     assert form_of(browser(site).get(address(complaint)))["quantity"] == ["100"]

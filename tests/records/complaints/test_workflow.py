@@ -151,7 +151,6 @@ def test_another_sites_complaint_takes_no_step(site: Any, other_site: Any) -> No
         workflow.complete(site.pk, complaint.pk, author=SYSTEM, review_report="x")
 
 
-@pytest.mark.both_databases
 def test_the_database_itself_refuses_a_number_on_a_draft_and_a_complaint_without_customer(site: Any) -> None:
     draft, complaint = make_draft(site), make_complaint(site)
     for key, wrong in (

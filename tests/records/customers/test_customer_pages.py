@@ -1,6 +1,5 @@
 """The back-office pages of customers."""
 
-import pytest
 from django.urls import reverse
 
 from records.accounts.models import DefaultRole
@@ -9,8 +8,6 @@ from records.history.models import Change
 from records.sites.models import Site
 from tests.make.backoffice import address, browser, form_of, list_address
 from tests.make.customers import make_customer
-
-pytestmark = pytest.mark.one_database("postgresql")
 
 
 def test_a_customer_is_added_and_changed_with_its_contacts(site: Site) -> None:

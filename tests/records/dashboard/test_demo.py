@@ -36,8 +36,6 @@ from tests import make
 from tests.make import packs
 from tests.make.backoffice import address, list_address, sign_in
 
-pytestmark = pytest.mark.one_database("postgresql")
-
 
 @pytest.mark.django_db
 def test_the_demo_tells_its_story_and_every_page_opens_with_it(capsys: Any, tmp_path: Path) -> None:

@@ -8,8 +8,6 @@ from records.sites.models import Site
 from tests.make.backoffice import address, browser, list_address
 from tests.make.items import make_item
 
-pytestmark = pytest.mark.one_database("postgresql")
-
 BROWSER = "text/html,application/xhtml+xml,*/*;q=0.8"
 
 

@@ -32,7 +32,7 @@ from tests.make.customers import make_customer
 from tests.make.documents import make_document, make_signer
 from tests.make.items import make_item
 
-pytestmark = [pytest.mark.one_database("postgresql"), pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 
 def paper_of(record: Any) -> str:

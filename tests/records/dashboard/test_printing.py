@@ -33,8 +33,6 @@ from tests.make.backoffice import address, browser, sign_in
 from tests.make.complaints import make_complaint, make_completed, make_draft
 from tests.make.figures import noon
 
-pytestmark = pytest.mark.one_database("postgresql")
-
 
 def print_address(record: Any) -> str:
     return reverse("admin:print", args=(record._meta.model_name, record.pk))

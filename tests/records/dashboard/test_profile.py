@@ -15,8 +15,6 @@ from tests.conftest import Api
 from tests.make.backoffice import browser, sign_in
 from tests.make.signing_in import run_tasks
 
-pytestmark = pytest.mark.one_database("postgresql")
-
 PROFILE = "/profile/"
 
 

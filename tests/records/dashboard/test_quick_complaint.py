@@ -16,7 +16,7 @@ from tests import make
 from tests.make.backoffice import address, browser, list_address, sign_in
 from tests.make.complaints import make_complaint, required_of
 
-pytestmark = [pytest.mark.one_database("postgresql"), pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 QUICK = reverse("admin:quick_complaint")
 JSON = {"Accept": "application/json"}
@@ -55,7 +55,6 @@ def test_without_what_a_review_needs_it_is_kept_as_a_draft_that_says_what_is_mis
     assert "Still missing: Customer, Kind of fault." in client.get(answer.url).content.decode()
 
 
-@pytest.mark.both_databases
 def test_the_same_form_sent_again_makes_no_second_complaint(site: Site) -> None:
     user = make.make_user(site=site, role=DefaultRole.STANDARD)
     client: Any = sign_in(user, site)
@@ -112,7 +111,6 @@ def test_photos_come_with_the_form_where_no_script_runs(site: Site) -> None:
     }
 
 
-@pytest.mark.both_databases
 def test_a_photo_that_is_sent_again_is_attached_once(site: Site) -> None:
     user = make.make_user(site=site, role=DefaultRole.STANDARD)
     client: Any = sign_in(user, site)

@@ -22,8 +22,6 @@ from tests.make.complaints import make_completed, make_draft, required_of
 from tests.make.documents import make_document
 from tests.make.figures import make_complaints, noon
 
-pytestmark = pytest.mark.one_database("postgresql")
-
 START = reverse("admin:index")
 
 
@@ -277,7 +275,6 @@ def test_my_actions_wait_for_me_and_what_others_did_waits_to_be_judged(site: Sit
     assert own.record_status == Status.DONE
 
 
-@pytest.mark.both_databases
 def test_the_charts_of_actions_tell_their_age_and_how_many_worked(site: Site) -> None:
     manager = make.make_user(site=site, role=DefaultRole.MANAGER)
     make_action(site, due_date=noon("2020-03-05"))

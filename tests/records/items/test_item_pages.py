@@ -1,14 +1,11 @@
 """The back-office pages of items."""
 
-import pytest
 from django.urls import reverse
 
 from records.history.models import Change
 from records.items.models import Item
 from records.sites.models import Site
 from tests.make.backoffice import address, browser, form_of, list_address
-
-pytestmark = pytest.mark.one_database("postgresql")
 
 
 def test_an_item_is_added_changed_archived_and_restored(site: Site) -> None:

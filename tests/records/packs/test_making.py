@@ -26,7 +26,7 @@ from tests.make.attachments import make_attachment
 from tests.make.complaints import make_complaint
 from tests.make.documents import add_version, make_document, make_signer, sign, version_of
 
-pytestmark = [pytest.mark.one_database("postgresql"), pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 DAY = datetime.timedelta(days=1)
 
@@ -121,7 +121,6 @@ def test_the_contents_name_every_file_with_its_sha_256(site: Site, tmp_path: Pat
     assert packs.checked(folder) == (1, "records/complaints.xlsx was altered.\n")
 
 
-@pytest.mark.both_databases
 def test_the_changes_are_proven_by_the_seal_without_the_database(site: Site, tmp_path: Path) -> None:
     complaint = make_complaint(site, consumer_last_name="Berg")
     erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="Asked for it.")

@@ -20,7 +20,7 @@ from tests.make.attachments import make_attachment
 from tests.make.backoffice import browser, form_of, sign_in
 from tests.make.complaints import make_complaint
 
-pytestmark = [pytest.mark.one_database("postgresql"), pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 LIST, NEW = "/admin/packs/", "/admin/packs/new/"
 
 

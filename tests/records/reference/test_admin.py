@@ -1,6 +1,5 @@
 """The pages of the lists that records point into."""
 
-import pytest
 from django.urls import reverse
 
 from records.accounts.models import DefaultRole
@@ -9,8 +8,6 @@ from records.reference.models import Product, Rating
 from records.sites.models import Site
 from tests import make
 from tests.make.backoffice import address, browser, form_of, make_superuser, save, sign_in
-
-pytestmark = pytest.mark.one_database("postgresql")
 
 
 def test_a_list_entry_is_added_changed_and_archived_by_the_sites_administrator(site: Site, other_site: Site) -> None:

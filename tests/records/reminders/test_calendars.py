@@ -28,7 +28,7 @@ from tests.make.transfer import text_of
 
 DAY = datetime.timedelta(days=1)
 
-pytestmark = [pytest.mark.one_database("postgresql"), pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 
 def in_days(count: int) -> datetime.datetime:

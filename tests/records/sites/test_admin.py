@@ -1,14 +1,11 @@
 """The pages of sites and folders."""
 
-import pytest
 from django.urls import reverse
 
 from records.accounts.models import DefaultRole, Role
 from records.sites.models import Entity, EntityFolder, Site
 from tests import make
 from tests.make.backoffice import address, browser, form_of, make_superuser, save, sign_in
-
-pytestmark = pytest.mark.one_database("postgresql")
 
 
 def test_folders_are_added_moved_and_archived(site: Site) -> None:

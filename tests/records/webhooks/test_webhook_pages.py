@@ -19,8 +19,6 @@ from tests.make.backoffice import address, browser, form_of, list_address, save
 from tests.make.signing_in import run_tasks
 from tests.make.webhooks import Receiver, make_webhook, secret_of
 
-pytestmark = pytest.mark.one_database("postgresql")
-
 ADD = "/admin/webhooks/subscription/add/"
 
 

@@ -14,8 +14,6 @@ from tests import make
 from tests.scim import people
 from tests.scim.conftest import Scim, assert_error
 
-pytestmark = pytest.mark.one_database("postgresql")
-
 BACKEND = "records.accounts.sign_in.AccountBackend"
 
 
@@ -132,7 +130,6 @@ def test_the_log_tells_what_was_asked_and_why_it_failed_but_nobodys_data(browser
     assert "active" in detail.content.decode()
 
 
-@pytest.mark.both_databases
 def test_the_log_is_kept_for_thirty_days(scim):
     scim.get("/Users")
     scim.get("/Users")
@@ -142,7 +139,6 @@ def test_the_log_is_kept_for_thirty_days(scim):
     assert ProvisioningCall.objects.count() == 1
 
 
-@pytest.mark.both_databases
 def test_the_log_is_swept_by_the_clock_not_by_the_number_of_calls(scim, monkeypatch):
     moment = 10_000.0
     monkeypatch.setattr(log, "_sweeps", log._Sweeps(lambda: moment))
