@@ -13,7 +13,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     "SERVE_AUTHENTICATION": [],
     "COMPONENT_SPLIT_REQUEST": True,
-    "PREPROCESSING_HOOKS": ["records.operations.schema.paths_of_rows"],
+    "PREPROCESSING_HOOKS": ["records.operations.schema.paths_of_operations"],
     "POSTPROCESSING_HOOKS": [
         "records.operations.schema.whole_shapes",
         "records.webhooks.openapi.describe",

@@ -4,6 +4,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from django.utils.translation import gettext_noop
+
 from config import env
 from config.logs import logging_at
 from config.openapi import SPECTACULAR_SETTINGS as SPECTACULAR_SETTINGS
@@ -140,6 +142,25 @@ INSTALLED_APPS = [
     "records.reminders",
     "records.webhooks",
 ]
+# The groups of the back-office's menu and the apps in each, in order; all other apps follow under Administration.
+BACKOFFICE_MENU = {
+    gettext_noop("Records"): (
+        "complaints",
+        "actions",
+        "documents",
+        "audits",
+        "items",
+        "customers",
+        "materials",
+        "employees",
+        "attachments",
+    ),
+    gettext_noop("Reports"): (),
+    gettext_noop("Lists"): ("reference",),
+    gettext_noop("Administration"): ("sites", "accounts", "scim", "history"),
+}
+# Pages that show data of all sites of the user: whoever switches the site stays on them.
+PAGES_OF_ALL_SITES = ("admin:search", "admin:documents_inbox", "profile")
 AUTH_USER_MODEL = "accounts.User"
 SILENCED_SYSTEM_CHECKS = [
     "auth.W004",  # A user name is unique by its normalised key, which a removed account gives up.

@@ -1,14 +1,15 @@
 """Authentication for /materials: a subscription key and an access token of the same user (DECISIONS 2.3)."""
 
-from typing import Any
+from typing import Any, ClassVar
 
-from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
+from records.accounts.models.oauth import READ_MATERIALS, WRITE_MATERIALS
 from records.accounts.tokens import TokenCaller, opened_by, remembered_caller
 from records.operations import limits
-from records.operations.credentials import LONGEST, key_in
+from records.operations.credentials import LONGEST, CredentialAuthentication, key_in
 from records.operations.errors import ApiError, unauthorized
+from records.operations.operation import Operation
 
 REALM = 'Bearer realm="Larder"'
 
@@ -33,8 +34,30 @@ def token_in(request: Request) -> str:
     return rest.strip() if scheme.lower() == "bearer" else authorization.strip()
 
 
-class KeyAndTokenAuthentication(BaseAuthentication):
+def scope_of(operation: Operation) -> str:
+    """Return the scope that an access token needs for the operation."""
+    return WRITE_MATERIALS if operation.writes else READ_MATERIALS
+
+
+class KeyAndTokenAuthentication(CredentialAuthentication):
     """Reads `Ocp-Apim-Subscription-Key` and `Authorization`."""
+
+    scheme_name = "accessToken"
+    scheme: ClassVar[dict[str, Any]] = {
+        "type": "oauth2",
+        "description": "`Authorization: Bearer <access token>`, a token of the subscription key's own user.",
+        "flows": {
+            "clientCredentials": {
+                "tokenUrl": "/oauth/token",
+                "scopes": {READ_MATERIALS: "Read materials.", WRITE_MATERIALS: "Add, change and archive materials."},
+            }
+        },
+    }
+
+    @classmethod
+    def required_by(cls, operation: Operation) -> dict[str, list[str]]:
+        """Return both credentials, and the scope that the operation needs."""
+        return {"subscriptionKey": [], cls.scheme_name: [scope_of(operation)]}
 
     def authenticate(self, request: Request) -> tuple[TokenCaller, Any]:
         """Return the caller and None; raises a 401 that says which credential is missing or wrong."""

@@ -11,10 +11,9 @@ from django.http import HttpRequest, HttpResponse
 from rest_framework.request import Request
 
 from materials import actions, paths, renderers, upserts
-from materials.credentials import KeyAndTokenAuthentication, insufficient_scope
+from materials.credentials import KeyAndTokenAuthentication, insufficient_scope, scope_of
 from materials.serializers import MaterialSerializer
 from records.accounts.keys import Caller
-from records.accounts.models.oauth import READ_MATERIALS, WRITE_MATERIALS
 from records.accounts.tokens import TokenCaller
 from records.operations import bodies, conditional, errors, limits, lists
 from records.operations.credentials import KEY_HEADER
@@ -47,7 +46,7 @@ class MaterialViewSet(OperationViewSet):
         """Check the token's scope; the roles are checked when the site is known."""
         caller: TokenCaller = self.caller  # type: ignore[assignment]
         if self.operation is not None:
-            scope = WRITE_MATERIALS if self.operation.writes else READ_MATERIALS
+            scope = scope_of(self.operation)
             if scope not in caller.scopes:
                 raise insufficient_scope(scope)
 

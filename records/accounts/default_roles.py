@@ -1,4 +1,4 @@
-"""The default roles of every site, kept consistent with the operation rows (DECISIONS 2.5)."""
+"""The default roles of every site, kept consistent with the operations (DECISIONS 2.5)."""
 
 import uuid
 from collections import defaultdict
@@ -29,14 +29,14 @@ def register(permission: str, lowest: DefaultRole) -> None:
 
 
 def permissions_of(role: DefaultRole) -> set[str]:
-    """Return what a default role permits, as `app.codename`, from the operation rows and the rooms' own entries."""
+    """Return what a default role permits, as `app.codename`, from the operations and the rooms' own entries."""
     import_module(settings.ROOT_URLCONF)
     reached = ORDER[: ORDER.index(role) + 1]
     return {permission for permission, lowest in _lowest.items() if lowest in reached}
 
 
 def bring_up_to_date(sites: list[Site] | None = None) -> None:
-    """Give the sites (all, if none are named) their default roles with exactly the permissions of the rows.
+    """Give the sites (all, if none are named) their default roles with exactly the permissions of the operations.
 
     Runs after migrations and when a site is made. It writes only differences, and increments a changed role's revision.
     """

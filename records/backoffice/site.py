@@ -4,13 +4,14 @@ import re
 from collections import defaultdict
 from typing import Any
 
+from django.conf import settings
 from django.contrib.admin import AdminSite
 from django.contrib.admin.views.main import PAGE_VAR
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, resolve, reverse
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.common import no_append_slash
 
@@ -23,27 +24,7 @@ from records.backoffice.permissions import SitePermissions
 from records.backoffice.typed import keeping
 from records.sites.models import SiteRecord
 
-GROUPS = {
-    gettext_noop("Records"): (
-        "complaints",
-        "actions",
-        "documents",
-        "audits",
-        "items",
-        "customers",
-        "materials",
-        "employees",
-        "attachments",
-    ),
-    gettext_noop("Reports"): (),
-    gettext_noop("Lists"): ("reference",),
-    gettext_noop("Administration"): ("sites", "accounts", "scim", "history"),
-}
-"""The menu's groups and the rooms in each, in order; all other rooms follow under Administration."""
-
 FOLDED = ("Lists", "Administration")
-OF_ALL_SITES = ("admin:search", "admin:documents_inbox", "profile")
-"""Pages that show data of all sites of the user: a user who switches the site stays on them."""
 UNUSED = ("autocomplete", "view_on_site")
 """Pages of Django's that we do not link to: `choose` searches references."""
 _AN_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-", re.IGNORECASE)
@@ -124,9 +105,9 @@ class BackofficeSite(AdminSite):
 
     def _navigation(self, request: HttpRequest, apps: list[dict[str, Any]]) -> list[dict[str, Any]]:
         by_app = {app["app_label"]: app["models"] for app in apps}
-        placed = {label for labels in GROUPS.values() for label in labels}
+        placed = {label for labels in settings.BACKOFFICE_MENU.values() for label in labels}
         links: dict[str, list[dict[str, Any]]] = defaultdict(list)
-        for group, labels in GROUPS.items():
+        for group, labels in settings.BACKOFFICE_MENU.items():
             others = [label for label in by_app if label not in placed] if group == "Administration" else []
             for label in (*labels, *others):
                 # Django sorts the kinds of a room by name; what a room is about comes before what it needs beside that.
@@ -139,7 +120,7 @@ class BackofficeSite(AdminSite):
             links[added.group].append({"name": added.label, "url": added.url})
         urls = [link["url"] for several in links.values() for link in several if request.path.startswith(link["url"])]
         current_url, groups = max(urls, key=len, default=""), []
-        for group in GROUPS:
+        for group in settings.BACKOFFICE_MENU:
             for link in links[group]:
                 link["current"] = link["url"] == current_url
             if links[group]:
@@ -182,7 +163,9 @@ class BackofficeSite(AdminSite):
         """
         before, _, query = came_from.partition("?")
         menu = self._navigation(request, self.get_app_list(request))
-        pages = [link["url"] for group in menu for link in group["links"]] + [reverse(name) for name in OF_ALL_SITES]
+        pages = [link["url"] for group in menu for link in group["links"]] + [
+            reverse(name) for name in settings.PAGES_OF_ALL_SITES
+        ]
         found = max((page for page in pages if before.startswith(page)), key=len, default="")
         if not found:
             return reverse("admin:index")

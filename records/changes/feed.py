@@ -108,7 +108,7 @@ def wire_name(model: type[models.Model], name: str) -> str:
 
 
 def _serializer_of(model: type[models.Model]) -> Any:
-    for row, _ in operation.registry:
-        if row.method == "GET" and getattr(getattr(row.response, "Meta", None), "model", None) is model:
-            return row.response
+    for declared, _ in operation.registry:
+        if declared.method == "GET" and getattr(getattr(declared.response, "Meta", None), "model", None) is model:
+            return declared.response
     return None

@@ -1,4 +1,4 @@
-"""How a request reaches its operation: the operation row decides about key, permission, query and body."""
+"""How a request reaches its operation, which decides about key, permission, query and body."""
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -31,16 +31,16 @@ VALIDATE_ONLY = "validateOnly"
 
 
 class OperationPermission(BasePermission):
-    """Checks whether the caller's roles hold the permission of the operation row."""
+    """Checks whether the caller's roles hold the permission of the operation."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        """Return whether the caller holds the row's permission; a method without a row passes, to get its 405 later."""
+        """Return whether the caller may call it; a method without an operation passes, to get its 405 later."""
         operation: Operation | None = view.operation
         return operation is None or view.permits(operation)
 
 
 class CalledViewSet(ViewSet):
-    """Turns requests into calls of its methods, one per operation row, and exceptions into error responses.
+    """Turns requests into calls of its methods, one per operation, and exceptions into error responses.
 
     A method takes the request (and the id of the path as UUID) and returns an HttpResponse: `self.record(…)`,
     `self.listing(…)` or `self.written(…)`.
@@ -57,7 +57,8 @@ class CalledViewSet(ViewSet):
         "head",
         "options",
     ]
-    rows: ClassVar[Mapping[str, Operation]] = {}
+    operations: ClassVar[Mapping[str, Operation]] = {}
+    """The operations of the path, by the HTTP method."""
     body_limit: ClassVar[int] = bodies.BODY_LIMIT
     media_types: ClassVar[tuple[str, ...]] = ("application/json",)
     credential_headers: ClassVar[tuple[str, ...]] = (KEY_HEADER,)
@@ -80,13 +81,13 @@ class CalledViewSet(ViewSet):
     # --- Before the method ------------------------------------------------------------------------------------------
 
     def permits(self, operation: Operation) -> bool:
-        """Return whether the caller's roles hold the permission of the operation's row."""
+        """Return whether the caller's roles hold the permission of the operation."""
         return self.caller.may(operation.permission)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Find the operation's row."""
+        """Find the operation."""
         method = request.method or ""
-        self.operation = self.rows.get("GET" if method == "HEAD" else method)
+        self.operation = self.operations.get("GET" if method == "HEAD" else method)
         self.http_request.larder_operation = self.operation.name if self.operation else ""  # type: ignore[attr-defined]
 
     def answered(self) -> HttpResponse:
@@ -189,7 +190,7 @@ class CalledViewSet(ViewSet):
         return response
 
     def handler_for(self, method: str) -> Callable[..., HttpResponse]:
-        """Return the method that answers; raises the 405 if the path has no row for it."""
+        """Return the method that answers; raises the 405 if the path has no operation for it."""
         if method == "OPTIONS":
             return self.options_answer
         if self.operation is None:
@@ -240,8 +241,8 @@ class CalledViewSet(ViewSet):
     @property
     def allowed_methods(self) -> list[str]:
         """Return the methods that the path supports."""
-        taken = [method for method in ("GET", "POST", "PUT", "DELETE") if method in self.rows]
-        return [*taken, *(["HEAD"] if "GET" in self.rows else []), "OPTIONS"]
+        taken = [method for method in ("GET", "POST", "PUT", "DELETE") if method in self.operations]
+        return [*taken, *(["HEAD"] if "GET" in self.operations else []), "OPTIONS"]
 
     def negotiate(self) -> None:
         """Raise the 406 if the caller accepts none of the endpoint's media types."""

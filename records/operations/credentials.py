@@ -1,6 +1,6 @@
 """How a request to the six endpoints is authenticated: by the subscription key in its header."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.http.response import HttpResponseBase
 from django.utils.cache import patch_vary_headers
@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from records.accounts.keys import Caller, KeyEndedError, caller_of, remembered_caller
 from records.operations import limits
 from records.operations.errors import unauthorized
+from records.operations.operation import Operation
 from records.operations.own_headers import put
 
 LONGEST = 200
@@ -28,8 +29,24 @@ def keep_private(response: HttpResponseBase, *headers: str) -> None:
         put(response, {"Vary": ", ".join(headers)})
 
 
-class SubscriptionKeyAuthentication(BaseAuthentication):
+class CredentialAuthentication(BaseAuthentication):
+    """Reads an endpoint's credentials, and declares them for the OpenAPI document."""
+
+    scheme_name: ClassVar[str]
+    scheme: ClassVar[dict[str, Any]]
+    """The security scheme of OpenAPI that describes the credential."""
+
+    @classmethod
+    def required_by(cls, operation: Operation) -> dict[str, list[str]]:
+        """Return the schemes that the operation requires together, each with the scopes that it needs."""
+        return {cls.scheme_name: []}
+
+
+class SubscriptionKeyAuthentication(CredentialAuthentication):
     """Reads `Ocp-Apim-Subscription-Key`."""
+
+    scheme_name = "subscriptionKey"
+    scheme: ClassVar[dict[str, Any]] = {"type": "apiKey", "in": "header", "name": KEY_HEADER}
 
     def authenticate(self, request: Request) -> tuple[Caller, Any]:
         """Return the caller and None; raises the 401 if the key is missing, wrong, revoked or expired."""

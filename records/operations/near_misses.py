@@ -17,7 +17,7 @@ class Address:
 
     parts: tuple[str, ...]
     shown: str
-    rows: Mapping[str, Operation]
+    operations: Mapping[str, Operation]
 
 
 def meant(method: str, path: str) -> str:
@@ -36,8 +36,8 @@ def meant(method: str, path: str) -> str:
         return ""
     address = min(near, key=lambda found: found[:2])[2]
     method = "GET" if method == "HEAD" else method
-    row = address.rows.get(method) or next(iter(address.rows.values()))
-    return f"Did you mean {row.name}: {row.method} {address.shown}?"
+    operation = address.operations.get(method) or next(iter(address.operations.values()))
+    return f"Did you mean {operation.name}: {operation.method} {address.shown}?"
 
 
 def is_near(one: str, other: str) -> bool:
@@ -61,9 +61,9 @@ def _addresses() -> tuple[Address, ...]:
     found = []
     for endpoint in import_module(settings.ROOT_URLCONF).interfaces:
         for inner in getattr(endpoint, "url_patterns", ()):
-            rows = getattr(inner.callback, "initkwargs", {}).get("rows") if inner.callback else None
-            if rows and inner.name:
+            operations = getattr(inner.callback, "initkwargs", {}).get("operations") if inner.callback else None
+            if operations and inner.name:
                 path = f"/{endpoint.pattern}{inner.pattern}"
                 parts = path.partition("<")[0].strip("/").casefold().split("/")
-                found.append(Address(tuple(parts), re.sub(r"<\w+:id>", "<Id>", path), rows))
+                found.append(Address(tuple(parts), re.sub(r"<\w+:id>", "<Id>", path), operations))
     return tuple(found)

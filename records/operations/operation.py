@@ -164,18 +164,18 @@ def lists(
 
 
 def permits(permission: str, lowest: DefaultRole) -> None:
-    """Give a permission without an operation row to the lowest default role that holds it."""
+    """Give a permission without an operation to the lowest default role that holds it."""
     default_roles.register(permission, lowest)
 
 
 registry: list[tuple[Operation, Any]] = []
-"""Every declared row with its viewset, in the order of declaration."""
+"""Every declared operation with its viewset, in the order of declaration."""
 
 
 def operation_urls(viewset: Any, *operations: Operation) -> list[URLPattern]:
-    """Return the URL patterns of an endpoint's rows; rows with the same path differ by method.
+    """Return the URL patterns of an endpoint's operations; those with the same path differ by method.
 
-    Each path is accepted with and without a trailing slash. Registers the rows and the permissions of the default
+    Each path is accepted with and without a trailing slash. Registers the operations and the permissions of the default
     roles.
     """
     by_path: dict[str, dict[str, Operation]] = defaultdict(dict)
@@ -185,9 +185,10 @@ def operation_urls(viewset: Any, *operations: Operation) -> list[URLPattern]:
         registry.append((operation, viewset))
         by_path[operation.pattern][operation.method] = operation
     patterns = []
-    for pattern, rows in by_path.items():
-        view = viewset.as_view({method.lower(): row.action for method, row in rows.items()}, rows=rows)
-        name = next(iter(rows.values())).name
+    for pattern, by_method in by_path.items():
+        actions = {method.lower(): operation.action for method, operation in by_method.items()}
+        view = viewset.as_view(actions, operations=by_method)
+        name = next(iter(by_method.values())).name
         patterns.append(path(pattern, view, name=name))
         if pattern:
             patterns.append(path(pattern[:-1] if pattern.endswith("/") else f"{pattern}/", view))

@@ -1,4 +1,4 @@
-"""The OpenAPI document, made from the operation rows."""
+"""The OpenAPI document, made from the declared operations."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -10,7 +10,6 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse
 from rest_framework import serializers
 
-from records.accounts.models.oauth import READ_MATERIALS, WRITE_MATERIALS
 from records.operations.fields import MOST_IDS, MOST_ROWS
 from records.operations.lists import IN_FOLDERS, LARGEST_PAGE, USUAL_PAGE
 from records.operations.operation import ErrorShape, Operation, Parameter
@@ -87,40 +86,44 @@ _REFUSALS = {
 
 
 class OperationSchema(AutoSchema):
-    """Describes a viewset's operation by its row."""
+    """Describes a declared operation."""
 
     @property
-    def row(self) -> Operation:
-        """Return the operation row of the path and method."""
-        rows: Mapping[str, Operation] = self.view.rows  # type: ignore[attr-defined]
-        return rows[self.method]
+    def operation(self) -> Operation:
+        """Return the operation of the path and method."""
+        operations: Mapping[str, Operation] = self.view.operations  # type: ignore[attr-defined]
+        return operations[self.method]
 
     def get_operation_id(self) -> str:
         """Return the operation's name."""
-        return self.row.name
+        return self.operation.name
 
     def get_summary(self) -> str:
-        """Return the row's summary, or else its name split into words."""
-        return self.row.summary or self.row.name
+        """Return the operation's summary, or else its name."""
+        return self.operation.summary or self.operation.name
 
     def get_description(self) -> str:  # type: ignore[override]
         """Return the docstring of the viewset method, and who may call it."""
         text = super().get_description()
-        return f"{text}\n\nLowest default role: {self.row.role.label}.".strip()
+        return f"{text}\n\nLowest default role: {self.operation.role.label}.".strip()
 
     def get_tags(self) -> list[str]:
         """Return the endpoint."""
         return [self.path.lstrip("/").partition("/")[0]]
 
     def get_request_serializer(self) -> Any:
-        """Return the row's request: a single object, or also an array if the row answers each entry."""
-        row = self.row
-        return row.request if row.each is None else {"application/json": self._one_or_many(row.request, "request")}
+        """Return the operation's request: a single object, or also an array if it answers each entry."""
+        operation = self.operation
+        return (
+            operation.request
+            if operation.each is None
+            else {"application/json": self._one_or_many(operation.request, "request")}
+        )
 
     def _one_or_many(self, one: Any, direction: Any, many: Any = None) -> dict[str, Any]:
         """Return the schema of an object, or of an array of them (of `many` if its entries are different)."""
         refs = [self.resolve_serializer(shape, direction).ref for shape in (one, many or one)]
-        return {"oneOf": [refs[0], {"type": "array", "items": refs[1], "maxItems": self.row.most}]}
+        return {"oneOf": [refs[0], {"type": "array", "items": refs[1], "maxItems": self.operation.most}]}
 
     def map_renderers(self, attribute: str) -> list[str]:
         """Return the media types of the endpoint."""
@@ -128,62 +131,62 @@ class OperationSchema(AutoSchema):
         return list(media_types) if attribute == "media_type" else list(super().map_renderers(attribute))
 
     def get_response_serializers(self) -> Any:
-        """Return the row's response and every error that the operation can answer."""
-        row = self.row
-        found = row.response(many=True) if row.many else row.response
-        if row.each is not None:
-            found = self._one_or_many(row.response, "response", row.each)
+        """Return the operation's response and every error that it can answer."""
+        operation = self.operation
+        found = operation.response(many=True) if operation.many else operation.response
+        if operation.each is not None:
+            found = self._one_or_many(operation.response, "response", operation.each)
         refusals = {
             status: OpenApiResponse(ErrorShape, description=text)
             for status, text in _REFUSALS.items()
-            if status not in self._impossible(row)
+            if status not in self._impossible(operation)
         }
         success = {200: OpenApiResponse(found, description="Success.")}
-        if row.takes_id and not row.writes and not row.many:
+        if operation.takes_id and not operation.writes and not operation.many:
             success[304] = OpenApiResponse(description="The caller has the record already (If-None-Match).")
         return {**success, **refusals}
 
     @staticmethod
-    def _impossible(row: Operation) -> set[int]:
-        if not row.writes:
+    def _impossible(operation: Operation) -> set[int]:
+        if not operation.writes:
             return {409, 412, 413, 415}
-        return ({404} if row.adds else set()) | ({413, 415} if row.request is None else set())
+        return ({404} if operation.adds else set()) | ({413, 415} if operation.request is None else set())
 
     def get_override_parameters(self) -> list[Any]:
-        """Return the row's query parameters, the list parameters and the headers."""
-        row = self.row
-        found: list[Any] = [_parameter(parameter, many=row.many) for parameter in row.parameters]
-        if row.many:
-            found += [_sort(row), *LIST_PARAMETERS, *([_FOLDER] if row.lists_folders else ())]
+        """Return the operation's query parameters, the list parameters and the headers."""
+        operation = self.operation
+        found: list[Any] = [_parameter(parameter, many=operation.many) for parameter in operation.parameters]
+        if operation.many:
+            found += [_sort(operation), *LIST_PARAMETERS, *([_FOLDER] if operation.lists_folders else ())]
         header: Any = OpenApiParameter.HEADER
-        if row.takes_id and row.route is None:
+        if operation.takes_id and operation.route is None:
             found.append(
                 OpenApiParameter("id", OpenApiTypes.UUID, OpenApiParameter.PATH, description="Id of the record.")
             )
-        if row.writes:
+        if operation.writes:
             text = "Check everything that the write would check, and store nothing: Message is `Valid.` and Id empty."
             found.append(OpenApiParameter("validateOnly", OpenApiTypes.BOOL, description=text, default=False))
-        if row.takes_id and not row.writes and not row.many:
+        if operation.takes_id and not operation.writes and not operation.many:
             text = "The ETag of the last read; 304 while the record is still the same."
             found.append(OpenApiParameter("If-None-Match", str, header, description=text))
-        if row.writes:
+        if operation.writes:
             text = "1 to 255 characters; a repeat within 24 hours gets the first answer and writes nothing."
             found.append(OpenApiParameter("Idempotency-Key", str, header, description=text))
-        if (row.takes_id or row.each is not None) and row.writes:
+        if (operation.takes_id or operation.each is not None) and operation.writes:
             text = "The ETag of the last read; 412 when the record has changed since."
             found.append(OpenApiParameter("If-Match", str, header, description=text))
             text = "ETags that the record must not have, else 412; `*` means that the record must not exist yet."
             found.append(OpenApiParameter("If-None-Match", str, header, description=text))
-        own = [_header(name, _whole(0, INTEGER_LIMIT), [200], text) for name, text in row.headers.items()]
-        return [*found, *own, *(PAGE_HEADERS if row.many else () if own else RECORD_HEADERS), *REFUSAL_HEADERS]
+        own = [_header(name, _whole(0, INTEGER_LIMIT), [200], text) for name, text in operation.headers.items()]
+        return [*found, *own, *(PAGE_HEADERS if operation.many else () if own else RECORD_HEADERS), *REFUSAL_HEADERS]
 
     def get_examples(self) -> list[OpenApiExample]:
-        """Return the values of path and query in the row's examples."""
+        """Return the values of path and query in the operation's examples."""
         found = []
-        for number, example in enumerate(self.row.examples, start=1):
+        for number, example in enumerate(self.operation.examples, start=1):
             title = example.title or f"Example {number}"
             given: list[tuple[str, Any, str]] = [("id", OpenApiParameter.PATH, example.id)] if example.id else []
-            kinds = {parameter.name: parameter.kind for parameter in self.row.parameters}
+            kinds = {parameter.name: parameter.kind for parameter in self.operation.parameters}
             given += [
                 (name, OpenApiParameter.QUERY, _typed(kinds.get(name, ""), value))
                 for name, value in example.query.items()
@@ -194,11 +197,11 @@ class OperationSchema(AutoSchema):
     def _get_examples(
         self, serializer: Any, direction: str, media_type: str, status_code: Any = None, extras: Any = None
     ) -> Any:
-        """Return the bodies or answers of the row's examples; lists are shown as they are."""
+        """Return the bodies or answers of the operation's examples; lists are shown as they are."""
         if media_type != "application/json":
             return {}
         found = []
-        for number, example in enumerate(self.row.examples, start=1):
+        for number, example in enumerate(self.operation.examples, start=1):
             value = example.body if direction == "request" else example.answer
             if value is not None and (direction == "request" or str(status_code) == str(example.status)):
                 found.append(OpenApiExample(example.title or f"Example {number}", value=value))
@@ -208,11 +211,11 @@ class OperationSchema(AutoSchema):
         return None
 
     def get_filter_backends(self) -> list[Any]:
-        """Return an empty list: filters are in the row."""
+        """Return an empty list: filters are parameters of the operation."""
         return []
 
     def _is_list_view(self, serializer: Any = None) -> bool:
-        return self.row.many or isinstance(serializer, serializers.ListSerializer)
+        return self.operation.many or isinstance(serializer, serializers.ListSerializer)
 
 
 def _typed(kind: str, value: str) -> Any:
@@ -238,21 +241,21 @@ def _parameter(parameter: Parameter, *, many: bool) -> OpenApiParameter:
     )
 
 
-def _sort(row: Operation) -> OpenApiParameter:
+def _sort(operation: Operation) -> OpenApiParameter:
     """Return the sort parameter."""
-    plan = row.response.plan()
+    plan = operation.response.plan()
     return OpenApiParameter(
         "sort", OpenApiTypes.STR, enum=list(plan.columns), default=plan.usual_sort, description="In any case."
     )
 
 
-def paths_of_rows(endpoints: Iterable[tuple[str, str, str, Any]]) -> list[tuple[str, str, str, Any]]:
-    """Keep only the paths of operation rows, each without its trailing slash (a spectacular hook)."""
+def paths_of_operations(endpoints: Iterable[tuple[str, str, str, Any]]) -> list[tuple[str, str, str, Any]]:
+    """Keep only the paths of operations, each without its trailing slash (a spectacular hook)."""
     return [
         (path, regex, method, view)
         for path, regex, method, view in endpoints
-        if method in (rows := getattr(view, "initkwargs", {}).get("rows", {}))
-        and path.endswith("/") == (rows[method].route == "/")
+        if method in (operations := getattr(view, "initkwargs", {}).get("operations", {}))
+        and path.endswith("/") == (operations[method].route == "/")
     ]
 
 
@@ -330,33 +333,22 @@ class EmailAddressShape(OpenApiSerializerFieldExtension):
         return {"type": "string", "maxLength": self.target.max_length, "description": "An e-mail address, or empty."}
 
 
-class SubscriptionKeyScheme(OpenApiAuthenticationExtension):
-    """Describes the subscription key in its header."""
+class CredentialScheme(OpenApiAuthenticationExtension):
+    """Describes the credentials of an endpoint as its authentication class declares them."""
 
-    target_class = "records.operations.credentials.SubscriptionKeyAuthentication"
-    name = "subscriptionKey"
+    target_class = "records.operations.credentials.CredentialAuthentication"
+    match_subclasses = True
 
-    def get_security_definition(self, auto_schema: Any) -> Any:
-        """Return the scheme."""
-        return {"type": "apiKey", "in": "header", "name": "Ocp-Apim-Subscription-Key"}
-
-
-class AccessTokenScheme(OpenApiAuthenticationExtension):
-    """Describes the access token of /materials, which is required in addition to the subscription key."""
-
-    target_class = "materials.credentials.KeyAndTokenAuthentication"
-    name = "accessToken"
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """Return the scheme's name."""
+        found: str = self.target.scheme_name
+        return found
 
     def get_security_definition(self, auto_schema: Any) -> Any:
         """Return the scheme."""
-        scopes = {READ_MATERIALS: "Read materials.", WRITE_MATERIALS: "Add, change and archive materials."}
-        return {
-            "type": "oauth2",
-            "description": "`Authorization: Bearer <access token>`, a token of the subscription key's own user.",
-            "flows": {"clientCredentials": {"tokenUrl": "/oauth/token", "scopes": scopes}},
-        }
+        return self.target.scheme
 
     def get_security_requirement(self, auto_schema: Any) -> Any:
-        """Return both credentials in one requirement, with the scope that the operation requires."""
-        scope = WRITE_MATERIALS if auto_schema.row.writes else READ_MATERIALS
-        return {"subscriptionKey": [], "accessToken": [scope]}
+        """Return what the operation requires."""
+        return self.target.required_by(auto_schema.operation)

@@ -64,8 +64,8 @@ class OperationViewSet(CalledViewSet):
 
         Raises the 404 if the record itself does not exist for the caller.
         """
-        row, plan = self.operation, self.plan_of(serializer)
-        if row is None or not row.takes_id or plan.reader is None:
+        operation, plan = self.operation, self.plan_of(serializer)
+        if operation is None or not operation.takes_id or plan.reader is None:
             return found
         record = self.stored(serializer)
         if record is None:
@@ -82,12 +82,12 @@ class OperationViewSet(CalledViewSet):
 
         A fault of the record's own checks is added only if its field has no fault yet.
         """
-        serializer, row = self.serializer, self.operation
-        if not self.found or row is None or row.each is not None:
+        serializer, operation = self.serializer, self.operation
+        if not self.found or operation is None or operation.each is not None:
             return faults
         model: Any = serializer.Meta.model
         record = model(site_id=self.site_id)
-        if row.takes_id:
+        if operation.takes_id:
             record = self.stored(serializer)
         if record is None:
             return faults

@@ -170,7 +170,7 @@ def test_a_path_leads_to_its_view_with_its_own_id(path: str, view: str, argument
     for key in (str(uuid.uuid4()), str(uuid.uuid4()).upper(), paths._ANY_ID):
         found, _, given = paths.view_at(path.format(id=key))
         assert given == {name: value.format(id=key) for name, value in arguments.items()}
-        assert view in {row.name for row in found.initkwargs["rows"].values()}  # type: ignore[attr-defined]
+        assert view in {operation.name for operation in found.initkwargs["operations"].values()}  # type: ignore[attr-defined]
 
 
 def test_a_path_with_an_id_that_leads_nowhere_is_404() -> None:

@@ -1,1 +1,1 @@
-"""Generic checks over every operation row; a new row is covered before anyone writes a test for it."""
+"""Generic checks over every operation; a new one is covered before anyone writes a test for it."""
