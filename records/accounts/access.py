@@ -35,7 +35,7 @@ HELD = """held(id) AS (
 _HELD_AT = f"""
 WITH RECURSIVE {HELD.format(users="= %s")}
 SELECT r.site_id, r.id, r.revision FROM held JOIN accounts_role r ON r.id = held.id
-  JOIN sites_site s ON s.id = r.site_id WHERE NOT s.is_archived ORDER BY r.id
+  JOIN sites_site s ON s.id = r.site_id WHERE {{sites}} ORDER BY r.id
 """  # noqa: S608 (no outside text)
 
 _kept: dict[uuid.UUID, tuple[int, Permissions]] = {}
@@ -57,13 +57,14 @@ def permissions_of_roles(roles: list[tuple[uuid.UUID, int]]) -> Permissions:
     return sets[0] if len(sets) == 1 else frozenset().union(*sets)
 
 
-def roles_held(user_id: uuid.UUID) -> dict[uuid.UUID, list[tuple[uuid.UUID, int]]]:
-    """Return, by site, the roles that the user holds, directly or through other roles; one query."""
+def roles_held(user_id: uuid.UUID, *, at_archived_sites: bool = False) -> dict[uuid.UUID, list[tuple[uuid.UUID, int]]]:
+    """Return, by site, the roles that the user holds, directly or through other roles; one query.
+
+    Roles at archived sites permit nothing and are left out unless they are asked for.
+    """
     with connection.cursor() as cursor:
-        cursor.execute(
-            _HELD_AT,
-            (parameter(user_id),),
-        )
+        sites = "TRUE" if at_archived_sites else "NOT s.is_archived"
+        cursor.execute(_HELD_AT.format(sites=sites), (parameter(user_id),))
         rows = cursor.fetchall()
     roles: dict[uuid.UUID, list[tuple[uuid.UUID, int]]] = defaultdict(list)
     for site_id, role_id, revision in rows:

@@ -6,7 +6,7 @@ What an account holds is read from the database each time, since a wrong answer 
 
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -150,9 +150,13 @@ def refusal(actor: Actor, act: Act, target: Target, *, adding: Iterable[str] = (
 def permissions_of_account(user_id: uuid.UUID) -> PermissionsBySite:
     """Return what the account's roles permit at each site, whether or not the account is active; two queries.
 
-    A site is included even if the account's roles there permit nothing. Archived sites are not included.
+    A site is included even if the account's roles there permit nothing. An archived site is included too: when it is
+    restored, the roles there permit again what they did, also to somebody who has taken the account over meanwhile.
     """
-    roles = access.roles_held(user_id)
+    return _permissions_at_sites(access.roles_held(user_id, at_archived_sites=True))
+
+
+def _permissions_at_sites(roles: Mapping[uuid.UUID, Iterable[tuple[uuid.UUID, int]]]) -> PermissionsBySite:
     permitted = _permissions_of([role for several in roles.values() for role, _ in several])
     return {site: frozenset().union(*(permitted[role] for role, _ in several)) for site, several in roles.items()}
 
@@ -184,7 +188,7 @@ def _permissions_of(roles: Iterable[uuid.UUID]) -> dict[uuid.UUID, frozenset[str
 
 
 def _own(user: User) -> PermissionsBySite:
-    return permissions_of_account(user.pk) if user.is_active else {}
+    return _permissions_at_sites(access.roles_held(user.pk)) if user.is_active else {}
 
 
 # --- People ----------------------------------------------------------------------------------------------------------

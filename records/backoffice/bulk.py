@@ -250,26 +250,31 @@ class BulkPages(FormPages):
             "model": self.opts.label,
             "title": gettext("%(label)s: %(value)s of %(count)s done")
             % {"label": bulk.label, "value": count - len(left), "count": count},
-            "left": [[str(record), address_of(record), fault] for record, fault in left[:NAMED]],
+            "left": [[str(record.pk), fault] for record, fault in left[:NAMED]],
             "more": max(len(left) - NAMED, 0),
             "back": self._list_url(request),
         }
         return redirect(self.url_of("together_result"))
 
     def together_result_view(self, request: HttpRequest) -> HttpResponse:
-        """Show what the last bulk action left as it was, and why; redirect to the list if there is nothing to show."""
+        """Show what the last bulk action left as it was, and why; redirect to the list if there is nothing to show.
+
+        The session keeps no names: only records that the user still sees are named, and the others are counted.
+        """
         if not self.has_view_permission(request):
             raise PermissionDenied
         result = request.session.get(RESULT, {})
         if result.get("model") != self.opts.label:
             return redirect(self._list_url(request))
-        left = [{"name": name, "url": url, "fault": fault} for name, url, fault in result["left"]]
+        faults = {uuid.UUID(key): fault for key, fault in result["left"]}
+        rows = self._rows(request, list(faults))
+        left = [{"name": str(row), "url": address_of(row), "fault": faults[row.pk]} for row in rows]
         context = {
             **self.admin_site.each_context(request),
             "title": result["title"],
             "opts": self.opts,
             "left": left,
-            "more": result["more"],
+            "more": result["more"] + len(faults) - len(left),
             "back": result["back"],
         }
         return TemplateResponse(request, "backoffice/together_result.html", context)

@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import PAGE_VAR, ChangeList
-from django.core.exceptions import FieldError, ValidationError
+from django.core.exceptions import FieldError, SuspiciousOperation, ValidationError
 from django.core.paginator import Paginator
 from django.db import DataError, models
 from django.http import HttpRequest, QueryDict
@@ -25,6 +25,17 @@ from records.sites.models import SiteRecord
 from records.sites.sequences import totals
 from records.sites.text import read_uuid
 from records.sites.trigrams import holding
+
+UNREADABLE = (
+    IncorrectLookupParameters,
+    SuspiciousOperation,
+    FieldError,
+    ValidationError,
+    ValueError,
+    OverflowError,
+    DataError,
+)
+"""What Django and the database raise for the parameters of a list."""
 
 
 class UncountedPaginator(Paginator):  # type: ignore[type-arg]
@@ -82,7 +93,8 @@ class RecordList(ChangeList):
         for name, values in request.GET.lists():
             if given := [value for value in values if value]:
                 filled.setlist(name, given)
-        super().__init__(_asking_for(request, filled), *args, **options)
+        with self._reading():
+            super().__init__(_asking_for(request, filled), *args, **options)
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> models.QuerySet[Any]:
         """Return the current site's records that match the filters."""
@@ -90,8 +102,7 @@ class RecordList(ChangeList):
         self.site, self.reader = current_site(request), user_of(request)
         self.asked = request.GET.copy()
         self.root_queryset = page.at_site(self.root_queryset, self.site)
-        with self._reading():
-            rows: models.QuerySet[Any] = super().get_queryset(request, exclude_parameters)
+        rows: models.QuerySet[Any] = super().get_queryset(request, exclude_parameters)
         if fault := _unreadable(self.filter_specs):
             raise UnreadableListError(gettext("The list cannot be narrowed to “%(fault)s”.") % {"fault": fault[:100]})
         return rows.none() if self._names_hidden() else rows
@@ -124,11 +135,15 @@ class RecordList(ChangeList):
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Raise UnreadableListError, which lists the filters, for a URL that Django or the database cannot read."""
+        """Raise UnreadableListError, which lists the filters, for a URL that Django or the database cannot read.
+
+        So is a filter that the user may not use: it is not told from one that does not exist.
+        """
         try:
             yield
-        except (IncorrectLookupParameters, FieldError, ValidationError, ValueError, OverflowError, DataError) as error:
-            given = [f"{name}={','.join(map(str, values))}"[:100] for name, values in self.filter_params.items()]
+        except UNREADABLE as error:
+            filters = getattr(self, "filter_params", {})
+            given = [f"{name}={','.join(map(str, values))}"[:100] for name, values in filters.items()]
             named = gettext(" or ").join(f"“{one}”" for one in given) or gettext("what it was asked for")
             raise UnreadableListError(
                 gettext("The list cannot be narrowed to %(named)s.") % {"named": named}
@@ -140,8 +155,7 @@ class RecordList(ChangeList):
         if issubclass(self.model, SiteRecord) and self.site is not None:
             paginator.heads = replica.heads_of(self.site.pk)
         self.page_num = min(max(self.page_num, 1), 100_000)
-        with self._reading():
-            self.page_num, self.result_list = paginator.read_or_last(self.page_num)
+        self.page_num, self.result_list = paginator.read_or_last(self.page_num)
         without_hidden(self.reader.pk, self.may, self.result_list, lists=False)
         self.has_next = paginator.has_more
         self.total = paginator.kept_count = self._kept_total(request)

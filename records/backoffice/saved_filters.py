@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import messages
-from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ORDER_VAR, PAGE_VAR
-from django.core.exceptions import PermissionDenied, SuspiciousOperation, ValidationError
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import models
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
@@ -212,6 +211,4 @@ class SavedFilterPages(SitePermissions):
             narrowed(self, request, query)
         except UnreadableListError as error:
             return str(error)
-        except (IncorrectLookupParameters, SuspiciousOperation):
-            return gettext("The list cannot be narrowed this way.")
         return ""

@@ -178,7 +178,7 @@ class UserAdmin(PlainAdmin):
             site = current_site(request)
             return site is not None and site.pk in allowed
         if action == "view":
-            return record.home_site_id in allowed or bool(set(access.roles_held(record.pk)) & allowed)
+            return not allowed.isdisjoint(self._sites_of(request, record))
         answers: dict[uuid.UUID, bool] = request.__dict__.setdefault("larder_may_change", {})
         if record.pk not in answers:
             answers[record.pk] = may_act(Actor(user=user), Act.RENAME, record)
@@ -212,10 +212,23 @@ class UserAdmin(PlainAdmin):
         return (*fixed, "is_service_account") if obj is not None else fixed
 
     def hidden_fields(self, request: HttpRequest, record: Any = None) -> tuple[str, ...]:
-        """Return the private fields, or none for a user who administers the accounts of the account's home site."""
-        site_id = record.home_site_id if record is not None else getattr(current_site(request), "pk", None)
-        may = access.may(user_of(request), site_id, self.permission("change"))
-        return () if may else super().hidden_fields(request, record)
+        """Return the private fields, or none for a user who may see them or change accounts at one of its sites.
+
+        These are its home site and those where it holds a role. The list, which has no record, asks for the current
+        site, to which all accounts on it belong.
+        """
+        site, user = current_site(request), user_of(request)
+        sites = {site.pk if site is not None else None} if record is None else self._sites_of(request, record)
+        needed = (self.private_permission, self.permission("change"))
+        may = any(access.may(user, one, permission) for one in sites for permission in needed)
+        return () if may else self.private_fields
+
+    def _sites_of(self, request: HttpRequest, record: Any) -> set[uuid.UUID | None]:
+        """Return the account's home site and the sites where it holds a role; one query a request."""
+        kept: dict[uuid.UUID, set[uuid.UUID | None]] = request.__dict__.setdefault("larder_sites_of_account", {})
+        if record.pk not in kept:
+            kept[record.pk] = {record.home_site_id, *access.roles_held(record.pk)}
+        return kept[record.pk]
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: Any = None) -> Any:
         """Return an account that the user may see, with the sites whose roles the user may see."""

@@ -140,6 +140,19 @@ def test_how_somebody_is_reached_and_signs_in_is_shown_to_managers_and_above(
         assert client.get(users, query).status_code == (200 if sees else 400), query
 
 
+@pytest.mark.parametrize(("role", "sees"), [(DefaultRole.STANDARD, False), (DefaultRole.MANAGER, True)])
+def test_a_page_shows_of_somebody_from_another_site_what_the_list_shows(
+    site: Site, other_site: Site, role: DefaultRole, sees: bool
+) -> None:
+    person = make.make_user("mira", site=other_site, role=DefaultRole.MANAGER, email="mira@corp.example")
+    make.give_role(person, site, DefaultRole.READER)
+    client = browser(site, role)
+    page, rows = client.get(address(person, "read")), client.get(list_address(User))
+    assert page.status_code == 200
+    assert str(person.pk) in rows.text
+    assert ("mira@corp.example" in page.text) == ("mira@corp.example" in rows.text) == sees
+
+
 def test_whoever_joins_leaves_or_sees_a_role_renamed_or_archived_has_changed_for_directories(site: Site) -> None:
     client, person = browser(site, DefaultRole.SITE_ADMINISTRATOR), make.make_user(site=site)
     role = make.make_role(site, ["items.view_item"], name="Clerk")

@@ -60,6 +60,17 @@ def test_an_account_that_ended_may_nothing(world: World, act: Act) -> None:
     assert not may_act(actor_of(make.author_of(keeper)), act, world.targets["no role"])
 
 
+@pytest.mark.parametrize("act", sorted(IDENTITY_ACTS))
+def test_a_role_at_an_archived_site_comes_back_with_it_and_so_protects_its_account(world: World, act: Act) -> None:
+    target, keeper = world.targets["reader elsewhere"], world.actors["site_administrator"]
+    make.give_role(keeper, world.elsewhere, DefaultRole.SITE_ADMINISTRATOR)
+    assert may_act(Actor(user=keeper), act, target)
+    Site.objects.filter(pk=world.elsewhere.pk).update(is_archived=True)
+    assert not may_act(Actor(user=keeper), act, target)
+    assert not may_act(Actor(directory=directory_of(world.site)), Act.ADOPT, target)
+    assert may_act(Actor(user=world.actors["superuser"]), act, target)
+
+
 @pytest.mark.parametrize("at", ["site", "elsewhere"])
 @pytest.mark.parametrize(("name", "role"), list(itertools.product(EVERYBODY, ROLES)))
 def test_roles_are_given_by_those_who_hold_all_that_they_permit(world: World, name: str, role: str, at: str) -> None:

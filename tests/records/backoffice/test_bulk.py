@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from records.accounts.models import DefaultRole
+from records.accounts.models import DefaultRole, RoleMembership
 from records.actions.models import Action, Status
 from records.backoffice import bulk
 from records.complaints.models import Complaint
@@ -230,3 +230,18 @@ def test_the_result_is_shown_until_the_list_is_opened_and_to_nobody_else(site: S
     client.get(list_address(Complaint))
     assert follow(client, answer.url) == list_address(Complaint)
     assert follow(browser(site), answer.url) == list_address(Complaint)
+
+
+def test_the_result_names_nothing_that_the_user_does_not_see_any_more(site: Site, other_site: Site) -> None:
+    manager = make.make_user(site=site, role=DefaultRole.MANAGER)
+    client = sign_in(manager, site)
+    drafts = [make_draft(site), make_draft(site)]
+    answer: Any = together(client, "owner", *drafts, confirm="yes", change_reason="x", owner=str(manager.pk))
+    assert {url for _, url, _ in left_in(client.get(answer.url).text)} == {address(draft, "read") for draft in drafts}
+    Complaint.objects.filter(pk=drafts[0].pk).update(site=other_site)
+    page = client.get(answer.url).text
+    assert [url for _, url, _ in left_in(page)] == [address(drafts[1], "read")]
+    assert "1 more were left as they were." in page
+    assert str(drafts[1]) not in str(dict(client.session))
+    RoleMembership.objects.filter(user=manager).delete()
+    assert client.get(answer.url).status_code == 403

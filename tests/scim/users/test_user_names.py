@@ -1,10 +1,14 @@
 """User names that look like one another (DECISIONS 13.15)."""
 
 import unicodedata
+from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.core.exceptions import ValidationError
+from django.db import connection
 
 from records.accounts.actions import add_user, update_user
 from records.accounts.models import DefaultRole, User
@@ -105,6 +109,20 @@ def test_names_that_differ_by_ascii_look_alikes_or_by_letters_of_a_language_are_
 ) -> None:
     assert scim.add_user(first)["userName"] == first
     assert scim.add_user(second)["userName"] == second
+
+
+def test_keys_of_looks_that_were_stored_before_are_computed_anew(scim: Scim, site: Site) -> None:
+    names = {"m\u0251ria": "maria", "m\u00fcller": "m\u00fcller", "plain": "plain"}
+    for name in names:
+        make.make_user(name, site=site)
+        User.objects.filter(user_name=name).update(user_name_look=name)
+    gone = make.make_user("\u0261ina", site=site)
+    User.objects.filter(pk=gone.pk).update(user_name_key=None, user_name_look=None)
+    migration = import_module("records.accounts.migrations.0016_recompute_user_name_looks")
+    migration.recompute(apps, SimpleNamespace(connection=connection))
+    assert dict(User.objects.filter(user_name__in=names).values_list("user_name", "user_name_look")) == names
+    assert User.objects.get(pk=gone.pk).user_name_look is None
+    assert_error(scim.post("/Users", people.user_body("maria")), 409, "uniqueness")
 
 
 def test_a_deleted_account_gives_its_look_back(scim: Scim) -> None:
