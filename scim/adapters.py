@@ -26,11 +26,23 @@ from scim.members import (
     split_operations,
     take_members,
 )
-from scim.patches import note_ignored, operations_of, patched, tells, tidied_schemas, without_managers_name
+from scim.patches import note_ignored, operations_of, patched, tidied_schemas, without_read_only
 from scim.projection import Projection
 from scim.representations import STATE, TAKEN, Representation, group_document_of, members_of, user_document_of
 from scim.requests import Query
-from scim.schemas import ENTERPRISE, MODELS, POLICY, SITE, GroupResource, SiteExtension, UserResource
+from scim.schemas import (
+    ENTERPRISE,
+    EXTENSIONS,
+    GROUP,
+    MODELS,
+    POLICY,
+    SITE,
+    USER,
+    GroupResource,
+    SiteExtension,
+    UserResource,
+)
+from scim.wording import by_lower_name
 
 
 def _dump(resource: Any) -> Representation:
@@ -38,13 +50,24 @@ def _dump(resource: Any) -> Representation:
 
 
 def _tidied_body(kind: str, body: dict[str, Any]) -> dict[str, Any]:
-    """Return the body without its read-only attributes, and with the schema URNs spelt as they are declared."""
+    """Return the body without its read-only attributes, and with the schema URNs spelt as they are declared.
+
+    The endpoint says which resource it is, so a list of schemas that names none, or only unknown ones, gets its own.
+    """
     tidied = {name: value for name, value in body.items() if name.lower() not in READ_ONLY}
-    return {
-        name: tidied_schemas(value, MODELS[kind].__schema__) if name.lower() == "schemas" else value
-        for name, value in tidied.items()
-        if not (name.lower() == "schemas" and value is None)
-    }
+    given = next((name for name in tidied if name.lower() == "schemas"), None)
+    if given is None:
+        return tidied
+    schemas = tidied_schemas(tidied.pop(given), MODELS[kind].__schema__)
+    if isinstance(schemas, list) and not {str(urn).lower() for urn in schemas} & {USER.lower(), GROUP.lower()}:
+        schemas = [MODELS[kind].__schema__, *schemas]
+    return tidied if schemas is None else {**tidied, "schemas": schemas}
+
+
+def _given_extensions(body: dict[str, Any]) -> list[str]:
+    """Return the extensions of User of which a body says something, be it only that an attribute is null."""
+    given = by_lower_name(body)
+    return [urn for urn in EXTENSIONS["User"] if isinstance(found := given.get(urn.lower()), dict) and found]
 
 
 def _asked(before: Representation, after: Representation) -> Representation:
@@ -67,8 +90,8 @@ class _Adapter:
     obj: Any
     id: str
     version: str
-    sent: Representation
-    """What the write asks for: the body, or the attributes that the operations of a PATCH change."""
+    sent: tuple[Representation, ...]
+    """What the write asks for: the body, or what the operations of a PATCH change and what is read-only in them."""
 
     @property
     def location(self) -> str:
@@ -122,9 +145,9 @@ class UserAdapter(_Adapter, SCIMUser):
         self.external_id = self.person.external.value if self.person.external else ""
         return self.obj.is_seen_by(self.caller)
 
-    def _before(self, *, with_groups: bool = False) -> Representation:
-        """Return the document before the change, with the state that only the account stores; groups are optional."""
-        document = self.to_dict(Query() if with_groups else Query(excluded_attributes=("groups",)))
+    def _before(self) -> Representation:
+        """Return the document before the change without groups, and with the state that only the account stores."""
+        document = self.to_dict(Query(excluded_attributes=("groups",)))
         if self.obj is not None:
             document |= {STATE: self.obj.is_active, TAKEN: self.obj.directory_attributes.get(TAKEN, [])}
         # A caller who names another manager does not change the display name of the present manager: it is read-only.
@@ -137,7 +160,7 @@ class UserAdapter(_Adapter, SCIMUser):
         note_ignored(undeclared("User", body), self.caller.notes)
         with POLICY:
             resource: Any = UserResource.model_validate(_tidied_body("User", body), scim_ctx=context)
-        self.sent, after = body, _dump(resource)
+        self.sent, after = (body,), {urn: {} for urn in _given_extensions(body)} | _dump(resource)
         if self.obj is None and self._recognise(normalise(after.get("externalId", ""))):
             after.setdefault("active", True)
         before = self._before() if self.obj else None
@@ -155,15 +178,10 @@ class UserAdapter(_Adapter, SCIMUser):
 
     def handle_operations(self, body: dict[str, Any]) -> None:
         """Collect the state that a PATCH leads to."""
-        operations, names = without_managers_name(operations_of("User", body, self.caller.notes))
-        # A caller who sends the whole resource back also sends its groups, which are accepted when they are unchanged.
-        before = self._before(with_groups=any(tells(operation, "groups") for operation in operations))
+        before = self._before()
+        operations, left = without_read_only("User", operations_of("User", body, self.caller.notes), before["id"])
         after = _dump(patched("User", before, operations, body.get("schemas")))
-        self.sent = _asked(before, after)
-        if names:
-            enterprise = self.sent.get(ENTERPRISE) or {}
-            manager = {**(enterprise.get("manager") or {}), "displayName": names[-1]}
-            self.sent[ENTERPRISE] = {**enterprise, "manager": manager}
+        self.sent = (_asked(before, after), *left)
         self.desired = desired_person(self.caller, after, before, whole=True)
 
     def save(self) -> None:
@@ -215,7 +233,7 @@ class GroupAdapter(_Adapter, SCIMGroup):
         context = Context.RESOURCE_REPLACEMENT_REQUEST if self.obj else Context.RESOURCE_CREATION_REQUEST
         with POLICY:
             resource: Any = GroupResource.model_validate(rest, scim_ctx=context)
-        self.sent = body
+        self.sent = (body,)
         self._place(resource[SiteExtension])
         members = desired_members(entries_of(value), exact=self.obj is not None) if given else None
         self.desired = DesiredRole(resource.display_name, resource.external_id, members)
@@ -225,10 +243,10 @@ class GroupAdapter(_Adapter, SCIMGroup):
         if site is None or not site.value:
             return
         if self.obj is not None:
-            if site.value.lower() != str(self.obj.site_id):
+            if site.value != str(self.obj.site_id):
                 raise MutabilityException(attribute=f"{SITE}:value", detail="The site of a Group cannot change.")
             return
-        chosen = next((key for key in self.caller.site_ids if str(key) == site.value.lower()), None)
+        chosen = next((key for key in self.caller.site_ids if str(key) == site.value), None)
         if chosen is None:
             raise InvalidValueException(detail=f"There is no site with the id {site.value[:100]!r}.")
         self.site_id = chosen
@@ -237,14 +255,15 @@ class GroupAdapter(_Adapter, SCIMGroup):
         """Collect the state that a PATCH leads to; changes of members are calculated without the SCIM models."""
         if self.obj is None:
             raise Refused(404, "There is no such Group.")
-        ours, others = split_operations(operations_of("Group", body, self.caller.notes))
         role = self.obj
+        operations, left = without_read_only("Group", operations_of("Group", body, self.caller.notes), str(role.pk))
+        ours, others = split_operations(operations)
         desired = DesiredRole()
-        self.sent = {}
+        self.sent = tuple(left)
         if others:
             before = self.to_dict(Query(excluded_attributes=("members",)))
             after = _dump(patched("Group", before, others, body.get("schemas")))
-            self.sent = _asked(before, after)
+            self.sent = (_asked(before, after), *left)
             desired.name, desired.external_id = after.get("displayName", ""), after.get("externalId", "")
         if ours:
 

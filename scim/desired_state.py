@@ -17,6 +17,7 @@ from scim.callers import Caller
 from scim.representations import STATE, TAKEN, Representation, display_of, formatted_name
 from scim.requests import parts_of
 from scim.schemas import EMPLOYEE, ENTERPRISE, comparable
+from scim.wording import id_in
 
 MOST_ENTRIES = 100
 LONGEST_TEXT = 20_000
@@ -246,7 +247,7 @@ def _manager(enterprise: Representation, then: Representation | None = None) -> 
     manager, past = enterprise.get("manager") or {}, (then or {}).get("manager") or {}
     value, reference = manager.get("value"), manager.get("$ref")
     if reference and (value is None or (value == past.get("value") and reference != past.get("$ref"))):
-        return str(reference).rstrip("/").rpartition("/")[2]
+        return id_in(reference)
     return str(value or "")
 
 

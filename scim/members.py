@@ -29,7 +29,7 @@ from records.accounts.role_members import DesiredMembers
 from records.sites.text import read_uuid
 from scim.declared import LONGEST_NAME, MOST_NAMED
 from scim.schemas import GROUP, Member, bound
-from scim.wording import by_lower_name
+from scim.wording import by_lower_name, id_in
 
 OPS = ("add", "replace", "remove")
 _PARTS = frozenset(("value", "display", "type", "$ref"))
@@ -94,15 +94,11 @@ def notes_on_members(values: Sequence[Any]) -> Iterator[str]:
 def _refers_elsewhere(entry: Entry) -> bool:
     key, reference = entry.get("value"), entry.get("$ref")
     both = isinstance(key, str) and isinstance(reference, str) and key and reference
-    return bool(both) and _last(str(reference)) != str(key).lower()
+    return bool(both) and id_in(reference).lower() != str(key).lower()
 
 
 def _listed(value: object) -> list[object]:
     return value if isinstance(value, list) else [value]
-
-
-def _last(reference: str) -> str:
-    return reference.rstrip("/").rpartition("/")[2].lower()
 
 
 def named_in(value: object) -> set[uuid.UUID]:
@@ -119,7 +115,7 @@ def _entry(item: object) -> tuple[str, Named]:
     given = by_lower_name(item)
     value, reference, display = given.get("value"), given.get("$ref"), given.get("display")
     if value is None and isinstance(reference, str):
-        value = _last(reference)
+        value = id_in(reference)
     kind = str(given.get("type") or "").lower()
     if kind not in ("", "user", "group"):
         raise InvalidValueException(detail="members.type is User or Group.")

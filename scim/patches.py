@@ -12,6 +12,7 @@ from scim2_models import (
 )
 
 from scim.declared import MOST_NAMED, is_declared, undeclared
+from scim.differences import is_read_only
 from scim.filters import colon_after_schema, schema_before, tidied_path
 from scim.log import masked_filter
 from scim.members import is_members
@@ -58,7 +59,7 @@ def operations_of(kind: str, body: dict[str, Any], notes: list[str]) -> list[Any
         if tidy is None:
             continue
         if _has_many(tidy):
-            found += _without_path(kind, tidy, ignored, notes)
+            found += _without_path(kind, tidy, ignored)
         else:
             found.append(tidy)
     note_ignored(ignored, notes)
@@ -98,18 +99,15 @@ def _switches_off(operations: list[Any]) -> bool:
     return not state
 
 
-def _without_path(kind: str, operation: dict[str, Any], ignored: list[str], notes: list[str]) -> list[dict[str, Any]]:
+def _without_path(kind: str, operation: dict[str, Any], ignored: list[str]) -> list[dict[str, Any]]:
     """Return the operations for a value without a path: one for plain keys, and one for each key with a filter.
 
-    The address of the profile is left out, with a note. Keys can be paths (`name.givenName`, `emails[type eq
-    "work"].value`). `ignored` receives the names that no schema declares.
+    Keys can be paths (`name.givenName`, `emails[type eq "work"].value`). `ignored` receives the names that no schema
+    declares.
     """
     plain: dict[str, Any] = {}
     selecting: dict[str, Any] = {}
     for key, item in operation["value"].items():
-        if key.lower() == "profileurl":
-            notes.append("Ignored, because it is read-only: profileUrl.")
-            continue
         if not is_declared(kind, key):
             ignored.append(key)
             continue
@@ -123,11 +121,13 @@ def _without_path(kind: str, operation: dict[str, Any], ignored: list[str], note
 
 
 def _in_its_schema(kind: str, key: str, item: Any) -> dict[str, Any]:
-    """Return a body with the value at the place that a key names, such as `urn:…:User:manager`."""
-    urn, colon, name = key.rpartition(":")
-    if not colon or key.lower() in _EXTENSIONS:
+    """Return a body with the value at the place that a key names, such as `urn:…:User:manager.displayName`."""
+    if key.lower() in _EXTENSIONS:
         return {key: item}
-    return {name: item} if urn.lower() == _ROOT_SCHEMAS[kind] else {urn: {name: item}}
+    urn, _, path = key.rpartition(":")
+    for name in reversed(path.split(".")):
+        item = {name: item}
+    return item if urn.lower() in ("", _ROOT_SCHEMAS[kind]) else {urn: item}
 
 
 def tidied_schemas(schemas: Any, wanted: str) -> Any:
@@ -157,11 +157,13 @@ def _tidied_operation(
                 raise
             spared.append(sent)
             return None
-    if "value" not in tidy and str(tidy.get("op", "")).lower() in ("add", "replace"):
+    op = str(tidy.get("op", "")).lower()
+    if "value" not in tidy and op in ("add", "replace"):
         raise InvalidValueException(detail="An add or replace operation needs a value; null or [] empties.")
     if path and isinstance(path, str):
-        if (only := _only_value(value)) is not value and _takes_one_plain_value(kind, path):
-            value = tidy["value"] = only
+        if op == "replace" and value in (None, []) and path.lower() in _EXTENSIONS:
+            return {**tidy, "path": None, "value": {path: None}}
+        value = tidy["value"] = _plain_value(kind, op, path, value)
         unread = _undeclared_below(kind, path, value)
         if unread is None and spared is None:
             raise InvalidValueException(detail=f"The value names nothing that '{path[:200]}' has.")
@@ -171,6 +173,16 @@ def _tidied_operation(
     if isinstance(value, dict):
         tidy["value"] = _tidied_keys(kind, value, spared, whole=not path)
     return tidy
+
+
+def _plain_value(kind: str, op: str, path: str, value: Any) -> Any:
+    """Return the value for a path: a list of one as the value in it, and what is empty in a remove as no value.
+
+    The value of a remove says which entries of a list to remove, so for a list, an empty one removes none.
+    """
+    if (only := _only_value(value)) is not value and _takes_one_plain_value(kind, path):
+        return only
+    return None if op == "remove" and value in ("", []) and not _holds_many(kind, path) else value
 
 
 def _only_value(value: Any) -> Any:
@@ -188,6 +200,14 @@ def _takes_one_plain_value(kind: str, path: str) -> bool:
     return not binding.is_multivalued or found.value_filter is not None
 
 
+def _holds_many(kind: str, path: str) -> bool:
+    """Return whether a path stands for a list of values, so that the value of a remove says which of them to remove."""
+    if kind == "Group" and is_members(path.partition("[")[0].strip()):
+        return True
+    binding = bound(Path, kind)(path).resolve()
+    return binding is not None and binding.target_is_multivalued
+
+
 def _undeclared_below(kind: str, path: str, value: Any) -> list[str] | None:
     """Return the names in the objects of an operation's value that no schema declares below the path.
 
@@ -196,10 +216,10 @@ def _undeclared_below(kind: str, path: str, value: Any) -> list[str] | None:
     """
     if kind == "Group" and is_members(path.partition("[")[0].strip()):
         return []  # `scim.members` reads these itself.
-    below = f"{path}:" if path.lower() in _EXTENSIONS else f"{path}."
     found: list[str] = []
     for entry in value if isinstance(value, list) else [value]:
-        unread = [below + name for name in entry if not is_declared(kind, below + name)] if _is_filled(entry) else []
+        names = [_below(path, name) for name in entry] if _is_filled(entry) else []
+        unread = [name for name in names if not is_declared(kind, name)]
         if unread and len(unread) == len(entry):
             return None
         found += unread
@@ -232,26 +252,45 @@ def _declared_path(kind: str, path: str) -> str:
     return tidy
 
 
-def without_managers_name(operations: list[Any]) -> tuple[list[Any], list[Any]]:
-    """Return the operations without the manager's display name, which is read-only, and the names that they held."""
-    names: list[Any] = []
+def without_read_only(kind: str, operations: list[Any], own_id: str) -> tuple[list[Any], list[Representation]]:
+    """Return the operations without the read-only attributes in their values, and each of these as a body.
 
-    def without(value: Any, name: str) -> Any:
+    Those who send back what they have read send these too, and what they read can be old. The id of another resource
+    stays, because the operations may be meant for that one.
+    """
+    left: list[Representation] = []
+
+    def without(value: Any, path: str) -> Any:
+        if kind == "Group" and is_members(path):
+            return value
         if isinstance(value, list):
-            return [without(item, name) for item in value]
+            return [without(item, path) for item in value]
         if not isinstance(value, dict):
             return value
-        shown = [key for key in value if key.lower() == "displayname" and name.lower().rpartition(":")[2] == "manager"]
-        names.extend(value[key] for key in shown)
-        return {key: without(item, key) for key, item in value.items() if key not in shown}
+        kept = {}
+        for key, item in value.items():
+            name = _below(path, key)
+            plain = name[len(_ROOT_SCHEMAS[kind]) + 1 :] if name.lower().startswith(_ROOT_SCHEMAS[kind]) else name
+            if is_read_only(plain) and (plain.lower() != "id" or str(item).lower() == own_id):
+                left.append(_in_its_schema(kind, plain.partition("[")[0], item))
+            else:
+                kept[key] = without(item, name)
+        return kept
 
     found = [
-        {**one, "value": without(one["value"], str(one.get("path") or ""))}
-        if isinstance(one, dict) and "value" in one
+        {**one, "value": without(one["value"], one.get("path") or "")}
+        if isinstance(one, dict) and "value" in one and isinstance(one.get("path") or "", str)
         else one
         for one in operations
     ]
-    return found, names
+    return found, left
+
+
+def _below(path: str, name: str) -> str:
+    """Return the path of a name in the value at a path."""
+    if not path:
+        return name
+    return f"{path}:{name}" if path.lower() in _EXTENSIONS else f"{path}.{name}"
 
 
 def _tidied_path(kind: str, path: str, *, whole: bool = True) -> str:
@@ -310,8 +349,3 @@ def _is_whole(kind: str, path: object) -> bool:
 
 def _has_many(operation: Any) -> bool:
     return isinstance(operation, dict) and not operation.get("path") and isinstance(operation.get("value"), dict)
-
-
-def tells(operation: Any, name: str) -> bool:
-    """Return whether an operation without a path has a value for the attribute."""
-    return _has_many(operation) and any(key.lower() == name for key in operation["value"])

@@ -121,7 +121,7 @@ def user_documents(
     for values in found:
         row = dict(zip((*USER_COLUMNS, *read), values, strict=True))
         emails = [_email(*parts) for parts in orjson.loads(row.get("emails") or "[]")]
-        groups = _groups_of(caller, row.get("groups"))
+        groups = _groups_of(caller, row["groups"]) if "groups" in row else None
         documents.append(user_document(caller, row, emails, row.get("externalId") or "", groups))
     return documents
 
@@ -140,8 +140,10 @@ def user_document_of(caller: Caller, user: User, external_id: str, projection: P
     """Return the document of a loaded account with its loaded addresses and employee; one query, for its groups."""
     row = {column: _at(user, column) for column in USER_COLUMNS}
     emails = [_email(email.value, email.type, email.display, email.primary) for email in user.emails.all()]
-    groups = together([groups_of(user.pk, caller.scope)])[0][0][0] if projection.holds("groups") else None
-    return user_document(caller, row, emails, external_id, _groups_of(caller, groups))
+    groups = None
+    if projection.holds("groups"):
+        groups = _groups_of(caller, together([groups_of(user.pk, caller.scope)])[0][0][0])
+    return user_document(caller, row, emails, external_id, groups)
 
 
 def _at(row: User | Role, column: str) -> Any:
@@ -171,9 +173,13 @@ def _email(value: str, type_: str, display: str, primary: object) -> Representat
 
 
 def user_document(
-    caller: Caller, row: Mapping[str, Any], emails: list[Representation], external_id: str, groups: list[Representation]
+    caller: Caller,
+    row: Mapping[str, Any],
+    emails: list[Representation],
+    external_id: str,
+    groups: list[Representation] | None,
 ) -> Representation:
-    """Return a User's whole document."""
+    """Return a User's document; it has no `groups` if they were not read."""
     key = row["pk"]
     kept: Representation = row["directory_attributes"]
     prefix, given, family = row["honorific_prefix"], row["given_name"], row["family_name"]
@@ -203,7 +209,7 @@ def user_document(
         "active": row["is_active"],
         "emails": emails,
         **{part: value for part, value in kept.items() if part not in _SHOWN_OTHERWISE},
-        "groups": groups,
+        **({} if groups is None else {"groups": groups}),
         EMPLOYEE: employment,
     }
     if enterprise:

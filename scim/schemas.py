@@ -133,6 +133,12 @@ class SiteExtension(Extension):
     value: Annotated[str | None, Mutability.immutable, CaseExact.true] = None
     """Identifier of the site."""
 
+    @field_validator("value")
+    @classmethod
+    def _in_lower_case(cls, value: str | None) -> str | None:
+        """Return the id as it is stored; case does not matter in an id that is sent."""
+        return value and value.lower()
+
     display_name: Annotated[str | None, Mutability.read_only] = None
     """Name of the site."""
 

@@ -239,9 +239,10 @@ class ResourceView(ProvisioningView):
             adapter = self._locked(request, key)
             getattr(adapter, collect)(body)
             adapter.save()
+            answered = self._written(adapter, query, 200)
             if request.method == "PATCH" and self.answers_nothing(request.caller, query):
-                return nothing()
-            return self._written(adapter, query, 200)
+                return nothing(ETag=adapter.version)
+            return answered
 
     @contextmanager
     def _recording(self) -> Iterator[None]:
@@ -320,9 +321,10 @@ class GroupsView(ResourceView, stock.GroupsView):
         return caller.dialect == caller.dialect.ENTRA and not query.attributes
 
     def query_of_change(self, request: ProvisioningRequest) -> Query:
-        """Return the query. For Okta, the answer to a PATCH has no members, because its groups can be of any size."""
+        """Return the query. Okta and Entra read no members in the answer to a PATCH; its groups can be of any size."""
         query = super().query_of_change(request)
-        if request.method != "PATCH" or request.caller.dialect != request.caller.dialect.OKTA or query.attributes:
+        dialect = request.caller.dialect
+        if request.method != "PATCH" or dialect not in (dialect.OKTA, dialect.ENTRA) or query.attributes:
             return query
         return replace(query, excluded_attributes=(*query.excluded_attributes, "members"))
 

@@ -42,6 +42,11 @@ def by_lower_name(given: Mapping[str, Any]) -> dict[str, Any]:
     return {name.lower(): value for name, value in given.items()}
 
 
+def id_in(reference: object) -> str:
+    """Return the id with which a reference to a resource ends; an id alone is returned as it is."""
+    return str(reference).rstrip("/").rpartition("/")[2]
+
+
 def wire_name(field: str) -> str:
     """Return the attribute that a directory knows for a field of the model or of its child rows."""
     head = field.split(".")[0]

@@ -68,6 +68,23 @@ def test_schemas_are_read_in_any_case_and_may_be_missing(both, schemas):
     assert both.send("PATCH", f"/Users/{answer.json()['id']}", patch).status_code == expected
 
 
+@pytest.mark.parametrize(
+    "schemas",
+    [["urn:scim:schemas:core:2.0", "urn:scim:schemas:extension:enterprise:2.0"], [people.ENTERPRISE], ["x"], []],
+)
+def test_schemas_that_name_no_resource_leave_it_to_the_endpoint(both, schemas):
+    user = both.add_user("mira", schemas=schemas)
+    assert user["schemas"] == [people.USER, people.EMPLOYEE]
+    put = both.put(f"/Users/{user['id']}", {"schemas": schemas, "userName": "mira", "title": "Lead"})
+    assert (put.status_code, put.json()["title"]) == (200, "Lead")
+    group = both.add_group("Team", user["id"], schemas=schemas)
+    assert both.put(f"/Groups/{group['id']}", {"SCHEMAS": schemas, "members": []}).status_code == 200
+    assert both.members(group["id"]) == set()
+    for path, other in ((f"/Users/{user['id']}", people.GROUP), (f"/Groups/{group['id']}", people.USER.lower())):
+        body = {"userName": "noah", "displayName": "Crew", "schemas": [*schemas, other]}
+        assert_error(both.put(path, body), 400, "invalidSyntax")
+
+
 REFUSED = [
     ({"op": "replace", "path": "active", "value": "maybe"}, "active"),
     ({"op": "add", "path": "roles", "value": ["admin"]}, "roles"),
@@ -340,9 +357,11 @@ def test_the_whole_resource_may_be_sent_back_without_a_path(scim_of, dialect):
         whole = scim.get(path).json()
         for answer in (scim.patch(path, {"op": "replace", "value": whole}), scim.put(path, whole)):
             assert (answer.status_code, answer.json()) == (200, whole), answer.content
-    whole = scim.user(user["id"])
-    others = {"op": "replace", "value": {**whole, "groups": []}}
-    assert_error(scim.patch(f"/Users/{user['id']}", others), 400, "mutability")
+        old = {**whole, "meta": {**whole["meta"], "version": 'W/"0"', "lastModified": "2020-01-01T00:00:00Z"}}
+        for given in (old, {**old, "id": whole["id"].upper()}):
+            assert scim.patch(path, {"op": "replace", "value": given}).json() == whole
+        other = {"op": "replace", "value": {**whole, "id": head["id"]}}
+        assert_error(scim.patch(path, other), 400, "mutability")
 
 
 def test_a_path_takes_a_bare_operand_as_a_filter_does(scim):

@@ -111,3 +111,64 @@ def test_groups_that_are_put_into_each_other_at_once_close_no_circle() -> None:
             return lambda: Scim(secret).put(f"/Groups/{outer}", {"members": [{"value": inner}]}).status_code
 
         assert sorted(make.at_once(put(first, second), put(second, first))) == [200, 400]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_writers_who_have_read_the_same_version_one_writes(settings: Any) -> None:
+    settings.DIRECTORY_BRAKE_PEOPLE = 1_000
+    secret = make_token(make_directory(make.make_site()))
+    scim = Scim(secret)
+    for kind, body, change in (
+        ("/Users", user_body("mira"), {"op": "replace", "path": "title", "value": "Lead"}),
+        ("/Groups", {"displayName": "Team"}, {"op": "replace", "path": "displayName", "value": "Crew"}),
+    ):
+        for _ in range(TURNS):
+            made = scim.post(kind, body).json()
+            path, version = f"{kind}/{made['id']}", made["meta"]["version"]
+
+            def put(name: str, path: str = path, made: Any = made, version: str = version) -> Any:
+                return lambda: Scim(secret).put(path, {**made, "displayName": name}, If_Match=version).status_code
+
+            assert sorted(make.at_once(put("A"), put("B"))) == [200, 412]
+            version = scim.get(path)["ETag"]
+
+            def patch(path: str = path, change: Any = change, version: str = version) -> int:
+                return int(Scim(secret).patch(path, change, If_Match=version).status_code)
+
+            def delete(path: str = path, version: str = version) -> int:
+                return int(Scim(secret).delete(path, If_Match=version).status_code)
+
+            assert sorted(make.at_once(patch, delete)) in ([200, 412], [204, 404])
+            assert scim.delete(path).status_code in (204, 404)
+            assert scim.get(path).status_code == 404
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_resource_is_deleted_while_it_is_changed(settings: Any) -> None:
+    settings.DIRECTORY_BRAKE_PEOPLE = 1_000
+    site = make.make_site()
+    secret = make_token(make_directory(site))
+    scim = Scim(secret)
+    other = scim.post("/Users", user_body("other")).json()["id"]
+    for _ in range(TURNS):
+        user = scim.post("/Users", user_body("mira", externalId="1")).json()["id"]
+        group = scim.post("/Groups", {"displayName": "Team", "members": [{"value": user}]}).json()["id"]
+
+        def joins(user: str = user, group: str = group) -> int:
+            return int(Scim(secret).patch(f"/Groups/{group}", members(other, user)).status_code)
+
+        def renames(user: str = user) -> int:
+            change = {"op": "replace", "path": "name.familyName", "value": "Kovac"}
+            return int(Scim(secret).patch(f"/Users/{user}", change).status_code)
+
+        def goes(path: str) -> Any:
+            return lambda: Scim(secret).delete(path).status_code
+
+        answers = make.at_once(joins, renames, goes(f"/Users/{user}"), goes(f"/Groups/{group}"))
+        # A member who is gone already is refused by name, and a group that is gone is not found.
+        assert answers[0] in (200, 400, 404)
+        assert answers[1] in (200, 404)
+        assert answers[2:] == [204, 204]
+        assert not RoleMembership.objects.filter(user_id=user).exists()
+        assert scim.get(f"/Users/{user}").status_code == scim.get(f"/Groups/{group}").status_code == 404
+    assert not list(broken_links(site.pk))

@@ -164,6 +164,54 @@ def test_an_explicit_null_or_empty_list_empties(scim, empty):
         assert scim.get(address).json()[path] == []
 
 
+@pytest.mark.parametrize("empty", [None, ""])
+def test_a_put_clears_what_it_names_as_empty_even_when_nothing_else_is_in_its_extension(both, empty):
+    enterprise = {"manager": {"value": both.add_user("boss")["id"]}, "employeeNumber": "7", "department": "Oven"}
+    user = both.add_user("mira", **{people.ENTERPRISE: enterprise})
+    path, bare = f"/Users/{user['id']}", {"userName": "mira"}
+    kept = both.put(path, {**bare, people.ENTERPRISE: None, people.EMPLOYEE: {}}).json()
+    assert (kept[people.ENTERPRISE], kept[people.EMPLOYEE]) == (user[people.ENTERPRISE], user[people.EMPLOYEE])
+    put = both.put(path, {**bare, people.ENTERPRISE: {"manager": empty}, people.EMPLOYEE.upper(): {"folder": empty}})
+    assert people.ENTERPRISE not in put.json()
+    assert put.json()[people.EMPLOYEE] == {**user[people.EMPLOYEE], "folder": ""}
+    assert logged() == "Changed: department, folder, employeeNumber, manager."
+    assert line_of(user) is None
+
+
+@pytest.mark.parametrize("empty", [None, []])
+@pytest.mark.parametrize("form", ["path", "key"])
+def test_a_patch_empties_a_whole_extension(scim, empty, form):
+    more = {"manager": {"value": scim.add_user("boss")["id"]}, "employeeNumber": "7", "department": "Oven"}
+    user = scim.add_user("mira", **{people.ENTERPRISE: more})
+    for urn in (people.ENTERPRISE, people.EMPLOYEE):
+        operation = {"value": {urn: None}} if form == "key" else {"path": urn, "value": empty}
+        answer = scim.patch(f"/Users/{user['id']}", {"op": "replace", **operation})
+        assert answer.status_code == 200, answer.content
+    after = scim.user(user["id"])
+    assert people.ENTERPRISE not in after
+    assert after[people.EMPLOYEE] == {**user[people.EMPLOYEE], "folder": ""}
+    assert line_of(user) is None
+
+
+@pytest.mark.parametrize("empty", [{}, {"value": None}, {"value": ""}, {"value": []}])
+@pytest.mark.parametrize("path", ["title", "name", f"{people.ENTERPRISE}:manager", f"{people.EMPLOYEE}:folder"])
+def test_a_removal_with_an_empty_value_is_one_without(scim, path, empty):
+    more = {people.ENTERPRISE: {"manager": {"value": scim.add_user("boss")["id"]}}}
+    made = [scim.add_user(f"m{number}", title="Lead", **more) for number in range(2)]
+    addresses = [f"/Users/{user['id']}" for user in made]
+    plain = scim.patch(addresses[0], {"op": "remove", "path": path}).json()
+    answer = scim.patch(addresses[1], {"op": "Remove", "path": path, **empty})
+    assert answer.status_code == 200, answer.content
+
+    def told(document: dict) -> dict:
+        return {**document, "id": "", "userName": "", "profileUrl": "", "meta": "", "name": ""}
+
+    assert told(answer.json()) == told(plain)
+    assert plain["meta"]["version"] != made[0]["meta"]["version"]
+    emails = scim.patch(addresses[1], {"op": "remove", "path": "emails", "value": []}).json()["emails"]
+    assert emails == made[1]["emails"]
+
+
 def test_single_quotes_are_no_text(both):
     both.add_group("Manager")
     for expression in ("displayName eq 'Manager'", "displayName eq 'Quality Manager'", "members[value eq 'x']"):

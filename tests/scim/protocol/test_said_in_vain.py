@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from records.accounts.models import Dialect
 from scim.models import ProvisioningCall
 from tests.scim import people
 from tests.scim.conftest import assert_error
@@ -268,3 +269,80 @@ def test_the_schema_as_a_path_does_not_hide_how_many_attributes_a_patch_changes(
         answer = scim.patch(f"/Users/{user['id']}", {"op": "add", "value": many, **path})
         assert answer.status_code == 400
         assert "at most 500" in answer.json()["detail"]
+
+
+OLD = {"created": "2020-01-01T00:00:00.000Z", "lastModified": "2020-01-01T00:00:00.000Z", "version": 'W/"0"'}
+
+
+@pytest.mark.parametrize("dialect", Dialect)
+@pytest.mark.parametrize(
+    ("value", "named"),
+    [
+        ({"meta": OLD}, "meta.created"),
+        ({"META": {"location": "https://elsewhere.example"}}, "META.location"),
+        ({"meta.created": OLD["created"]}, "meta.created"),
+        ({f"{people.USER}:meta": OLD}, "meta.created"),
+        ({"groups": []}, "groups"),
+        ({"groups": [{"value": "other"}], "profileUrl": "https://elsewhere.example"}, "groups, profileUrl"),
+        ({f"{MANAGER}.displayName": "Somebody"}, f"{MANAGER}.displayName"),
+    ],
+)
+def test_read_only_attributes_in_a_patch_without_a_path_are_ignored_and_named(scim_of, dialect, value, named):
+    scim = scim_of(dialect)
+    boss = scim.add_user("boss")
+    user = scim.add_user("mira", **{people.ENTERPRISE: {"manager": {"value": boss["id"]}}})
+    scim.add_group("Team", user["id"])
+    path, before = f"/Users/{user['id']}", scim.user(user["id"])
+    for op in ("add", "replace"):
+        answer = scim.patch(path, {"op": op, "value": {**value, "title": f"Lead {op}"}})
+        assert answer.status_code == 200, answer.content
+        assert logged() == f"Changed: title. Ignored, because it is read-only: {named}."
+        after = scim.user(user["id"])
+        assert after["title"] == f"Lead {op}"
+        assert {**after, "title": "", "meta": ""} == {**before, "title": "", "meta": ""}
+    scim.patch(f"{path}?attributes=userName", {"op": "add", "value": {**after, "title": "Lead"}})
+    assert logged() == "Changed: title."
+    assert_error(
+        scim.patch(path, {"op": "replace", "path": "meta", "value": {"created": OLD["created"]}}), 400, "mutability"
+    )
+
+
+@pytest.mark.parametrize("dialect", Dialect)
+def test_what_is_read_only_of_a_group_is_ignored_and_named_and_ids_are_read_in_any_case(scim_of, site, dialect):
+    scim = scim_of(dialect)
+    group = scim.add_group("Team", scim.add_user("mira")["id"])
+    path, here = f"/Groups/{group['id']}", str(site.pk)
+    for form in (
+        {"value": {people.SITE: {"value": here.upper(), "displayName": "Elsewhere"}, "id": group["id"].upper()}},
+        {"path": people.SITE, "value": {"value": here, "displayName": "Elsewhere"}},
+        {"value": {f"{people.SITE}:value": here.upper(), f"{people.SITE}:displayName": "Elsewhere"}},
+    ):
+        answer = scim.patch(path, {"op": "replace", **form}, {"op": "replace", "path": "displayName", "value": "Team"})
+        assert answer.status_code == (204 if dialect == Dialect.ENTRA else 200), answer.content
+        assert logged() == f"Nothing changed. Ignored, because it is read-only: {people.SITE}:displayName."
+    for form in ({"path": f"{people.SITE}:value", "value": here.upper()}, {"value": {"meta": group["meta"]}}):
+        assert scim.patch(path, {"op": "replace", **form}).status_code in (200, 204)
+        assert logged() == "Nothing changed: everything was as asked for already."
+    elsewhere = {"op": "replace", "path": f"{people.SITE}:value", "value": "A3C1B2D4-0000-4000-8000-000000000000"}
+    assert_error(scim.patch(path, elsewhere), 400, "mutability")
+    answer = scim.patch(path, {"op": "replace", "path": "displayName", "value": "Crew"})
+    assert answer["ETag"] == scim.get(path)["ETag"] != group["meta"]["version"]
+    assert scim.get(path).json() == {**group, "displayName": "Crew", "meta": scim.get(path).json()["meta"]}
+
+
+@pytest.mark.parametrize(
+    "form", ["../Users/{}", "/scim/Users/{}/", "Users/{}", "https://elsewhere.example/prodscim/Users/{}"]
+)
+def test_a_manager_named_by_any_reference_is_set_and_not_called_ignored(both, form):
+    boss, other = both.add_user("boss")["id"], both.add_user("other")["id"]
+    user = both.add_user("mira", **{people.ENTERPRISE: {"manager": {"$ref": form.format(boss)}}})
+    assert "sent" not in logged()
+    path = f"/Users/{user['id']}"
+    body = {**user, people.ENTERPRISE: {"manager": {"$ref": form.format(other.upper())}}}
+    assert both.put(path, body).json()[people.ENTERPRISE]["manager"]["value"] == other
+    assert logged() == "Changed: manager."
+    both.apply(path, {"op": "replace", "path": MANAGER, "value": {"$ref": form.format(boss)}})
+    assert (both.user(user["id"])[people.ENTERPRISE]["manager"]["value"], logged()) == (boss, "Answered.")
+    body = {**user, people.ENTERPRISE: {"manager": {"value": boss, "$ref": form.format(boss)}}}
+    both.put(path, body)
+    assert logged() == "Nothing changed: everything was as asked for already."
