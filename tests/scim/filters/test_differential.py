@@ -92,7 +92,7 @@ def population(scim):
     }
     third = scim.add_user("noah", externalId="a1", **body)
     scim.add_user("ΜΊΡΑΣ", active=False, locale="el_GR", **{ENTERPRISE: {"manager": "boss"}})
-    scim.add_user("plain", emails=[{"value": "plain@x.test"}], userType="", locale="", externalId="")
+    scim.add_user("plain", emails=[{"value": "plain@x.test"}], userType="", locale="", externalId="", title="STRAẞE Fuß")
     scim.add_group("Bakers", head["id"], third["id"])
     scim.add_group("ÖVEN", third["id"])
 
@@ -175,6 +175,7 @@ def test_filters_find_what_the_models_find_in_memory(scim_of, dialect, directory
     @example('not (nickName eq "x") and emails ne "n@x.test"')
     @example('userName eq "μίρας" or userName eq "ΜΊΡΑΣ"')
     @example("phoneNumbers.type eq null or addresses[country eq null]")
+    @example('title eq "straße fuß" or title co "SS" or title ew "\u1e9e"')
     def check(expression):
         with POLICY:
             try:
