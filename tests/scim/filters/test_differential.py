@@ -92,7 +92,9 @@ def population(scim):
     }
     third = scim.add_user("noah", externalId="a1", **body)
     scim.add_user("ΜΊΡΑΣ", active=False, locale="el_GR", **{ENTERPRISE: {"manager": "boss"}})
-    scim.add_user("plain", emails=[{"value": "plain@x.test"}], userType="", locale="", externalId="", title="STRAẞE Fuß")
+    scim.add_user(
+        "plain", emails=[{"value": "plain@x.test"}], userType="", locale="", externalId="", title="STRAẞE Fuß"
+    )
     scim.add_group("Bakers", head["id"], third["id"])
     scim.add_group("ÖVEN", third["id"])
 
