@@ -64,10 +64,10 @@ def _tidied_body(kind: str, body: dict[str, Any]) -> dict[str, Any]:
     return tidied if schemas is None else {**tidied, "schemas": schemas}
 
 
-def _given_extensions(body: dict[str, Any]) -> list[str]:
-    """Return the extensions of User of which a body says something, be it only that an attribute is null."""
+def _given_extensions(body: dict[str, Any]) -> Representation:
+    """Return the extensions of User of which a body says something, if only that an attribute is null; all empty."""
     given = by_lower_name(body)
-    return [urn for urn in EXTENSIONS["User"] if isinstance(found := given.get(urn.lower()), dict) and found]
+    return {urn: {} for urn in EXTENSIONS["User"] if given.get(urn.lower())}
 
 
 def _asked(before: Representation, after: Representation) -> Representation:
@@ -160,7 +160,8 @@ class UserAdapter(_Adapter, SCIMUser):
         note_ignored(undeclared("User", body), self.caller.notes)
         with POLICY:
             resource: Any = UserResource.model_validate(_tidied_body("User", body), scim_ctx=context)
-        self.sent, after = (body,), {urn: {} for urn in _given_extensions(body)} | _dump(resource)
+        self.sent = (body,)
+        after = {**_given_extensions(body), **_dump(resource)}
         if self.obj is None and self._recognise(normalise(after.get("externalId", ""))):
             after.setdefault("active", True)
         before = self._before() if self.obj else None
