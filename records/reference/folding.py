@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import models
-from django.db.models.lookups import Contains, Exact, In, StartsWith
+from django.db.models.lookups import Contains, In, StartsWith
 
 from records.sites.text import NAME, fold, normalise
 
@@ -64,23 +64,8 @@ class FoldedStartsWith(StartsWith):
 
 
 @FoldedField.register_lookup
-class FoldedWhole(Exact):
-    """The lookup `whole` for a column that is already folded: plain equality, which an index serves."""
-
-    lookup_name = "whole"
-
-    def get_prep_lookup(self) -> str:
-        """Return the folded value."""
-        return fold(str(self.rhs))
-
-    def get_rhs_op(self, connection: Any, rhs: str) -> str:
-        """Return the comparison as `exact` writes it."""
-        return connection.operators["exact"] % rhs
-
-
-@FoldedField.register_lookup
 class FoldedWholeIn(In):
-    """The lookup `whole_in` for a column that is already folded: one of the values, which an index serves too."""
+    """The lookup `whole_in` for a column that is already folded: one of the values, which an index serves."""
 
     lookup_name = "whole_in"
 

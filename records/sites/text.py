@@ -4,6 +4,7 @@ import re
 import unicodedata
 import uuid
 from functools import cache
+from itertools import chain, product
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -98,6 +99,39 @@ def fold(text: str, *, trim: bool = True) -> str:
     """Return the key for comparison without regard to case: NFC, casefolded, and trimmed unless `trim` is false."""
     text = unicodedata.normalize("NFC", text)
     return unicodedata.normalize("NFC", (text.strip() if trim else text).casefold())
+
+
+_SHARP_S = re.compile("(ss|ß|ẞ)", re.IGNORECASE)
+_SPELLINGS = ("ss", "ß", "ẞ")
+_COMBINED = 3
+"""Up to how many sharp s in a text each of its spellings is combined with each one of the others."""
+
+
+def upper(text: str) -> str:
+    """Return the NFC text in upper case, letter by letter as PostgreSQL's UPPER does it, except that ß becomes SS."""
+    if text.isascii():
+        return text.upper()
+    text = _SHARP_S.sub("SS", normal(text))
+    whole = text.upper()
+    return whole if len(whole) == len(text) else "".join(map(_one_letter, text))
+
+
+def _one_letter(letter: str) -> str:
+    return next((large for large in (letter.upper(), letter.title()) if len(large) == 1), letter)
+
+
+def spellings(text: str) -> list[str]:
+    """Return the NFC text with ss, ß and ẞ in the place of each other, because PostgreSQL's UPPER keeps them apart.
+
+    A text with many of them is returned as it is, and with one spelling everywhere.
+    """
+    pieces = _SHARP_S.split(normal(text))
+    between, given = pieces[::2], pieces[1::2]
+    if len(given) <= _COMBINED:
+        chosen = list(product(_SPELLINGS, repeat=len(given)))
+    else:
+        chosen = [tuple(given), *((one,) * len(given) for one in _SPELLINGS)]
+    return ["".join(chain.from_iterable(zip(between, (*these, ""), strict=True))) for these in chosen]
 
 
 class _Normalised:

@@ -13,7 +13,7 @@ from typing import Any
 from django.db import connection, models
 from django.db.migrations.operations.base import Operation
 
-from records.sites.text import fold, normal
+from records.sites.text import fold, spellings
 
 RUN = 3
 FEW = 400
@@ -139,8 +139,9 @@ class HasTrigrams(models.Lookup[Any]):
         """Compare in the form that the index has; PostgreSQL only."""
         field = self.lhs.output_field
         left, params = self.process_lhs(compiler, connection)
-        value = fold(self.rhs) if _is_folded(field) else normal(self.rhs)
-        return f"larder_grams({compared(field, left)}) @> larder_grams({compared(field, '%s')})", [*params, value]
+        texts = [fold(self.rhs)] if _is_folded(field) else spellings(self.rhs)
+        match = f"larder_grams({compared(field, left)}) @> larder_grams({compared(field, '%s')})"
+        return f"({' OR '.join([match] * len(texts))})", [part for text in texts for part in (*params, text)]
 
 
 def holding(

@@ -97,6 +97,16 @@ def test_several_names_are_compared_as_one_is(api: Any, site: Site) -> None:
 
 
 @pytest.mark.django_db
+def test_a_sharp_s_is_two_s_in_every_filter_and_search(api: Any, site: Site) -> None:
+    make.make_employee(site, code="Maß 1", last_name="Weiß")
+    make_document(site, name="Gießen")
+    for query in ("code=MASS%201", "code=ma%C3%9F%201", "search=WEISS", "search=wei%C3%9F", "search=mass"):
+        assert listed(api.get(f"/employee/GetEmployeeList?{query}"), "Code") == ["Maß 1"], query
+    for query in ("name=GIESSEN", "name=gie%C3%9Fen&name=none", "search=esse"):
+        assert listed(api.get(f"/document/GetDocumentList?{query}"), "Name") == ["Gießen"], query
+
+
+@pytest.mark.django_db
 def test_a_bare_day_as_the_end_of_a_period_is_the_whole_day(api: Any, site: Site) -> None:
     for day, time in ((30, "23:59:59.999"), (31, "00:00:00"), (31, "10:00:00"), (31, "23:59:59.999")):
         make_complaint(site, date=datetime.datetime.fromisoformat(f"2024-05-{day}T{time}+00:00"))

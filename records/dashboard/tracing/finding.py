@@ -171,7 +171,7 @@ def _keys(rows: models.QuerySet[Any], source: Source, lots: Sequence[str]) -> se
 
 def _ways(source: Source, lot: str) -> Iterator[Q]:
     if len(lot) < RUN:
-        yield from (Q(**{f"{name}__whole": lot}) for name in source.lots)
+        yield from (Q(**{f"{name}__whole_in": [lot]}) for name in source.lots)
         return
     yield from (_within(name, lot) for name in source.columns)
 

@@ -114,7 +114,7 @@ def test_an_entry_is_found_by_the_beginning_of_its_name_or_code_in_any_case(site
 
 def test_the_folded_columns_answer_the_whole_and_within_lookups(site):
     Product.objects.bulk_create([Product(site=site, name=name) for name in ("Straße 100%", "Strasse", "STRASSE x")])
-    assert names(Product.objects.filter(name_key__whole=" strasse ")) == ["Strasse"]
+    assert names(Product.objects.filter(name_key__whole_in=[" strasse "])) == ["Strasse"]
     assert names(Product.objects.filter(name_key__within="STRAß").order_by("name")) == [
         "STRASSE x",
         "Strasse",

@@ -44,3 +44,30 @@ def test_a_part_of_a_text_is_found_in_any_case_and_as_it_is_written(
     site.code = stored
     site.save()
     assert Site.objects.filter(pk=site.pk, code__within=asked).exists() is is_found
+
+
+@pytest.mark.parametrize(
+    ("stored", "asked", "is_whole"),
+    [
+        ("Straße 5", "STRASSE 5", True),
+        ("STRASSE 5", "straße 5", True),
+        ("STRAẞE 5", "Straße 5", True),
+        ("Stra\u017f\u017fe 5", "straße 5", True),
+        ("Maßschloss-Straße", "MASSSCHLOSS-STRASSE", True),
+        ("ß" * 9, "SS" * 9, True),
+        ("ΟΔΟΣ", "οδος", True),
+        ("οδός", "ΟΔΌΣ", True),
+        ("ᾼδης", "ᾳδης", True),
+        ("ﬁx", "FIX", False),
+        ("İzmir", "izmir", False),
+        ("Strase", "Straße", False),
+    ],
+)
+def test_case_is_the_same_for_both_databases(site: Site, stored: str, asked: str, is_whole: bool) -> None:
+    site.code = stored
+    site.save()
+    mine = Site.objects.filter(pk=site.pk)
+    for text in (asked, asked.lower()):
+        assert mine.filter(code__whole_in=["none", text]).exists() is is_whole, text
+        assert mine.filter(code__within=text).exists() is is_whole, text
+    assert mine.filter(code__whole_in=[stored]).exists()
