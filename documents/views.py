@@ -2,10 +2,11 @@
 
 import uuid
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, Subquery
 from django.http import HttpResponse
 from rest_framework.request import Request
 
@@ -21,7 +22,7 @@ from documents.serializers import (
 from documents.visibility import may_read
 from records.files.addresses import FileAddresses
 from records.files.bodies import FileViewSet
-from records.operations import errors, lists, values
+from records.operations import lists, values
 from records.operations.lists import ListRules
 from records.operations.plans import KeyQuery, ReadPlan, Shape
 from records.operations.serializers import WireSerializer
@@ -34,6 +35,16 @@ AS_IN_FORCE: dict[type[WireSerializer], type[WireSerializer]] = {
     DocumentVersionSerializer: VersionInForceSerializer,
 }
 """The serializers for a caller without the permission `documents.view_pending_version`."""
+
+_SITE, _ID, _NUMBER = uuid.uuid4(), uuid.uuid4(), 1_907_348_291
+"""The placeholders in the query for the key of a version."""
+
+
+@cache
+def _numbered() -> Subquery:
+    """Return the query for the key of the version with a number, of a document or beside another version."""
+    versions = DocumentVersion.objects.at(_SITE).filter(Q(document_id=_ID) | Q(pk=_ID), version=_NUMBER)
+    return Subquery(versions.order_by().values("pk")[:1])
 
 
 class DocumentViewSet(FileViewSet):
@@ -80,11 +91,10 @@ class DocumentViewSet(FileViewSet):
             number = values.read_integer(self.query["version"][-1], 1, values.INTEGER_LIMIT)
             if number is None:
                 raise lists.invalid("version", f"This must be a whole number between 1 and {values.INTEGER_LIMIT}.")
-            versions = DocumentVersion.objects.at(self.site_id).filter(Q(document_id=id) | Q(pk=id))
-            key = versions.filter(version=number).values_list("pk", flat=True).first()
-            if key is None:
-                raise errors.not_found()
-            id = key
+            given = {_SITE: self.site_id, _ID: id, _NUMBER: number}
+            return self.with_file(
+                self.seen(DocumentVersionSerializer), KeyQuery("version", _numbered(), given), self.version_of
+            )
         return self.with_file(self.seen(DocumentVersionSerializer), id, self.version_of)
 
     def get_document_list(self, request: Request) -> HttpResponse:

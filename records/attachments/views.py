@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from records.attachments import actions
 from records.attachments.models import Attachment
 from records.attachments.serializers import AttachmentSerializer
-from records.attachments.visibility import hidden, may_read, without_drafts
+from records.attachments.visibility import hidden, may_read, visible, without_drafts
 from records.files.addresses import FileAddresses
 from records.files.bodies import FileViewSet
 from records.operations import errors
@@ -44,9 +44,9 @@ class AttachmentViewSet(FileViewSet):
 
     def get_attachment(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Read one attachment; FileContent and FileURL are empty unless asked for."""
-        if (left_out := self.left_out) and Attachment.objects.filter(left_out, pk=id).exists():
-            raise errors.not_found()
-        return self.with_file(AttachmentSerializer, id, self.attachment_of)
+        return self.with_file(
+            AttachmentSerializer, visible(id, self.caller.user_id, self.caller.may), self.attachment_of
+        )
 
     def get_attachment_list(self, request: Request) -> HttpResponse:
         """List the attachments of a record, or of all records that the caller may see; never with content."""

@@ -4,12 +4,14 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
 from records.accounts import access
 from records.accounts.models import User
 from records.attachments.models import Attachment
+from records.operations.plans import KeyQuery
 from records.sites.about import kinds
+from records.sites.hidden import hides
 from records.sites.models import Entity
 
 May = Callable[[str], bool]
@@ -27,6 +29,20 @@ def hidden(user_id: uuid.UUID, may: May) -> Q:
         elif model.SEEN_WHOLE_WITH and not may(model.SEEN_WHOLE_WITH):
             found |= Q(entity=entity, record_id__in=model.hidden_from(user_id).order_by().values("pk"))
     return found
+
+
+_ID, _READER = uuid.uuid4(), uuid.uuid4()
+"""The placeholders in the query for the key of an attachment."""
+
+
+def visible(key: uuid.UUID, user_id: uuid.UUID, may: May) -> uuid.UUID | KeyQuery:
+    """Return the key of an attachment, or the query that finds it only if the account may see the attachment."""
+    left_out = hidden(_READER, may)
+    if not left_out:
+        return key
+    name = ", ".join(f"{entity} {sees(entity, may)} {hides(model, may)}" for entity, model in kinds().items())
+    found = Attachment.objects.filter(~left_out, pk=_ID).order_by().values("pk")
+    return KeyQuery(name, Subquery(found), {_ID: key, _READER: user_id})
 
 
 def sees(entity: Entity | str, may: May) -> bool:

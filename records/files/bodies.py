@@ -26,7 +26,7 @@ from records.operations import bodies
 from records.operations.errors import ApiError
 from records.operations.fields import OnDemandField, WireError
 from records.operations.operation import Parameter
-from records.operations.plans import Shape
+from records.operations.plans import KeyQuery, Shape
 from records.operations.serializers import WireSerializer
 from records.operations.viewsets import OperationViewSet
 
@@ -114,7 +114,7 @@ class FileViewSet(OperationViewSet):
     # --- Responses --------------------------------------------------------------------------------------------------
 
     def with_file(
-        self, serializer: type[WireSerializer], record_id: uuid.UUID, row_of: Callable[[Shape], Any]
+        self, serializer: type[WireSerializer], record_id: uuid.UUID | KeyQuery, row_of: Callable[[Shape], Any]
     ) -> HttpResponse:
         """Return a record, with FileURL and FileContent if the caller asks for them.
 

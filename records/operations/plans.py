@@ -322,7 +322,7 @@ class ReadPlan:
                 [
                     (place, placeholder)
                     for place, value in enumerate(parameters)
-                    if isinstance(value, str | uuid.UUID)
+                    if isinstance(value, str | uuid.UUID | int)
                     and (placeholder := texts.get(getattr(value, "hex", value))) is not None
                 ],
                 parameters.index(_OWNERS[0]) if asks else 0,

@@ -9,13 +9,17 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from records.accounts.models import RoleMembership, SubscriptionKey, User
+from records.accounts.models import DefaultRole, RoleMembership, SubscriptionKey, User
+from records.audits.models import AuditProgram
 from records.history.trail import now
 from records.sites.models import Site
-from tests.interface.conftest import BY_KEY_ALONE
-from tests.interface.subjects import ENDPOINT_ROWS, named, path_of, stored
+from tests import make
+from tests.conftest import Api
+from tests.interface.conftest import BY_KEY_ALONE, SiteApi
+from tests.interface.subjects import ENDPOINT_ROWS, entry, named, path_of, stored
 from tests.interface.test_doors import refused
 from tests.make.items import make_item
+from tests.make.oauth import make_token
 
 one_rows = [entry for entry in ENDPOINT_ROWS if entry[0].method == "GET" and entry[0].takes_id and not entry[0].many]
 every_one_row = pytest.mark.parametrize(("row", "viewset"), one_rows, ids=named(one_rows))
@@ -56,13 +60,23 @@ def test_a_read_has_exactly_the_declared_fields(row: Any, viewset: Any, api: Any
     assert "Created" not in shape or STAMP.fullmatch(shape["Created"])
 
 
-@every_one_row
-def test_a_read_is_one_statement(row: Any, viewset: Any, api: Any) -> None:
-    where = path_of(row, viewset, stored(row, api.key.site).pk)
+read_rows = [entry for entry in ENDPOINT_ROWS if entry[0].method == "GET"]
+
+
+@pytest.mark.parametrize("role", [DefaultRole.READER, DefaultRole.STANDARD, DefaultRole.MANAGER])
+@pytest.mark.parametrize(("row", "viewset"), read_rows, ids=named(read_rows))
+def test_a_record_is_read_in_one_statement_and_a_list_in_three_at_most(
+    row: Any, viewset: Any, role: str, site: Site
+) -> None:
+    key = make.make_key(site, role)
+    api = Api(key) if viewset in BY_KEY_ALONE else SiteApi(key, Authorization=f"Bearer {make_token(key.user)}")
+    model = AuditProgram if row.name == "GetAuditProgramRecordList" else None
+    where = path_of(row, viewset, (entry(model, site) if model else stored(row, site)).pk if row.takes_id else "")
     api.get(where)
     with CaptureQueriesContext(connection) as queries:
         assert api.get(where).status_code == 200
-    assert len(queries) == 1, [query["sql"] for query in queries]
+    is_single = row.takes_id and not row.many
+    assert len(queries) <= (1 if is_single else 3), [query["sql"] for query in queries]
 
 
 @every_one_row
@@ -244,6 +258,16 @@ def test_whatever_text_can_be_stored_can_be_asked_for(row: Any, viewset: Any, ap
             assert answer.status_code == 200, (name, text, answer.content)
         for text in ("a\x00", "\x1b[0m"):
             assert refused(api.get(path_of(row, viewset), {name: text}), 400, "InvalidParameter"), (name, text)
+
+
+def test_a_page_has_a_hundred_rows_unless_another_number_is_asked_for(api: Any) -> None:
+    usual = api.get("/category/GetCountryList")
+    assert (len(usual.json()), int(usual["X-Total-Count"]) > 200) == (100, True)
+    assert "startIndex=100&" in usual["Link"]
+    whole = api.get("/category/GetCountryList?limit=1000")
+    assert len(whole.json()) == int(whole["X-Total-Count"]) == int(usual["X-Total-Count"])
+    assert "Link" not in whole
+    assert whole.json()[:100] == usual.json()
 
 
 @every_list_row
