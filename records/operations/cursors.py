@@ -13,15 +13,20 @@ import orjson
 from django.core import signing
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.functions import Cast, Left
 
 from records.operations.errors import ApiError
 from records.operations.names import spelt, unknown
 from records.operations.plans import ReadPlan
+from records.sites.text import NAME
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a list is sorted by: the wire name, its column, and the direction; ties follow the Id in that direction."""
+    """What a list is sorted by: the wire name, its column, and the direction; ties follow the Id in that direction.
+
+    Of a text that can be longer than a name only the beginning counts, so that a cursor fits into every address.
+    """
 
     name: str
     column: models.Field[Any, Any]
@@ -56,9 +61,33 @@ class Order:
         """Return whether a listed record can have no sort value. Only drafts have no number; they are not listed."""
         return bool(self.column.null) and self.attribute != "site_sequence_id"
 
+    @property
+    def is_long(self) -> bool:
+        """Return whether the column can contain more than is sorted by."""
+        return isinstance(self.column, models.TextField | models.JSONField) or (self.column.max_length or 0) > NAME
+
+    @property
+    def sorted(self) -> Any:
+        """Return the expression that the list is sorted by."""
+        column = F(self.attribute)
+        return Left(Cast(column, models.TextField()), NAME) if self.is_long else column
+
+    @property
+    def selected(self) -> Any:
+        """Return what selects the value that the list is sorted by."""
+        return self.sorted if self.is_long else self.attribute
+
+    @property
+    def kind(self) -> models.Field[Any, Any]:
+        """Return a field of the kind that is sorted by."""
+        if self.is_long:
+            return models.TextField()
+        column: Any = self.column
+        return column.target_field if column.is_relation else column
+
     def terms(self) -> list[Any]:
         """Return the ORDER BY: nulls last if ascending and first if descending, as in PostgreSQL's indexes."""
-        column: Any = F(self.attribute)
+        column: Any = self.sorted
         nulls = self.column.null
         if self.descending:
             first = column.desc(nulls_first=True) if nulls else column.desc()
@@ -115,7 +144,7 @@ def read(text: str, of: Sequence[Any], order: Order) -> Position:
         name, descending, value, key, start = content
         if (name, descending) != (order.name, order.descending) or not isinstance(start, int) or start < 0:
             raise refusal
-        value = None if value is None else order.column.to_python(value)
+        value = None if value is None else order.kind.to_python(value)
         return Position(order, value, uuid.UUID(key), start)
     except ApiError:
         raise
@@ -129,9 +158,8 @@ class Beyond(models.Func):
     output_field = models.BooleanField()
 
     def __init__(self, position: Position) -> None:
-        column: Any = position.order.column
-        kind = column.target_field if column.is_relation else column
-        super().__init__(F(column.attname), F("pk"), models.Value(position.value, kind), models.Value(position.key))
+        value = models.Value(position.value, position.order.kind)
+        super().__init__(position.order.sorted, F("pk"), value, models.Value(position.key))
         self.compared = "<" if position.order.descending else ">"
 
     def as_sql(self, compiler: Any, connection: Any, **context: Any) -> Any:  # type: ignore[override]

@@ -35,8 +35,8 @@ TAKEN_ONCE = ("startIndex", "limit", "sort", "order", "modifiedSince", "search",
 """List parameters that take only one value; the others take several."""
 LARGEST_PAGE, USUAL_PAGE = 1000, 100
 _SPACE_FOR_PLUS = re.compile(r"(.*:\d{2}(?:\.\d+)?) (\d{2}:\d{2})", re.ASCII)
-LONGEST_ADDRESS = 4000
-"""The maximum number of characters of path and query for a link with a cursor; servers often accept only 8,000."""
+LONGEST_ADDRESS = 8000
+"""The maximum number of characters of path and query for a link with a cursor; servers often accept no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Page:
             start = settings.BASE_URL.rstrip("/") + request.path
             query = urlencode([*kept, *self.next.items()], safe=",:")
             if len(request.path) + len(query) > LONGEST_ADDRESS:
-                # The cursor contains the sort value, which can be a long text; the link then has only the index.
+                # The caller's own query is nearly as long as an address may be; the link then has only the index.
                 query = urlencode([*kept, ("startIndex", self.next["startIndex"])], safe=",:")
             headers["Link"] = f'<{start}?{query}>; rel="next"'
         return headers
@@ -164,7 +164,7 @@ def _rows(
     Each tuple ends with the sort value and the id as text.
     """
     ordered = asked.order_by(*order.terms())
-    end = (order.attribute, Cast("pk", models.CharField()))
+    end = (order.selected, Cast("pk", models.CharField()))
     if position is not None:
         rows: list[Any] = []
         for part in cursors.after(ordered, position):
@@ -181,7 +181,7 @@ def _rows(
     if start == 0:
         return list(plan.fetching(ordered, extra=end)[: limit + 1])
     ids = list(ordered.values_list("pk", flat=True)[start : start + limit + 1])
-    found = plan.fetching(plan.model._default_manager.filter(pk__in=ids).order_by(), extra=(order.attribute, "pk"))
+    found = plan.fetching(plan.model._default_manager.filter(pk__in=ids).order_by(), extra=(order.selected, "pk"))
     by_id = {row[-1]: row for row in found}
     return [by_id[key] for key in ids if key in by_id]
 
@@ -307,7 +307,7 @@ def _any_text(parameter: Parameter, lookup: str, given: Sequence[str], records: 
 def _one_of(lookup: str, given: Sequence[str]) -> Q:
     """Return the condition that a text is one of the given ones, as sent or without the blanks around it."""
     texts = list(dict.fromkeys(text for whole in given for text in (whole, whole.strip())))
-    return Q(**{f"{lookup}__whole": texts[0]} if len(texts) == 1 else {f"{lookup}__whole_in": texts})
+    return Q(**{f"{lookup}__whole_in": texts})
 
 
 def _single(parameter: Parameter, lookup: str, text: str) -> Q:

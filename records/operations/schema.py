@@ -30,7 +30,7 @@ LIST_PARAMETERS = (
     OpenApiParameter(
         "isArchived",
         {"anyOf": [{"type": "boolean"}, {"type": "string", "enum": ["any"]}]},
-        description="Archived ones instead of active ones; `any` lists both.",
+        description="Archived ones instead of active ones, which are listed otherwise; `any` lists both.",
     ),
     OpenApiParameter("modifiedSince", OpenApiTypes.DATETIME, description="Changed at or after this moment."),
     OpenApiParameter("search", OpenApiTypes.STR, description="Part of a name or code, or the number."),
@@ -170,7 +170,10 @@ class OperationSchema(AutoSchema):
             text = "The ETag of the last read; 304 while the record is still the same."
             found.append(OpenApiParameter("If-None-Match", str, header, description=text))
         if operation.writes:
-            text = "1 to 255 characters; a repeat within 24 hours gets the first answer and writes nothing."
+            text = (
+                "1 to 255 characters; a repeat within 24 hours writes nothing and gets the first answer, with "
+                "the header `Idempotency-Replayed: true`."
+            )
             found.append(OpenApiParameter("Idempotency-Key", str, header, description=text))
         if (operation.takes_id or operation.each is not None) and operation.writes:
             text = "The ETag of the last read; 412 when the record has changed since."
@@ -229,6 +232,8 @@ def _parameter(parameter: Parameter, *, many: bool) -> OpenApiParameter:
     kind = _whole(1, parameter.highest) if parameter.kind == "integer" else _KINDS[parameter.kind]
     description = parameter.description
     if many and parameter.filters and parameter.kind in ("text", "id", "choice"):
+        if parameter.kind == "text":
+            description = f"{description} The whole value, in any case.".strip()
         separated = "Repeat it" if parameter.kind == "text" and not parameter.separable else "Repeat it, or use commas,"
         description = f"{description} {separated} for any of several values.".strip()
     return OpenApiParameter(
@@ -244,8 +249,9 @@ def _parameter(parameter: Parameter, *, many: bool) -> OpenApiParameter:
 def _sort(operation: Operation) -> OpenApiParameter:
     """Return the sort parameter."""
     plan = operation.response.plan()
+    text = "In any case. Of a text only the first 255 characters count; ties follow the Id."
     return OpenApiParameter(
-        "sort", OpenApiTypes.STR, enum=list(plan.columns), default=plan.usual_sort, description="In any case."
+        "sort", OpenApiTypes.STR, enum=list(plan.columns), default=plan.usual_sort, description=text
     )
 
 

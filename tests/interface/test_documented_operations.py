@@ -2,6 +2,7 @@
 
 import pytest
 
+from records.accounts.models import DefaultRole
 from tests.interface.subjects import ENDPOINTS, ROWS
 
 DOCUMENTED = {
@@ -52,3 +53,14 @@ def test_every_documented_operation_is_declared_with_its_method(endpoint: str) -
 @pytest.mark.parametrize("endpoint", DOCUMENTED)
 def test_no_operation_is_declared_that_the_document_does_not_name(endpoint: str) -> None:
     assert declared().get(endpoint, {}).keys() <= DOCUMENTED[endpoint].keys()
+
+
+STANDARD = {"AddComplaintDetail", "UpdateComplaintDetail", "AddAction", "UpdateAction", "AddAttachment"}
+"""The operations that write and that Standard may call. Every role may read, and Managers may do all else."""
+
+
+def test_the_lowest_role_of_each_operation_is_the_documented_one() -> None:
+    lowest = {row.name: DefaultRole(row.role) for row, _ in ROWS if row.writes}
+    assert {name for name, role in lowest.items() if role == DefaultRole.STANDARD} == STANDARD
+    assert {role for name, role in lowest.items() if name not in STANDARD} == {DefaultRole.MANAGER}
+    assert {DefaultRole(row.role) for row, _ in ROWS if not row.writes} == {DefaultRole.READER}

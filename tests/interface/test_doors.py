@@ -13,6 +13,7 @@ from records.sites.models import Site
 from tests import make
 from tests.conftest import Api
 from tests.interface.subjects import ENDPOINT_ROWS, KEY_ROWS, body_for, named, path_of, stored
+from tests.make.items import make_item
 
 every_row = pytest.mark.parametrize(("row", "viewset"), ENDPOINT_ROWS, ids=named(ENDPOINT_ROWS))
 every_key_row = pytest.mark.parametrize(("row", "viewset"), KEY_ROWS, ids=named(KEY_ROWS))
@@ -60,6 +61,32 @@ def test_every_answer_is_for_its_caller_alone(row: Any, viewset: Any, api: Any) 
         differs = answer["Vary"].split(", ")
         assert "Ocp-Apim-Subscription-Key" in differs
         assert ("Authorization" in differs) == ((row, viewset) not in KEY_ROWS)
+
+
+def test_every_status_is_for_its_caller_alone(api: Any, settings: Any) -> None:
+    path = f"/item/GetItem/{make_item(api.key.site).pk}"
+    update, stale = path.replace("Get", "Update"), {"If-Match": '"9"'}
+    settings.RATE_LIMIT = 11
+    answers = [
+        api.get(path),
+        api.get(path, None, **{"If-None-Match": "*"}),
+        api.get("/item/GetItem/x"),
+        api.get(f"/item/GetItem/{uuid.uuid4()}"),
+        api.send("DELETE", path),
+        api.get(path, None, Accept="text/html"),
+        api.post("/item/AddItem", {"Name": "Scale"}, **{"Idempotency-Key": "k"}),
+        api.post("/item/AddItem", {"Name": "Oven"}, **{"Idempotency-Key": "k"}),
+        api.put(update, {}, **stale),
+        api.send("PUT", update, "x" * (16 * 1024 * 1024 + 1)),
+        api.send("PUT", update, "x", "text/plain"),
+        api.get(path),
+    ]
+    expected = [200, 304, 400, 404, 405, 406, 200, 409, 412, 413, 415, 429]
+    assert [answer.status_code for answer in answers] == expected
+    for answer in answers:
+        assert answer["Cache-Control"] == "private, no-store", answer.status_code
+        assert "Ocp-Apim-Subscription-Key" in answer["Vary"].split(", "), answer.status_code
+        assert answer["X-RateLimit-Limit"] == "11", answer.status_code
 
 
 @every_row

@@ -66,7 +66,7 @@ read_rows = [entry for entry in ENDPOINT_ROWS if entry[0].method == "GET"]
 @pytest.mark.parametrize("role", [DefaultRole.READER, DefaultRole.STANDARD, DefaultRole.MANAGER])
 @pytest.mark.parametrize(("row", "viewset"), read_rows, ids=named(read_rows))
 def test_a_record_is_read_in_one_statement_and_a_list_in_three_at_most(
-    row: Any, viewset: Any, role: str, site: Site
+    row: Any, viewset: Any, role: DefaultRole, site: Site
 ) -> None:
     key = make.make_key(site, role)
     api = Api(key) if viewset in BY_KEY_ALONE else SiteApi(key, Authorization=f"Bearer {make_token(key.user)}")

@@ -6,6 +6,7 @@ before the first is sent, so that they do not depend on what was answered and ar
 
 import json
 from collections import Counter, defaultdict
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -163,3 +164,10 @@ def test_an_outsider_who_follows_the_links_of_the_document_meets_what_it_declare
     assert {name for name, status in outsider.answered if status == 200} == ROWS.keys()
     ways = {(source, target) for source, targets in links.items() for target in targets}
     assert {way for way in ways if not outsider.followed[way]} == set()
+
+
+def test_the_page_says_how_many_calls_are_made_up() -> None:
+    page = Path(__file__).parents[2] / "docs" / "conformance.md"
+    assert f"| schemathesis: {ROUNDS * len(ROWS)} calls that it makes up, ten of each operation" in page.read_text(
+        "utf-8"
+    )
