@@ -23,8 +23,7 @@ from django.utils.translation import gettext_lazy as _
 
 from records.accounts import address_ranges, brake, directories
 from records.accounts.authority import Act, actor_of, require
-from records.accounts.default_roles import register
-from records.accounts.models import DefaultRole, Dialect, Directory, ProvisioningToken
+from records.accounts.models import Dialect, Directory, ProvisioningToken
 from records.backoffice.about import address_of
 from records.backoffice.choice_filters import ChoiceFilter, Offered
 from records.backoffice.current import author_of, current_site, show_times_of, site_at, user_of, zone_of
@@ -45,10 +44,6 @@ from records.sites.text import read_uuid
 from records.sites.writing import Values
 from scim.models import ProvisioningCall
 from scim.mounts import Mount, base_of
-
-for _action in ("view", "add", "change"):
-    register(f"accounts.{_action}_directory", DefaultRole.SITE_ADMINISTRATOR)
-register("scim.view_provisioningcall", DefaultRole.SITE_ADMINISTRATOR)
 
 MOUNTS: tuple[Mount, ...] = ("scim", "prodscim")
 LAST_CALLS = 20

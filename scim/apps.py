@@ -16,9 +16,12 @@ class ScimConfig(AppConfig):
     verbose_name = "Provisioning"
 
     def ready(self) -> None:
-        """Connect the SQLite functions and the form of refusals."""
+        """Connect the SQLite functions and the form of refusals, and say which default role sees the log."""
+        from records.accounts.default_roles import register
+        from records.accounts.models import DefaultRole
         from records.operations.error_handlers import answer_below
 
+        register("scim.view_provisioningcall", DefaultRole.SITE_ADMINISTRATOR)
         connection_created.connect(add_functions, dispatch_uid="scim-functions")
         for mount in ("scim", "prodscim"):
             answer_below(mount, _shape)

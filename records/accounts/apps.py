@@ -5,6 +5,20 @@ from typing import Any
 from django.apps import AppConfig, apps
 from django.db.models.signals import post_migrate
 
+OF_SITE_ADMINISTRATORS = (
+    "sites.change_site",
+    "accounts.add_user",
+    "accounts.change_user",
+    "accounts.view_role",
+    "accounts.add_role",
+    "accounts.change_role",
+    "accounts.view_directory",
+    "accounts.add_directory",
+    "accounts.change_directory",
+    "accounts.view_securityevent",
+)
+"""What only Site Administrators may do among the default roles (DECISIONS 2.5), and no operation row says."""
+
 
 class AccountsConfig(AppConfig):
     """Registers records.accounts; after migrations it updates the default roles."""
@@ -14,12 +28,15 @@ class AccountsConfig(AppConfig):
     verbose_name = "Accounts and access"
 
     def ready(self) -> None:
-        """Connect to the end of migrations, and register which accounts records of a site may refer to."""
+        """Connect to the end of migrations, and register what Site Administrators may do and which accounts exist."""
         from records.accounts import access
-        from records.accounts.models import User
+        from records.accounts.default_roles import register
+        from records.accounts.models import DefaultRole, User
         from records.sites.targets import accounts_are
 
         accounts_are(User, access.accounts_at)
+        for permission in OF_SITE_ADMINISTRATORS:
+            register(permission, DefaultRole.SITE_ADMINISTRATOR)
         post_migrate.connect(bring_roles_up_to_date, dispatch_uid="default roles")
 
 

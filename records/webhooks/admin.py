@@ -18,8 +18,6 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from records.accounts.default_roles import register
-from records.accounts.models import DefaultRole
 from records.backoffice.about import address_of
 from records.backoffice.choice_filters import ArchivedFilter, ChoiceFilter, Offered
 from records.backoffice.current import author_of, show_times_of, site_at
@@ -39,10 +37,6 @@ from records.webhooks.deliverer import behind
 from records.webhooks.messages import entities
 from records.webhooks.models import Delivery, Kind, Outcome, State, Subscription
 from records.webhooks.tasks import send_one
-
-for _action in ("view", "add", "change"):
-    register(f"webhooks.{_action}_subscription", DefaultRole.SITE_ADMINISTRATOR)
-register("webhooks.view_delivery", DefaultRole.SITE_ADMINISTRATOR)
 
 
 def _test(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: dict[str, Any]) -> None:

@@ -10,3 +10,11 @@ class WebhooksConfig(AppConfig):
     label = "webhooks"
     verbose_name = "Webhooks"
     demo_part = "records.webhooks.demo"
+
+    def ready(self) -> None:
+        """Say which default role may manage webhooks."""
+        from records.accounts.default_roles import register
+        from records.accounts.models import DefaultRole
+
+        for name in ("view_subscription", "add_subscription", "change_subscription", "view_delivery"):
+            register(f"webhooks.{name}", DefaultRole.SITE_ADMINISTRATOR)

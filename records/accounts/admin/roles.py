@@ -21,7 +21,7 @@ from records.accounts import access
 from records.accounts.actions import add_role, set_members, update_role
 from records.accounts.admin.permission_matrix import PermissionMatrix
 from records.accounts.authority import Act, Actor, actor_of, may_act, require
-from records.accounts.default_roles import permissions_of, register
+from records.accounts.default_roles import permissions_of
 from records.accounts.models import DefaultRole, Role, RoleMembership, User
 from records.accounts.roles_held import touch_members
 from records.backoffice.autocomplete import choose_url
@@ -37,9 +37,6 @@ from records.backoffice.plain_records import PlainAdmin, unchanged_since_seen
 from records.history.trail import recording
 from records.sites.text import read_uuid
 from records.sites.writing import Values
-
-for _action in ("view", "add", "change"):
-    register(f"accounts.{_action}_role", DefaultRole.SITE_ADMINISTRATOR)
 
 MEMBERS_A_PAGE = 100
 

@@ -15,8 +15,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from records.accounts.default_roles import register
-from records.accounts.models import DefaultRole, SecurityEvent, SecurityKind
+from records.accounts.models import SecurityEvent, SecurityKind
 from records.backoffice.current import current_site, show_times_of, user_of
 from records.backoffice.datetimes import NOTHING, moment_column
 from records.backoffice.lists import UnreadableListError
@@ -27,8 +26,6 @@ from records.backoffice.transfer.formulas import guarded
 from records.backoffice.transfer.sheets import KINDS, write_csv
 from records.history.trail import now
 from records.sites.models import Site
-
-register("accounts.view_securityevent", DefaultRole.SITE_ADMINISTRATOR)
 
 EXACT = frozenset({"account_id", "author_id", "address"})
 """The columns by which links on the page filter the list."""

@@ -16,9 +16,8 @@ from django.utils.translation import gettext_lazy as _
 from records.accounts import access
 from records.accounts.actions import add_user, end_access, give_access, update_user
 from records.accounts.authority import Act, Actor, actor_of, may_act, require
-from records.accounts.default_roles import register
 from records.accounts.lost_devices import end_all_sessions, has_factors, remove_factors
-from records.accounts.models import DefaultRole, RoleMembership, User
+from records.accounts.models import RoleMembership, User
 from records.accounts.recovery import set_recovery_address
 from records.backoffice.choice_filters import ChoiceFilter, Offered
 from records.backoffice.current import author_of, current_site, sites_of, user_of
@@ -31,9 +30,6 @@ from records.history.trail import recording
 from records.sites.models import Site
 from records.sites.text import EMAIL
 from records.sites.writing import Values
-
-register("accounts.add_user", DefaultRole.SITE_ADMINISTRATOR)
-register("accounts.change_user", DefaultRole.SITE_ADMINISTRATOR)
 
 
 def _end(model_admin: Any, request: HttpRequest, user: User, reason: str, data: dict[str, Any]) -> None:

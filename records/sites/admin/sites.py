@@ -10,15 +10,11 @@ from django.http import HttpRequest
 
 from records.accounts import access
 from records.accounts.actions import add_site
-from records.accounts.default_roles import register
-from records.accounts.models import DefaultRole
 from records.backoffice.current import author_of, user_of
 from records.backoffice.formfields import Suggestions
 from records.backoffice.plain_records import PlainAdmin
 from records.sites.models import Site
 from records.sites.writing import Values
-
-register("sites.change_site", DefaultRole.SITE_ADMINISTRATOR)
 
 
 @admin.register(Site)

@@ -66,6 +66,24 @@ for number, ask in enumerate(asking):
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
+def test_what_default_roles_permit_does_not_depend_on_whether_the_pages_are_loaded() -> None:
+    code = """
+import os
+os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+import django
+django.setup()
+from records.accounts.default_roles import ORDER, permissions_of
+from records.backoffice import rooms
+
+before = {role: permissions_of(role) for role in ORDER}
+assert not rooms._is_done
+rooms.load()
+after = {role: permissions_of(role) for role in ORDER}
+assert before == after, {role: after[role] ^ before[role] for role in ORDER}
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
 def test_whoever_asks_while_the_pages_are_being_loaded_waits(unloaded: Any) -> None:
     loaded: list[str] = []
     has_begun, may_end = threading.Event(), threading.Event()
