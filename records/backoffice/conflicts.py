@@ -1,4 +1,7 @@
-"""Two people edit one record: the second one sees who changed what, keeps their own input, and loses nothing."""
+"""Two people edit one record: the second one sees who changed what, keeps their own input, and loses nothing.
+
+What was erased for good meanwhile is not part of that: a form that was open does not bring it back.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,6 +14,8 @@ from django.http import QueryDict
 
 from records.backoffice.fields import as_number
 from records.backoffice.forms import RecordFormSet
+from records.history.digests import is_erased
+from records.history.erasure import is_mark
 from records.history.models import Change, ChangeQuerySet
 
 
@@ -100,7 +105,7 @@ def merge(data: QueryDict, stored: forms.ModelForm[Any], changes: Iterable[Chang
             continue
         form_field = stored.fields[name]
         sent = form_field.widget.value_from_datadict(data, {}, name)
-        if form_field.has_changed(_before(stored._meta.model, name, old), sent):
+        if not is_erased(old) and form_field.has_changed(_before(stored._meta.model, name, old), sent):
             if form_field.has_changed(stored.initial.get(name), sent):
                 conflict.both.append(name)
         else:
@@ -111,8 +116,8 @@ def merge(data: QueryDict, stored: forms.ModelForm[Any], changes: Iterable[Chang
 def reconcile_rows(data: QueryDict, stored: RecordFormSet, changes: Iterable[Change]) -> None:
     """Match sent child rows with the rows that are stored now, and renumber them, in place.
 
-    Rows that others added are included. An edited row that others removed becomes a new one. Cells that the editor did
-    not change get the others' values.
+    Rows that others added are included. An edited row that others removed becomes a new one, unless it was erased.
+    Cells that the editor did not change get the others' values, and so do those whose values were erased.
     """
     prefix = str(stored.prefix)
     sent = _sent_rows(data, prefix)
@@ -128,6 +133,12 @@ def reconcile_rows(data: QueryDict, stored: RecordFormSet, changes: Iterable[Cha
         for entry in change.fields
         if entry["field"] == stored.relation and entry.get("new") is None
     }
+    erased = {
+        entry["row"]
+        for change in changes
+        for entry in change.fields
+        if entry["field"] == stored.relation and is_erased(entry.get("old"))
+    }
     rows: list[dict[str, Any]] = []
     for form in stored.initial_forms:
         key = str(form.instance.pk)
@@ -139,12 +150,15 @@ def reconcile_rows(data: QueryDict, stored: RecordFormSet, changes: Iterable[Cha
         for (changed, name), old in before.items():
             if changed == key and name in form.fields:
                 model = form._meta.model
-                if not form.fields[name].has_changed(_before(model, name, old), row.get(name)):
+                if is_erased(old) or not form.fields[name].has_changed(_before(model, name, old), row.get(name)):
                     row[name] = current[name]
+        if key in erased:
+            row |= {name: value for name, value in current.items() if is_mark(value)}
         rows.append(row)
     count = len(rows)
     for key, row in sent.items():
-        if key in removed and (row.get("DELETE") or not _edited(stored, row, removed[key])):
+        was = removed.get(key)
+        if was is not None and (row.get("DELETE") or is_erased(was) or not _edited(stored, row, was)):
             continue
         rows.append({**row, "id": ""})
     _write(data, prefix, rows, count)

@@ -1,12 +1,14 @@
 """Erasing a consumer: gone from the complaint and its history, told by a Change, and the chain still proves."""
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
 from django.db import models
 
+from records.accounts.models import DefaultRole
 from records.complaints import actions
 from records.complaints.erasure import erase_consumer
 from records.complaints.models import Complaint
@@ -16,6 +18,8 @@ from records.history.verification import verify
 from records.sites.models import Site
 from records.sites.writing import RecordNotFoundError
 from tests import make
+from tests.conftest import Api
+from tests.make.backoffice import address, browser, form_of
 from tests.make.complaints import make_complaint
 
 CONSUMER = {
@@ -143,3 +147,62 @@ def test_the_pages_of_the_history_show_that_a_value_was_erased(site: Site, compl
     page = client.get(f"/admin/complaints/complaint/{complaint.pk}/history/")
     assert page.status_code == 200
     assert "Erased" in page.text
+
+
+def test_a_form_that_was_open_during_the_erasure_does_not_bring_the_consumer_back(
+    site: Site, complaint: Complaint
+) -> None:
+    client = browser(site)
+    shown = form_of(client.get(address(complaint)))
+    assert shown["consumer_last_name"] == ["Przybylski"]
+    erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="Asked by letter")
+    answer = client.post(address(complaint), {**shown, "trace_number": "L26-1", "change_reason": "The lot is known"})
+    assert answer.status_code == 200
+    again = form_of(answer)
+    assert "przybylski" not in str(again).casefold()
+    assert client.post(address(complaint), {**again, "change_reason": "The lot is known"}).status_code == 302
+    assert "przybylski" not in everything()
+    complaint.refresh_from_db()
+    assert complaint.trace_number == "L26-1"
+    assert not verify().faults
+
+
+def test_a_client_that_read_before_the_erasure_and_writes_after_it_is_told(site: Site, complaint: Complaint) -> None:
+    api = Api(make.make_key(site, DefaultRole.MANAGER))
+    read = api.get(f"/complaint/GetComplaint/{complaint.pk}")
+    erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="Asked by letter")
+    body = {**read.json(), "ReasonForChange": "Nightly run"}
+    answer = api.send("PUT", f"/complaint/UpdateComplaintDetail/{complaint.pk}", body, **{"If-Match": read["ETag"]})
+    assert (answer.status_code, answer.json()["Error"]) == (412, "PreconditionFailed")
+    assert "przybylski" not in everything()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("values", [{"trace_number": "L26-1"}, {"consumer_phone": "555-7777"}], ids=["lot", "phone"])
+def test_an_erasure_and_a_change_that_meet_leave_one_of_two_orders(values: dict[str, str]) -> None:
+    """Nothing that was stored before is left in either order; what the change wrote stays if it came second."""
+    site = make.make_site()
+    for _ in range(4):
+        complaint = make_complaint(site, **CONSUMER)
+        found = make.at_once(
+            partial(erase_consumer, site.pk, complaint.pk, author=make.SYSTEM, reason="Asked by letter"),
+            partial(
+                actions.update_complaint_detail,
+                site.pk,
+                complaint.pk,
+                values,
+                author=make.SYSTEM,
+                may_change_completed=True,
+                reason="News",
+            ),
+        )
+        assert [type(one) for one in found] == [Complaint, Complaint]
+        stored = everything()
+        assert [value for value in CONSUMER.values() if value.casefold() in stored] == []
+        changes = Change.objects.filter(record_id=complaint.pk).order_by("number").values_list("operation", flat=True)
+        assert sorted(changes) == ["AddComplaintDetail", "EraseConsumer", "UpdateComplaintDetail"]
+        complaint.refresh_from_db()
+        for name, value in values.items():
+            is_erased = name in CONSUMER and changes.last() == "EraseConsumer"
+            assert (getattr(complaint, name) == value) is not is_erased
+    assert not verify().faults

@@ -18,7 +18,7 @@ from records.retention.actions import lift_hold, set_hold
 from records.sites.models import Site
 from records.sites.writing import RecordNotFoundError
 from tests import make
-from tests.make.backoffice import address, browser
+from tests.make.backoffice import address, browser, form_of
 from tests.make.customers import make_customer
 
 JANE = {
@@ -79,6 +79,32 @@ def test_nothing_of_the_contact_is_left_and_the_chain_verifies(customer: Custome
     assert "olsen" in everything()
     told = Change.objects.filter(record_id=customer.pk).latest("number")
     assert (told.operation, told.reason) == ("EraseContact", "Asked by letter")
+
+
+@pytest.mark.parametrize("first", ["nothing", "a change", "its removal"])
+def test_a_form_that_was_open_during_the_erasure_does_not_bring_the_contact_back(
+    site: Site, customer: Customer, first: str
+) -> None:
+    jane, ole = customer.party_contacts.all()
+    client = browser(site)
+    shown = form_of(client.get(address(customer)))
+    others: dict[str, list[dict[str, Any]]] = {
+        "a change": [{"id": jane.pk, "email": "kowalska@example.com"}, {"id": ole.pk}],
+        "its removal": [{"id": ole.pk}],
+    }
+    if first in others:
+        change(customer, others[first], reason="News")
+    erase(customer, jane.pk)
+    answer = client.post(address(customer), {**shown, "code": "K-7", "change_reason": "The code is known"})
+    assert answer.status_code == 200
+    again = form_of(answer)
+    assert [secret for secret in SECRETS if secret in str(again).casefold()] == []
+    assert "Olsen" in str(again)
+    assert client.post(address(customer), {**again, "change_reason": "The code is known"}).status_code == 302
+    assert [secret for secret in SECRETS if secret in everything()] == []
+    customer.refresh_from_db()
+    assert (customer.code, customer.party_contacts.count()) == ("K-7", 1 if first == "its removal" else 2)
+    assert not verify().faults
 
 
 def test_a_contact_that_was_removed_is_erased_from_the_history(customer: Customer) -> None:
