@@ -7,9 +7,9 @@ person has, and only the trainings and readings of the people on one page are re
 import datetime
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial, reduce
+from functools import partial, reduce
 from operator import or_
 from typing import Any, NamedTuple
 
@@ -17,7 +17,8 @@ from django.contrib import admin
 from django.contrib.admin import AdminSite
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
-from django.db.models import Count, Exists, F, Max, OuterRef, Prefetch, Q, QuerySet
+from django.db.models import CharField, Count, Exists, F, Max, OuterRef, Prefetch, Q, QuerySet
+from django.db.models.functions import Cast
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
@@ -31,7 +32,9 @@ from records.backoffice.about import existing_for
 from records.backoffice.current import current_site, user_of, zone_of
 from records.backoffice.date_filters import bare, today_at
 from records.backoffice.extension_points import RecordLink
-from records.employees.models import Course, EducationTraining, JobDescription
+from records.employees.models import Course, EducationTraining, Employee, JobDescription
+from records.history.counting import Count as Counting
+from records.history.counting import counting
 from records.sites.models import Site
 from records.sites.months import months_after
 
@@ -45,30 +48,14 @@ VALID, ENDS_SOON, EXPIRED, MISSING = "valid", "soon", "expired", "missing"
 State = tuple[str, Any, datetime.date | int | None]
 """The state of a need, what is said about it, and the day or version that this names."""
 Holding: Any = JobDescription.employees.through
-
-
-class Person(NamedTuple):
-    """An employee, as far as the matrix shows them."""
-
-    pk: uuid.UUID
-    name: str
-
-    def __str__(self) -> str:
-        return self.name
-
-
-class Totals(NamedTuple):
-    """How many requirements there are and how many are met, and the people who lack something or soon will."""
-
-    required: int
-    fulfilled: int
-    gaps: set[uuid.UUID]
+COURSE = "employee__education_training__course"
+"""The way from the holder of a job to the courses that they have taken."""
 
 
 class Need(NamedTuple):
     """One thing that a person must have for a job, and its state: valid, soon to expire, expired or missing."""
 
-    person: Person
+    person: Employee
     job: JobDescription
     name: str
     state: str
@@ -108,9 +95,9 @@ def links(request: HttpRequest) -> Sequence[RecordLink]:
 class Requirements:
     """What the jobs of a site require of their holders; documents that do not exist for the user are left out."""
 
-    def __init__(self, site: Site, today: datetime.date, user: User) -> None:
+    def __init__(self, site: Site, today: datetime.date, user: User, count: Counting = list) -> None:
         """Read the jobs that require something, with their courses and documents; four queries at most."""
-        self.site, self.today = site, today
+        self.today, self._count = today, count
         active = {"is_archived": False}
         needs_something = [
             Exists(required.objects.filter(jobdescription=OuterRef("pk")))
@@ -131,24 +118,17 @@ class Requirements:
     def _held(self) -> QuerySet[Any]:
         return Holding.objects.filter(jobdescription__in=[job.pk for job in self.jobs], employee__is_archived=False)
 
-    def _counting(self, day: datetime.date) -> Q:
-        """Return the condition that a training counts on the day."""
+    def _taken(self, day: datetime.date) -> QuerySet[Any]:
+        """Return the holders of jobs, once for each training (`COURSE`) that the job requires and that counts then."""
         first_days: dict[datetime.date | None, list[uuid.UUID]] = defaultdict(list)
         for course in self.courses.values():
             first_days[first_day_of(course, day)].append(course.pk)
         counts = Q(pk__in=())
         for first, courses in first_days.items():
-            counts |= Q(course__in=courses, **({"completed_on__gte": bare(first)} if first else {}))
-        return counts & Q(completed_on__isnull=False)
-
-    @property
-    def _taken(self) -> QuerySet[Any]:
-        """Return the trainings that count today, once for each job (`job`) of the person that requires the course."""
-        required = JobDescription.required_courses.through.objects
-        meant = required.filter(jobdescription=OuterRef("job"), course=OuterRef("course"))
-        rows = EducationTraining.objects.filter(self._counting(self.today), employee__is_archived=False).order_by()
-        rows = rows.annotate(job=F("employee__job_descriptions")).filter(job__in=[job.pk for job in self.jobs])
-        return rows.filter(Exists(meant))
+            since = {"employee__education_training__completed_on__gte": bare(first)} if first else {}
+            counts |= Q(**{f"{COURSE}__in": courses}, **since)
+        completed = Q(employee__education_training__completed_on__isnull=False)
+        return self._held.filter(counts & completed & Q(**{COURSE: F("jobdescription__required_courses")}))
 
     @property
     def _read(self) -> QuerySet[Any]:
@@ -158,49 +138,44 @@ class Requirements:
         rows = self._held.annotate(needed=F("jobdescription__required_documents")).filter(needed__in=documents)
         return rows.filter(Exists(newest.filter(user=OuterRef("employee"), document=OuterRef("needed"))))
 
-    @cached_property
-    def holdings(self) -> list[tuple[Person, uuid.UUID]]:
-        """Return who holds which job that requires something, by the names of the people; one query."""
-        names = ("employee__last_name", "employee__first_name")
-        rows = self._held.order_by(*names, "employee").values_list(*names, "employee", "jobdescription")
-        return [(Person(pk, f"{first_name} {last_name}".strip()), job) for last_name, first_name, pk, job in rows]
+    def people(self, *, lacking: bool = False) -> list[str]:
+        """Return the Ids of the holders of jobs that require something, by name; one query.
 
-    def people(self) -> list[Person]:
-        """Return everybody who holds a job that requires something, by name."""
-        return list(dict.fromkeys(person for person, _ in self.holdings))
+        `lacking` leaves out those who lack nothing and will not within `SOON`.
+        """
+        held = self._held.filter(self._lacks()) if lacking else self._held
+        found = Employee.objects.filter(pk__in=held.values("employee")).order_by("last_name", "first_name", "pk")
+        # Texts, because ten thousand of them are kept and read again in a tenth of the time that Ids take.
+        return [key for (key,) in self._count(found.values_list(Cast("pk", CharField())))]
 
-    def totals(self) -> Totals:
-        """Return how much is required and met today, and who lacks something or soon will; two queries."""
-        later = self._counting(self.today + SOON + DAY)
-        courses = Count("course", distinct=True)
-        taken = self._taken.values_list("employee", "job")
-        met: dict[Any, tuple[int, int]] = {
-            (person, job): (now, soon)
-            for person, job, now, soon in taken.annotate(now=courses, soon=Count("course", distinct=True, filter=later))
-        }
-        read = {
-            (person, job): count
-            for person, job, count in self._read.values_list("employee", "jobdescription").annotate(count=Count("*"))
-        }
+    def _lacks(self) -> Q:
+        """Return the condition that the holder of a job lacks something that it requires, or will within `SOON`."""
+        courses = {job.pk: len(job.required_courses.all()) for job in self.jobs}
         # A document of which no version is in force does not have to be read yet.
-        needed = {job.pk: len(_required(job)) for job in self.jobs}
-        idle = {job.pk: sum(self.in_force.get(one.pk, 0) is None for one in _required(job)) for job in self.jobs}
-        required, fulfilled, gaps = 0, 0, set()
-        for (person, _name), job in self.holdings:
-            now, soon = met.get((person, job), (0, 0))
-            beside = read.get((person, job), 0) + idle[job]
-            required += needed[job]
-            fulfilled += now + beside
-            if soon + beside < needed[job]:
-                gaps.add(person)
-        return Totals(required, fulfilled, gaps)
+        documents = {
+            job.pk: sum(self.in_force[one.pk] is not None for one in job.required_documents.all()) for job in self.jobs
+        }
+        lacks = Q(pk__in=())
+        for needed, met, what in (
+            (courses, self._taken(self.today + SOON + DAY), COURSE),
+            (documents, self._read, "needed"),
+        ):
+            jobs: dict[int, list[uuid.UUID]] = defaultdict(list)
+            for job, number in needed.items():
+                jobs[number].append(job)
+            jobs.pop(0, None)
+            for number, some in jobs.items():
+                whole = met.filter(jobdescription__in=some).alias(met=Count(what, distinct=True)).filter(met=number)
+                lacks |= Q(jobdescription__in=some) & ~Q(pk__in=whole.values("pk"))
+        return lacks
 
     def by_job(self) -> list[Summary]:
         """Return how many holders of each job have each thing that it requires, by job and name; three queries."""
-        holders = dict(self._held.values_list("jobdescription").annotate(count=Count("employee")))
-        taken = self._taken.values_list("job", "course").annotate(count=Count("employee", distinct=True))
+        holders = dict(self._count(self._held.values_list("jobdescription").annotate(count=Count("employee"))))
+        taken = self._taken(self.today).values_list("jobdescription", COURSE)
+        taken = taken.annotate(count=Count("employee", distinct=True))
         read = self._read.values_list("jobdescription", "needed").annotate(count=Count("employee"))
-        met = {(job, needed): count for rows in (taken, read) for job, needed, count in rows}
+        met = {(job, needed): count for rows in (taken, read) for job, needed, count in self._count(rows)}
         return [
             Summary(
                 job,
@@ -213,9 +188,10 @@ class Requirements:
             for one in sorted(_required(job), key=lambda one: one.name)
         ]
 
-    def needs_of(self, people: Sequence[Person]) -> list[Need]:
-        """Return everything that these people must have, by person, job and name; two queries."""
-        keys = [person.pk for person in people]
+    def needs_of(self, people: Iterable[str]) -> list[Need]:
+        """Return everything that the people with these Ids must have, by person, job and name; four queries."""
+        keys = [uuid.UUID(key) for key in people]
+        persons = Employee.objects.only("first_name", "last_name").in_bulk(keys)
         taken = EducationTraining.objects.filter(employee__in=keys, course__in=list(self.courses))
         completed = taken.filter(completed_on__isnull=False).order_by().values_list("employee", "course")
         last = {(person, course): day for person, course, day in completed.annotate(Max("completed_on"))}
@@ -226,15 +202,12 @@ class Requirements:
             **{key: partial(_course, course, last, self.today) for key, course in self.courses.items()},
             **{key: partial(_document, key, version, read) for key, version in self.in_force.items()},
         }
-        jobs_of: dict[Person, set[uuid.UUID]] = {person: set() for person in people}
-        for person, job_id in self.holdings:
-            if person in jobs_of:
-                jobs_of[person].add(job_id)
+        held = set(self._held.filter(employee__in=keys).values_list("employee", "jobdescription"))
         return [
             Need(person, job, need.name, *states[need.pk](person.pk))
-            for person in people
+            for person in map(persons.__getitem__, keys)
             for job in self.jobs
-            if job.pk in jobs_of[person]
+            if (person.pk, job.pk) in held
             for need in sorted(_required(job), key=lambda need: need.name)
         ]
 
@@ -282,20 +255,15 @@ def training(request: HttpRequest) -> HttpResponse:
     site = current_site(request)
     if site is None or not access.may(user_of(request), site, SEE):
         raise PermissionDenied
-    requirements = Requirements(site, today_at(zone_of(site)), user_of(request))
+    requirements = Requirements(site, today_at(zone_of(site)), user_of(request), counting(site.pk))
     by_job, everything = request.GET.get("by") == "job", request.GET.get("show") == "all"
-    lines: Sequence[Any] = requirements.by_job() if by_job else ()
-    rows, size = lines, LINES
+    summaries, number = requirements.by_job(), request.GET.get("page")
     if by_job:
-        required, fulfilled = sum(line.holders for line in lines), sum(line.fulfilled for line in lines)
+        page: Any = Paginator(summaries, LINES).get_page(number)
+        lines: list[Any] = list(page)
     else:
-        required, fulfilled, gaps = requirements.totals()
-        rows, size = [one for one in requirements.people() if everything or one.pk in gaps], PEOPLE
-    page = Paginator(rows, size).get_page(request.GET.get("page"))
-    if by_job:
-        lines = list(page)
-    else:
-        lines = [need for need in requirements.needs_of(list(page)) if everything or need.state != VALID]
+        page = Paginator(requirements.people(lacking=not everything), PEOPLE).get_page(number)
+        lines = [need for need in requirements.needs_of(page) if everything or need.state != VALID]
     context = {
         **admin.site.each_context(request),
         "title": gettext("Training matrix of %(site)s") % {"site": site},
@@ -303,7 +271,7 @@ def training(request: HttpRequest) -> HttpResponse:
         "everything": everything,
         "page": page,
         "lines": lines,
-        "required": required,
-        "fulfilled": fulfilled,
+        "required": sum(line.holders for line in summaries),
+        "fulfilled": sum(line.fulfilled for line in summaries),
     }
     return TemplateResponse(request, "dashboard/training.html", context)
