@@ -1,6 +1,7 @@
 """Documents that roles must read: who is asked, the confirmation, mails, the lists and the matrix."""
 
 import datetime
+from functools import partial
 from typing import Any
 
 import pytest
@@ -78,6 +79,17 @@ def test_saying_it_twice_leaves_one_reading_and_one_change(site: Site, bakers: R
     document = make_document(site, must_read=[bakers])
     assert confirm(document, baker) == confirm(document, baker)
     assert Reading.objects.count() == Change.objects.filter(operation="ConfirmReading").count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_saying_it_at_the_same_moment_leaves_one_reading_and_one_change(site: Site, bakers: Role) -> None:
+    baker = make_signer(site)
+    join(bakers, baker)
+    document = make_document(site, must_read=[bakers])
+    found = make.at_once(*[partial(confirm, document, baker)] * 4)
+    assert {getattr(one, "pk", one) for one in found} == {Reading.objects.get().pk}
+    assert Change.objects.filter(operation="ConfirmReading").count() == 1
+    assert not verify().faults
 
 
 def test_members_of_roles_within_the_role_are_asked_too(site: Site, bakers: Role) -> None:

@@ -1,9 +1,11 @@
 """The operations of actions: what is stored, what is listed, and who takes which step."""
 
 import uuid
+from functools import partial
 from typing import Any
 
 import pytest
+from django.core.exceptions import ValidationError
 
 from records.accounts.models import DefaultRole, User
 from records.actions.models import Action, Status
@@ -198,6 +200,20 @@ def test_a_step_that_the_status_does_not_know_is_refused(site: Site, first: list
     answer = put(api_of(site, MANAGER), action, RecordStatus=then, Result="x", ReasonForChange="x", **fields)
     assert (answer.status_code, answer.json()["Error"]) == (409, "InvalidTransition")
     assert Change.objects.filter(record_id=action.pk).count() == before
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_several_who_judge_at_once_the_judgement_of_one_stays(site: Site) -> None:
+    judges = {make.make_user(site=site, role=MANAGER): worked for worked in (True, False, True, False)}
+    action = move(make_action(site), Status.DONE, make.make_user(site=site, role=STANDARD))
+    steps = (partial(move, action, Status.CLOSED, by, effective=worked) for by, worked in judges.items())
+    found = make.at_once(*steps)
+    action.refresh_from_db()
+    assert action.closed_by is not None
+    assert action.effective is judges[action.closed_by]
+    refused = [isinstance(one, ValidationError) for one in found]
+    assert refused == [worked is not action.effective for worked in judges.values()]
+    assert Change.objects.filter(record_id=action.pk).count() == 3
 
 
 def test_an_owner_of_any_role_answers_their_own_and_changes_nothing_else(site: Site) -> None:
