@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.models import QuerySet
 from django.db.models.expressions import RawSQL
 
-from records.history.sets import ids_parameter, ids_sql
+from records.history.sets import ids_parameter, ids_selection, ids_sql
 from records.history.statements import Statement, together
 from scim.callers import Scope
 
@@ -32,10 +32,8 @@ class Prepared(NamedTuple):
 
     def rows(self, keys: Collection[uuid.UUID] | QuerySet[Any, uuid.UUID]) -> list[tuple[Any, ...]]:
         """Run the query for the given ids, or for those that another query selects; one statement, or none."""
-        if not isinstance(keys, QuerySet):
-            return together([self.about(keys)])[0]
         try:
-            sql, parameters = keys.query.sql_with_params()
+            sql, parameters = keys.query.sql_with_params() if isinstance(keys, QuerySet) else ids_selection(keys)
         except EmptyResultSet:
             return []
         place = self.parameters.index(IDS)

@@ -5,14 +5,14 @@ of parameters.
 """
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import orjson
 from django.db import connection, models
 from django.db.models.expressions import RawSQL
 
-from records.history.statements import Statement
+from records.history.statements import Statement, parameter
 
 _IDS = {"postgresql": "SELECT unnest(%s::uuid[])", "sqlite": "SELECT value FROM json_each(%s)"}
 _ROWS = {"postgresql": "json_array_elements(%s::json)", "sqlite": "json_each(%s)"}
@@ -28,6 +28,17 @@ def ids_parameter(keys: Iterable[uuid.UUID]) -> str:
     if connection.vendor == "postgresql":
         return f"{{{','.join(map(str, keys))}}}"
     return orjson.dumps([key.hex for key in keys]).decode()
+
+
+def ids_selection(keys: Collection[uuid.UUID]) -> Statement:
+    """Return the query that yields ids, with its parameter.
+
+    A single id is a parameter by itself: of an array PostgreSQL does not know how many ids it holds, so that it would
+    plan the statement anew each time, which takes longer than to run it.
+    """
+    if len(keys) != 1:
+        return ids_sql(), [ids_parameter(keys)]
+    return ("SELECT %s::uuid" if connection.vendor == "postgresql" else "SELECT %s"), [parameter(*keys)]
 
 
 def ids(keys: Iterable[uuid.UUID]) -> RawSQL:

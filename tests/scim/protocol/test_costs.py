@@ -161,6 +161,20 @@ def test_a_change_of_one_member_waits_for_postgresql_only_a_few_times(scim_of, t
         assert trips[0] <= 10, op  # One of them writes the line of the log, which the server does later.
 
 
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="Only PostgreSQL keeps the plans of statements.")
+@pytest.mark.django_db(transaction=True)
+def test_postgresql_plans_the_statement_that_reads_a_user_only_a_few_times(scim):
+    user = scim.add_user("noor")
+    for _ in range(3 * WARM):
+        assert scim.get(f"/Users/{user['id']}").status_code == 200
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT custom_plans, generic_plans, statement FROM pg_prepared_statements")
+        plans = [row[:2] for row in cursor.fetchall() if "accounts_useremail" in row[2] and "user_name" in row[2]]
+    ((planned_anew, planned_before),) = plans
+    assert planned_anew == 5
+    assert planned_before >= WARM
+
+
 @pytest.mark.django_db(transaction=True)
 def test_members_added_at_once_are_all_there(scim):
     if connection.vendor != "postgresql":
