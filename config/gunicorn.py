@@ -35,11 +35,6 @@ graceful_timeout = 30
 # Longer than the 60 seconds for which proxies keep an idle connection, so that none is closed during a request.
 keepalive = 75
 
-# The URLs of lists can contain many ids, and SCIM filters are long.
-limit_request_line = 8190
-limit_request_fields = 100
-limit_request_field_size = 16_380
-
 # The heartbeat file must not wait for a busy disk.
 worker_tmp_dir = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108
 # Python looks for the folder of temporary files at its first use, and finds none while the disk is full. It is chosen
@@ -50,9 +45,6 @@ except FileNotFoundError:
     tempfile.tempdir = "/tmp"  # noqa: S108
 # The control socket would be in the user's home, and a service may not have one.
 control_socket_disable = True
-# Only config/proxies.py decides which peers may speak for others.
-forwarded_allow_ips = ""
-
 # RequestMiddleware writes the access log; gunicorn's own messages use the same format.
 accesslog = None
 errorlog = "-"

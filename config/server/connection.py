@@ -6,10 +6,8 @@ import time
 from concurrent.futures import Future
 from typing import Any
 
-from gunicorn.config import Config
-from gunicorn.http.message import Request
-
 from config.server import incoming
+from config.server.heads import Head, environment_of
 from config.server.limits import largest_body
 from config.server.outgoing import Outlet, send_now
 
@@ -33,21 +31,18 @@ class State(enum.Enum):
 
 
 class Connection:
-    """A client's connection as the poller sees it.
+    """A client's connection as the poller sees it."""
 
-    `handle_request` of gunicorn's worker reads `sock`, `client` and `server`.
-    """
-
-    def __init__(self, config: Config, client: socket.socket, peer: Any, server: Any) -> None:
+    def __init__(self, client: socket.socket, peer: Any, server: Any) -> None:
         client.setblocking(False)
-        self.config, self.socket, self.client, self.server = config, client, peer, server
+        self.socket = client
+        self.environ = environment_of(peer, server)
         self.sock = Outlet(client)
         self.state = State.READING
         self.received = bytearray()
-        self.request: Request | None = None
+        self.head: Head | None = None
         self.body: incoming.Body | None = None
         self.future: Future[bool] | None = None
-        self.number = 0
         self.watched = 0
         """The events for which the poller waits."""
         self.keep = False
@@ -58,12 +53,12 @@ class Connection:
     @property
     def path(self) -> str:
         """Return the path of the request, if it is already known."""
-        return getattr(self.request, "path", None) or "/"
+        return "/" if self.head is None else self.head.path or "/"
 
     @property
     def idle(self) -> bool:
         """Return whether nothing of a request has arrived."""
-        return self.state is State.READING and not self.received and self.request is None
+        return self.state is State.READING and not self.received and self.head is None
 
     def receive(self) -> bool:
         """Read what the client sent; False if it has closed. Raises OSError for a broken connection."""
@@ -81,18 +76,14 @@ class Connection:
 
         Raises ParseException, BodyTooLargeError, or OSError if the body cannot be stored on the disk.
         """
-        if self.request is None:
-            request = incoming.read_head(self.config, self.received, self.client, self.number + 1)
-            if request is None:
+        if self.head is None:
+            head = self.head = incoming.read_head(self.received, self.environ)
+            if head is None:
                 return False
-            self.number += 1
-            self.request = request
-            self.body = incoming.body_of(request, largest_body(request.path or "/", request.headers))
+            self.body = incoming.body_of(head, largest_body(head.path, head.environ) if head.has_body else 0)
             self.deadline = time.monotonic() + BODY_SECONDS + self.body.left / BYTES_A_SECOND
-            if request._expected_100_continue and not self.body.complete:
+            if head.expects_continue and not self.body.complete:
                 send_now(self.socket, b"HTTP/1.1 100 Continue\r\n\r\n")
-            # gunicorn would send it a second time.
-            request._expected_100_continue = False
         body = self.body
         if body is not None and not body.complete:
             before = body.size
@@ -133,7 +124,7 @@ class Connection:
         """Discard the request and its body."""
         if self.body is not None:
             self.body.file.close()
-        self.request = self.body = self.future = None
+        self.head = self.body = self.future = None
 
     def close(self) -> None:
         """Close everything that the connection has open."""

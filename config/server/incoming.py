@@ -2,12 +2,12 @@
 
 import io
 import tempfile
+from collections.abc import Mapping
 from typing import IO, Any
 
-from gunicorn.config import Config
 from gunicorn.http import errors
-from gunicorn.http.message import Request
-from gunicorn.http.unreader import IterUnreader
+
+from config.server.heads import LONGEST_LINE, Head
 
 HEAD_LIMIT = 128 * 1024
 """The maximum size of a request line and its headers together, in bytes."""
@@ -28,7 +28,7 @@ class BodyTooLargeError(Exception):
         self.limit = limit
 
 
-def read_head(config: Config, received: bytearray, peer: Any, number: int) -> Request | None:
+def read_head(received: bytearray, shared: Mapping[str, Any]) -> Head | None:
     """Remove a request's head from the received bytes and return it; None if it is not complete yet.
 
     Raises gunicorn's ParseException for a head that cannot be parsed or that is larger than the limits.
@@ -37,27 +37,25 @@ def read_head(config: Config, received: bytearray, peer: Any, number: int) -> Re
         del received[:2]
     end = received.find(END_OF_HEAD)
     if end < 0:
-        if len(received) > config.limit_request_line + 2 and received.find(b"\r\n") < 0:
-            raise errors.LimitRequestLine(len(received), config.limit_request_line)
+        if len(received) > LONGEST_LINE + 2 and received.find(b"\r\n") < 0:
+            raise errors.LimitRequestLine(len(received), LONGEST_LINE)
         if len(received) > HEAD_LIMIT:
             raise errors.LimitRequestHeaders("The head is larger than the limit.")
         return None
     if end > HEAD_LIMIT:
         raise errors.LimitRequestHeaders("The head is larger than the limit.")
-    head = bytes(received[: end + len(END_OF_HEAD)])
-    del received[: len(head)]
-    return Request(config, IterUnreader([head]), peer, number)
+    text = bytes(received[:end])
+    del received[: end + len(END_OF_HEAD)]
+    return Head(text, shared)
 
 
-def body_of(request: Request, limit: int) -> "Body":
+def body_of(head: Head, limit: int) -> "Body":
     """Return the object that collects the request's body; raises BodyTooLargeError if Content-Length is too high."""
-    headers = dict(request.headers)
-    if "chunked" in headers.get("TRANSFER-ENCODING", "").lower():
+    if head.is_chunked:
         return ChunkedBody(limit)
-    length = int(headers.get("CONTENT-LENGTH", 0))
-    if length > limit:
+    if head.length > limit:
         raise BodyTooLargeError(limit)
-    return Body(length)
+    return Body(head.length)
 
 
 class Body:

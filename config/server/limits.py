@@ -1,5 +1,6 @@
 """The maximum size of a body, judged by the request's head before the body is read (DECISIONS 10.1, 10.2)."""
 
+from collections.abc import Mapping
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
@@ -9,7 +10,7 @@ BESIDE_THE_FILE = 1024 * 1024
 FILE_ENDPOINTS = frozenset({"document", "attachment"})
 
 
-def largest_body(path: str, headers: list[tuple[str, str]]) -> int:
+def largest_body(path: str, environ: Mapping[str, Any]) -> int:
     """Return the maximum size, in bytes, of the body of a request to the path.
 
     The endpoints that take files allow the largest file as base64. A page accepts a file only in a form of the right
@@ -24,20 +25,14 @@ def largest_body(path: str, headers: list[tuple[str, str]]) -> int:
         first = path.strip("/").partition("/")[0].lower()
         return settings.FILE_SIZE_LIMIT * 3 // 2 + BESIDE_THE_FILE if first in FILE_ENDPOINTS else BODY_LIMIT
     takes_file = path.startswith("/admin/") and "login" not in path
-    if takes_file and _is_form_with_file(headers) and _has_cookie(headers, settings.SESSION_COOKIE_NAME):
+    is_form_with_file = "multipart/form-data" in environ.get("CONTENT_TYPE", "").lower()
+    if takes_file and is_form_with_file and _has_cookie(environ, settings.SESSION_COOKIE_NAME):
         return int(settings.FILE_SIZE_LIMIT) + BESIDE_THE_FILE
     return PAGE_LIMIT
 
 
-def _is_form_with_file(headers: list[tuple[str, str]]) -> bool:
-    return any(name == "CONTENT-TYPE" and "multipart/form-data" in value.lower() for name, value in headers)
-
-
-def _has_cookie(headers: list[tuple[str, str]], wanted: Any) -> bool:
-    for name, value in headers:
-        if name == "COOKIE":
-            try:
-                return wanted in SimpleCookie(value)
-            except CookieError:
-                return False
-    return False
+def _has_cookie(environ: Mapping[str, Any], wanted: Any) -> bool:
+    try:
+        return wanted in SimpleCookie(environ.get("HTTP_COOKIE", ""))
+    except CookieError:
+        return False

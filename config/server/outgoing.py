@@ -1,8 +1,8 @@
 """A response being sent: the client gets as much as it takes at once, and the poller sends the rest later.
 
-gunicorn writes its responses to an object that looks like a socket but never waits. What the client does not take at
-once is stored: in memory up to 64 KiB per answer and for large answers up to 32 MiB in all, beyond that in an unnamed
-temporary file. A stored file is sent from its place.
+An answer is written to an outlet, which never waits. What the client does not take at once is stored: in memory up to
+64 KiB per answer and for large answers up to 32 MiB in all, beyond that in an unnamed temporary file. A stored file is
+sent from its place.
 """
 
 import os
@@ -75,7 +75,7 @@ class _Stretch:
 
 
 class Outlet:
-    """The client's side of a connection as a response sees it: `sendall` and `sendfile` that never wait.
+    """The client's side of a connection as an answer sees it: `sendall` and `sendfile` that never wait.
 
     One thread uses it at a time: first the one that answers, and then the poller.
     """
@@ -85,7 +85,6 @@ class Outlet:
         self._waiting: deque[bytes | _Stretch | _InMemory] = deque()
         self._in_memory = 0
         self._spool: IO[bytes] | None = None
-        self._head: bytes | None = None
         self.broken = False
 
     @property
@@ -97,31 +96,13 @@ class Outlet:
         """Send what the client takes at once and store the rest; raises OSError (broken connection or full disk)."""
         if self.broken:
             raise BrokenPipeError
-        head, self._head = self._head, None
-        if head == b"":
-            self._head = data
-            return
-        if head and len(data) <= KEPT_IN_MEMORY:
-            data = head + data
-        elif head:
-            self._send_or_keep(head)
-        self._send_or_keep(data)
-
-    send = sendall
-
-    def hold_head(self) -> None:
-        """Keep what is written next, the head of a response, until its body is written: both are sent together."""
-        self._head = b""
-
-    def release(self) -> None:
-        """Send a head that no body has followed; raises OSError as `sendall` does."""
-        head, self._head = self._head, None
-        if head:
-            self._send_or_keep(head)
+        self.flush()
+        sent = 0 if self._waiting else self._send(data)
+        if sent < len(data):
+            self._keep(data, sent)
 
     def sendfile(self, file: IO[bytes], offset: int = 0, count: int = 0) -> None:
         """Send `count` bytes of a file, starting at `offset`; the file may be closed afterwards."""
-        self.release()
         self._waiting.append(_Stretch(os.dup(file.fileno()), offset, count, owned=True))
         self.flush()
 
@@ -153,23 +134,6 @@ class Outlet:
         if self._spool is not None:
             self._spool.close()
             self._spool = None
-
-    def shutdown(self, how: int) -> None:
-        """Remember that the response was aborted: gunicorn calls this after an error behind the headers."""
-        self.broken = True
-
-    def settimeout(self, seconds: float) -> None:
-        """Do nothing: an outlet never waits."""
-
-    def recv(self, size: int) -> bytes:
-        """Return no bytes: the poller reads."""
-        return b""
-
-    def _send_or_keep(self, data: bytes) -> None:
-        self.flush()
-        sent = 0 if self._waiting else self._send(data)
-        if sent < len(data):
-            self._keep(data, sent)
 
     def _send(self, data: bytes | memoryview) -> int:
         try:

@@ -19,6 +19,7 @@ from gunicorn.workers.gthread import ThreadWorker
 
 from config.metrics import note_server
 from config.server import listeners, refusals
+from config.server.answering import Answer
 from config.server.board import FREE, board
 from config.server.connection import Connection, State
 from config.server.incoming import BodyTooLargeError
@@ -156,10 +157,16 @@ class Worker(ThreadWorker):
         if not self.stopping:
             for listener in self.sockets:
                 listeners.heed_new(listener)
-        futures = [one.future for one in self.connections if one.state is State.ANSWERING and one.future is not None]
+        answering = [
+            (one, one.future) for one in self.connections if one.state is State.ANSWERING and one.future is not None
+        ]
+        futures = [future for _, future in answering]
         busy = sum(future.running() for future in futures)
         waiting = sum(not future.running() and not future.done() for future in futures)
         note_server(threads=self.cfg.threads, busy=busy, waiting=waiting, connections=len(self.connections))
+        for connection, future in answering:
+            if future.done():
+                self.on_answered(connection, future)
         for connection in [one for one in self.connections if one.deadline <= now]:
             if connection.state is State.ANSWERING:
                 if connection.future is not None and connection.future.cancel():
@@ -214,7 +221,7 @@ class Worker(ThreadWorker):
             return False
         if client.family != socket.AF_UNIX:
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        connection = Connection(self.cfg, client, peer, listener.getsockname())
+        connection = Connection(client, peer, listener.getsockname())
         self.connections.add(connection)
         self.note_count()
         self.watch(connection, selectors.EVENT_READ)
@@ -269,6 +276,9 @@ class Worker(ThreadWorker):
             return bool(connection.watched)
         # The client sends more or has closed; both can wait.
         self.watch(connection, 0)
+        if connection.future is not None and connection.future.done():
+            # Its thread ended just now, and may have left the rest to the event that is ignored here.
+            self.method_queue.defer(self.on_answered, connection, connection.future)
         return False
 
     def read_on(self, connection: Connection) -> None:
@@ -291,28 +301,34 @@ class Worker(ThreadWorker):
             return
         pool = self.apart if connection.path.startswith(ANSWERED_APART) else self.tpool
         future = connection.future = pool.submit(self.handle, connection)
-        future.add_done_callback(lambda done: self.method_queue.defer(self.on_answered, connection, done))
+        future.add_done_callback(lambda done: self.after_answer(connection, done))
 
     def handle(self, connection: Connection) -> bool:
         """Answer a complete request; return whether the connection is kept alive. Runs in a thread."""
-        request, body = connection.request, connection.body
-        assert request is not None  # noqa: S101 (a connection is handed over with its request)
+        head, body = connection.head, connection.body
+        assert head is not None  # noqa: S101 (a connection is handed over with its request)
         assert body is not None  # noqa: S101
-        request.body = body.rewind()
-        connection.sock.hold_head()
+        answer = Answer(head, connection.sock, may_keep=self.alive)
         try:
-            keep = bool(self.handle_request(request, connection))
-            connection.sock.release()
-            return keep
-        except (OSError, StopIteration):
+            return answer.by(self.wsgi, body.rewind())
+        except OSError:
             connection.sock.broken = True
         except Exception as error:
-            # gunicorn's own line would quote the URL, which may contain a signed link (DECISIONS 10.7).
             logger.exception("A request could not be answered.", exc_info=error)
-            with suppress(OSError):
-                connection.sock.release()
-                connection.sock.sendall(refusals.answer(connection.path, refusals.FAULT))
+            connection.sock.broken = answer.is_begun
+            if not answer.is_begun:
+                with suppress(OSError):
+                    connection.sock.sendall(refusals.answer(connection.path, refusals.FAULT))
         return False
+
+    def after_answer(self, connection: Connection, done: "Future[bool]") -> None:
+        """Wake the poller after an answer, unless nothing is left to do before the client's next request wakes it.
+
+        Runs in the thread. Until that request, or the next sweep, the connection seems to be answered still.
+        """
+        is_done = not done.cancelled() and done.result() and not connection.sock.left and not connection.received
+        if not (is_done and connection.watched and self.alive):
+            self.method_queue.defer(self.on_answered, connection, done)
 
     def on_answered(self, connection: Connection, done: "Future[bool]") -> None:
         """Continue after a thread has computed the answer; a second call for the same answer does nothing."""

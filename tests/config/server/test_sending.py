@@ -42,45 +42,6 @@ def test_an_answer_that_nobody_reads_is_kept_on_the_disk_and_sent_in_order(tmp_p
         outlet.close()
 
 
-def test_the_head_of_a_response_is_sent_with_its_body_or_when_the_response_ends() -> None:
-    ours, theirs = socket.socketpair()
-    theirs.setblocking(False)
-    ours.setblocking(False)
-    outlet = Outlet(theirs)
-    with ours, theirs:
-        outlet.hold_head()
-        outlet.sendall(b"head ")
-        with pytest.raises(BlockingIOError):
-            ours.recv(100)
-        outlet.sendall(b"body ")
-        assert ours.recv(100) == b"head body "
-        outlet.sendall(b"more")
-        assert ours.recv(100) == b"more"
-        outlet.release()
-        outlet.hold_head()
-        outlet.sendall(b"head only")
-        outlet.release()
-        assert ours.recv(100) == b"head only"
-
-
-def test_the_head_of_a_file_or_a_large_body_comes_first(tmp_path: Path) -> None:
-    ours, theirs = socket.socketpair()
-    theirs.setblocking(False)
-    outlet, stored = Outlet(theirs), tmp_path / "file"
-    stored.write_bytes(b"content")
-    large = b"l" * (KEPT_IN_MEMORY + 1)
-    with ours, theirs:
-        outlet.hold_head()
-        outlet.sendall(b"head ")
-        with stored.open("rb") as file:
-            outlet.sendfile(file, count=7)
-        assert drain(ours, outlet, 12) == b"head content"
-        outlet.hold_head()
-        outlet.sendall(b"head ")
-        outlet.sendall(large)
-        assert drain(ours, outlet, 5 + len(large)) == b"head " + large
-
-
 def test_writing_to_a_client_that_has_gone_is_a_broken_pipe() -> None:
     ours, theirs = socket.socketpair()
     theirs.setblocking(False)
