@@ -58,20 +58,18 @@ def _below(declared: Names, name: str, value: object, found: object, prefix: str
     if parts is None or name.lower() in _OWN_NOTES:
         return
     if isinstance(value, dict) and isinstance(found, dict):
-        given, known = by_lower_name(value), by_lower_name(found)
-        # An id and a reference to it say the same; where they differ, the one that was changed counts.
-        other = "value" if given.get("$ref") and _same_part("$ref", given["$ref"], known, parts) else "$ref"
+        known = by_lower_name(found)
         for part, one in value.items():
             lower = part.lower()
             if lower not in (parts or known) or f"{name}.{part}".lower() in _OWN_NOTES:
                 continue
-            if not (lower == other and given.get("value")) and not _same_part(lower, one, known, parts, added=added):
+            if not _same_part(lower, one, known, parts, added=added):
                 yield f"{prefix}{name}.{part}"
     elif not _same(value, found, parts, added=added):
         yield f"{prefix}{name}"
 
 
-def _same_part(name: str, sent: object, known: Representation, parts: frozenset[str], *, added: bool = False) -> bool:
+def _same_part(name: str, sent: object, known: Representation, parts: frozenset[str], *, added: bool) -> bool:
     """Return whether a part of an object says what was sent; a reference is compared by the id that it ends with."""
     if name == "$ref" and sent and known.get("value"):
         return id_in(sent).lower() == str(known["value"]).lower()

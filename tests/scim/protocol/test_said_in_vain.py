@@ -346,3 +346,10 @@ def test_a_manager_named_by_any_reference_is_set_and_not_called_ignored(both, fo
     body = {**user, people.ENTERPRISE: {"manager": {"value": boss, "$ref": form.format(boss)}}}
     both.put(path, body)
     assert logged() == "Nothing changed: everything was as asked for already."
+    said = {"value": boss, "$ref": form.format(other)}
+    for manager, named in (
+        (said, f"{MANAGER}.value"),
+        ({"value": "nobody", "$ref": form.format(boss)}, f"{MANAGER}.$ref"),
+    ):
+        both.put(path, {**user, people.ENTERPRISE: {"manager": manager}})
+        assert f"Not stored as sent: {named}." in logged()
