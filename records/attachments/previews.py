@@ -5,6 +5,7 @@ other metadata. The original stays as it was stored.
 """
 
 import io
+import threading
 import warnings
 from typing import IO, Any
 
@@ -12,13 +13,19 @@ from PIL import Image, ImageOps
 
 EDGE = 640
 """The longest edge of a preview, in pixels."""
-MOST_PIXELS = 40_000_000
-"""A picture with more pixels is not decoded: a small file can declare a very large one, and each takes 4 bytes.
+MOST_BYTES = 64_000_000
+"""A picture that takes more memory is not decoded: a small file can declare a very large one.
 
-A JPEG is decoded at a fraction of its size, which is what counts.
+A pixel takes 4 bytes, or one if it has no colour or its colour is one of a palette. A JPEG is decoded at a fraction of
+its size, which is what counts.
 """
+ONE_BYTE = ("1", "L", "P")
 FORMATS = ("JPEG", "PNG", "GIF", "WEBP", "TIFF", "BMP")
 PICTURES = ("image/jpeg", "image/png", "image/gif", "image/webp", "image/tiff", "image/bmp")
+
+
+_decoding = threading.Lock()
+"""A process decodes one picture at a time, so that previews never take more memory than one of them."""
 
 
 def may_have_preview(file_type: str) -> bool:
@@ -33,9 +40,10 @@ def preview_of(file: IO[bytes]) -> bytes | None:
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             with Image.open(file, formats=FORMATS) as picture:
                 picture.draft("RGB", (EDGE * 2, EDGE * 2))
-                if picture.width * picture.height > MOST_PIXELS:
+                if picture.width * picture.height * (1 if picture.mode in ONE_BYTE else 4) > MOST_BYTES:
                     return None
-                return _small(picture)
+                with _decoding:
+                    return _small(picture)
     except (OSError, ValueError, SyntaxError, EOFError, MemoryError, Image.DecompressionBombError, Warning):
         return None
 

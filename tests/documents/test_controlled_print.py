@@ -8,7 +8,14 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 from pypdf import PdfReader, Transformation
-from pypdf.generic import ArrayObject, DictionaryObject, NameObject, RectangleObject, TextStringObject
+from pypdf.generic import (
+    ArrayObject,
+    DecodedStreamObject,
+    DictionaryObject,
+    NameObject,
+    RectangleObject,
+    TextStringObject,
+)
 
 from documents import actions, copies
 from documents.models import ControlledPrint, Document, DocumentVersion
@@ -199,6 +206,25 @@ def test_a_file_of_too_many_pages_says_so(site: Site, monkeypatch: pytest.Monkey
     answer = browser(site).post(print_address(make_pdf(site, pdf("1", "2", "3"))), follow=True)
     assert "The PDF has 3 pages." in answer.content.decode()
     assert not ControlledPrint.objects.exists()
+
+
+@pytest.mark.parametrize(("most", "status"), [(2_399, 302), (2_400, 200)])
+@pytest.mark.parametrize(("pages", "in_parts"), [("12", True), ("123", False)], ids=["in parts", "shared"])
+def test_a_small_file_whose_pages_unpack_or_share_much_says_so(
+    site: Site, monkeypatch: pytest.MonkeyPatch, pages: str, in_parts: bool, most: int, status: int
+) -> None:
+    def share(writer: Any) -> None:
+        stream = DecodedStreamObject()
+        stream.set_data(b"0 0 m " * 200)
+        content = writer._add_object(stream)
+        for page in writer.pages:
+            page[NameObject("/Contents")] = ArrayObject([content]) if in_parts else content
+
+    monkeypatch.setattr(stamping, "MOST_BYTES", most)
+    answer: Any = browser(site).post(print_address(make_pdf(site, changed(pdf(*pages), share))))
+    assert answer.status_code == status
+    assert answer.getvalue().startswith(b"%PDF" if status == 200 else b"")
+    assert ControlledPrint.objects.exists() == (status == 200)
 
 
 def drawn(page: Any) -> tuple[Any, Any, tuple[float, float]]:

@@ -1,5 +1,6 @@
 """The forms for signing in and for factors, with our own texts and our own count of wrong guesses."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -118,7 +119,34 @@ class AddAppForm(ActivateTOTPForm):
             raise ValidationError(WRONG_CODE, code="incorrect_code") from fault
 
 
-class ReadablePasskey:
+class PasskeyDecoder(json.JSONDecoder):
+    """Reads what a browser sends about a passkey.
+
+    Nesting and numbers that Python refuses, and text that no page can show, are malformed too.
+    """
+
+    def decode(self, s: str, *args: Any) -> Any:
+        """Return the value; raises JSONDecodeError."""
+        try:
+            found = super().decode(s, *args)
+            json.dumps(found, ensure_ascii=False).encode()
+        except (RecursionError, ValueError) as error:
+            raise json.JSONDecodeError(type(error).__name__, s, 0) from error
+        return found
+
+
+class PasskeyForm:
+    """A form with a passkey's data, which the page's script fills in."""
+
+    fields: dict[str, Any]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["credential"].decoder = PasskeyDecoder
+        self.fields["credential"].error_messages["invalid"] = NOT_A_PASSKEY
+
+
+class ReadablePasskey(PasskeyForm):
     """Refuses, with a message, data that no browser sends."""
 
     def clean_credential(self) -> Any:
@@ -143,7 +171,7 @@ class PasskeySignInForm(ReadablePasskey, LoginWebAuthnForm):
     """Signs in with a passkey alone."""
 
 
-class AddPasskeyForm(AddWebAuthnForm):
+class AddPasskeyForm(PasskeyForm, AddWebAuthnForm):
     """Adds a passkey."""
 
     name = forms.CharField(

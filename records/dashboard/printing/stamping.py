@@ -7,7 +7,7 @@ rotation of the pages stay as they are. What a file can do by itself (scripts, a
 import logging
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from typing import IO, Any, cast
 
@@ -31,7 +31,7 @@ logger = logging.getLogger("larder.files")
 
 MOST_PAGES = 500
 MOST_BYTES = 64 * 1024 * 1024
-"""The maximum unpacked size of a page's content, in bytes, if it has to be put together from parts."""
+"""How many bytes of a file's pages may be put together from parts, unpacked, or copied because pages share them."""
 WIDEST = 842
 """The long side of A4, in points. On larger pages the band is larger too, so that it is readable on smaller paper."""
 NARROWEST = 200
@@ -116,9 +116,9 @@ def stamped(source: IO[bytes], stamp: Stamp, appendix: bytes) -> IO[bytes]:
         pages = list(_distinct(writer))
         sheets = [_sheet(page, stamp, len(pages)) for page in pages]
         bands = PdfReader(BytesIO(_bands(sheets, stamp)))
-        used: set[int] = set()
+        taken = _Taken()
         for page, sheet, band in zip(pages, sheets, bands.pages, strict=True):
-            _put_together(writer, page, sheet, band, used)
+            _put_together(writer, page, sheet, band, taken)
         writer.write(out)
     except UnprintableError:
         out.close()
@@ -219,10 +219,24 @@ def _bands(sheets: list[_Sheet], stamp: Stamp) -> bytes:
 # --- Putting a page together ----------------------------------------------------------------------------------------
 
 
-def _put_together(writer: PdfWriter, page: PageObject, sheet: _Sheet, band: PageObject, used: set[int]) -> None:
+@dataclass
+class _Taken:
+    """What the pages have taken of the file: the streams that one of them uses as they are, and the bytes of others."""
+
+    streams: set[int] = field(default_factory=set)
+    size: int = 0
+
+    def add(self, size: int) -> None:
+        """Count bytes; raises UnprintableError. A small file can have many pages that share or unpack much."""
+        self.size += size
+        if self.size > MOST_BYTES:
+            raise UnprintableError(gettext("The pages of the PDF are too large to be printed from here."))
+
+
+def _put_together(writer: PdfWriter, page: PageObject, sheet: _Sheet, band: PageObject, taken: _Taken) -> None:
     """Let the page draw its old content in a smaller size, and then the band; each is a form object of its own."""
     box = (sheet.left, sheet.bottom, sheet.right, sheet.top)
-    old = _form(writer, _content(writer, page, used), box, _inherited(page, "/Resources"), page.get("/Group"))
+    old = _form(writer, _content(writer, page, taken), box, _inherited(page, "/Resources"), page.get("/Group"))
     stream = DecodedStreamObject()
     stream.set_data(band.get_contents().get_data())  # type: ignore[union-attr]
     fonts = band["/Resources"].clone(writer)
@@ -237,21 +251,22 @@ def _put_together(writer: PdfWriter, page: PageObject, sheet: _Sheet, band: Page
     _move_notes(page, sheet.content)
 
 
-def _content(writer: PdfWriter, page: PageObject, used: set[int]) -> StreamObject:
+def _content(writer: PdfWriter, page: PageObject, taken: _Taken) -> StreamObject:
     """Return the page's content as one stream; a stream that only this page uses is taken as it is, still packed."""
     found = page.get("/Contents")
     found = found.get_object() if found is not None else None
     if isinstance(found, StreamObject):
         key = id(found)
-        if key not in used:
-            used.add(key)
+        if key not in taken.streams:
+            taken.streams.add(key)
             return found
+        taken.add(len(found._data))
         return cast(StreamObject, found.clone(writer, force_duplicate=True, ignore_fields=("/Resources", "/Group")))
     data = bytearray()
     for part in found if isinstance(found, ArrayObject) else ():
-        data += part.get_object().get_data() + b"\n"
-        if len(data) > MOST_BYTES:
-            raise UnprintableError(gettext("A page of the PDF is too large to be printed from here."))
+        unpacked = part.get_object().get_data()
+        taken.add(len(unpacked))
+        data += unpacked + b"\n"
     stream = DecodedStreamObject()
     stream.set_data(bytes(data))
     return stream.flate_encode()

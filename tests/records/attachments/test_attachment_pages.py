@@ -1,6 +1,7 @@
 """Attachments on records' pages: added, previewed without a photo's notes, served, archived, and hidden."""
 
 import io
+import time
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from django.urls import reverse
 from PIL import Image
 
 from records.accounts.models import DefaultRole
+from records.attachments import previews
 from records.attachments.models import Attachment
 from records.attachments.previews import EDGE, preview_of
 from records.complaints import workflow
@@ -124,14 +126,41 @@ def test_pictures_of_every_mode_have_a_preview(kind: str) -> None:
     assert preview_of(io.BytesIO(out.getvalue()))
 
 
-def bomb(edge: int = 40_000) -> bytes:
+def bomb(edge: int = 40_000, mode: str = "1") -> bytes:
     """Return a small PNG with so many pixels on each side."""
     out = io.BytesIO()
-    Image.new("1", (edge, edge)).save(out, "PNG")
+    Image.new(mode, (edge, edge)).save(out, "PNG")
     return out.getvalue()
 
 
-NOT_DECODED = {"text": b"abc", "cut": photo()[:2000], "gif": b"GIF89a", "bomb": bomb(), "large": bomb(7_000)}
+NOT_DECODED = {
+    "text": b"abc",
+    "cut": photo()[:2000],
+    "gif": b"GIF89a",
+    "bomb": bomb(),
+    "large": bomb(8_001),
+    "large in colours": bomb(4_001, "RGB"),
+}
+
+
+def test_a_scan_in_black_and_white_may_have_more_pixels() -> None:
+    assert preview_of(io.BytesIO(bomb(4_001)))
+
+
+def test_a_process_decodes_one_picture_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_work: list[int] = []
+    most: list[int] = []
+
+    def slow(picture: Any) -> bytes:
+        at_work.append(1)
+        most.append(len(at_work))
+        time.sleep(0.05)
+        at_work.pop()
+        return b"preview"
+
+    monkeypatch.setattr(previews, "_small", slow)
+    assert make.at_once(*[lambda: preview_of(io.BytesIO(photo()))] * 4) == [b"preview"] * 4
+    assert max(most) == 1
 
 
 @pytest.mark.parametrize("content", NOT_DECODED.values(), ids=NOT_DECODED.keys())

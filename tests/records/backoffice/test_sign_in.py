@@ -230,11 +230,22 @@ def test_the_last_factor_of_somebody_who_needs_one_stays(ann: User, settings: An
     assert Authenticator.objects.filter(user=ann, type="totp").exists()
 
 
-@pytest.mark.parametrize("sent", ["", "5", "[]", "null", '"x"', "{}", '{"response": 1}', '{"id": "x", "response": {}}'])
-def test_what_no_passkey_sends_is_refused_in_words(sent: str) -> None:
+NOT_SENT_BY_PASSKEYS = (
+    *("", "5", "[]", "null", '"x"', "{}", "{", '{"response": 1}', '{"id": "x", "response": {}}'),
+    *("[" * 5_000, "9" * 5_000, '"\\ud800"'),
+)
+
+
+@pytest.mark.parametrize("sent", NOT_SENT_BY_PASSKEYS, ids=lambda sent: sent[:12])
+def test_what_no_passkey_sends_is_refused_in_words(ann: User, sent: str) -> None:
     answer = Client().post("/accounts/login/passkey/", {"credential": sent})
     assert answer.status_code == 302
     assert answer["Location"] == LOGIN
+    client = sign_in(ann)
+    client.post("/accounts/confirm/password/", {"password": make.PASSWORD})
+    assert client.post(f"{SECURITY}passkeys/add/", {"credential": sent, "name": "Key"}).status_code == 200
+    Authenticator.objects.create(user=ann, type="webauthn", data={"credential": {}, "passwordless": True})
+    assert client.post("/accounts/confirm/passkey/", {"credential": sent}).status_code == 302
 
 
 # --- Sessions -------------------------------------------------------------------------------------------------------
