@@ -4,6 +4,7 @@ import base64
 import json
 import re
 from decimal import Decimal
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ from records.items import actions as items
 from records.items.models import Item
 from records.reference.models import Nonconformance, Product
 from tests import make
+from tests.conftest import Api
 from tests.guides.conftest import DOCS, Run, blocks
-from tests.make.complaints import make_entry
+from tests.make.complaints import complaint_body, make_entry
 from tests.make.customers import make_customer
 from tests.make.items import make_item
 from tests.make.materials import MaterialApi, make_material
@@ -130,6 +132,13 @@ def test_the_answers_are_those_that_the_page_names(caller: MaterialApi, run: Run
     assert "IdempotencyMismatch" in done.stdout
 
 
+def test_the_error_on_the_page_is_what_is_answered(caller: MaterialApi) -> None:
+    [shown] = re.findall(r"^```json\n(.*?)^```$", (DOCS / "guides/answers.md").read_text("utf-8"), re.M | re.S)
+    body = {**complaint_body(caller.site), "Quantity": -1, "Brand": "x"}
+    answer = Api(caller.holder).post("/complaint/AddComplaintDetail", body).json()
+    assert {**answer, "RequestId": "…"} == json.loads(shown)
+
+
 def test_the_limits_on_the_page_are_the_services_own(settings: Any) -> None:
     from records.operations import bodies, idempotency, lists
     from records.sites import text
@@ -139,6 +148,7 @@ def test_the_limits_on_the_page_are_the_services_own(settings: Any) -> None:
     assert f"| {settings.AUTH_FAILURE_LIMIT} a minute; right ones still work | `AUTH_FAILURE_LIMIT` |" in page
     assert f"{lists.USUAL_PAGE} a page unless you ask, {lists.LARGEST_PAGE:,} at most" in page
     assert f"| {bodies.BODY_LIMIT // 2**20} MiB |" in page
+    assert f"| {import_module('config.gunicorn').limit_request_line:,} bytes |" in page
     assert f"| {settings.FILE_SIZE_LIMIT // 2**20} MiB | `FILE_SIZE_LIMIT` |" in page
     assert f"| {settings.SITE_ATTACHMENTS_LIMIT // 2**30} GiB | `SITE_ATTACHMENTS_LIMIT` |" in page
     assert f"(1 to {idempotency.LONGEST} characters)" in page
