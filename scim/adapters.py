@@ -14,7 +14,7 @@ from records.backoffice.tasks import invite
 from records.employees import provisioning
 from records.sites.text import normalise
 from scim.callers import Caller
-from scim.declared import undeclared
+from scim.declared import declared_names, undeclared
 from scim.desired_state import desired_person
 from scim.differences import READ_ONLY, notes_on
 from scim.errors import Refused
@@ -65,9 +65,13 @@ def _tidied_body(kind: str, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _given_extensions(body: dict[str, Any]) -> Representation:
-    """Return the extensions of User of which a body says something, if only that an attribute is null; all empty."""
-    given = by_lower_name(body)
-    return {urn: {} for urn in EXTENSIONS["User"] if given.get(urn.lower())}
+    """Return, empty, the extensions of User of which a body names an attribute, even if only as null."""
+    given, declared = by_lower_name(body), declared_names("User")
+    return {
+        urn: {}
+        for urn in EXTENSIONS["User"]
+        if by_lower_name(given.get(urn.lower()) or {}).keys() & declared[urn.lower()]
+    }
 
 
 def _asked(before: Representation, after: Representation) -> Representation:

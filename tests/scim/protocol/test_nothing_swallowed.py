@@ -169,8 +169,9 @@ def test_a_put_clears_what_it_names_as_empty_even_when_nothing_else_is_in_its_ex
     enterprise = {"manager": {"value": both.add_user("boss")["id"]}, "employeeNumber": "7", "department": "Oven"}
     user = both.add_user("mira", **{people.ENTERPRISE: enterprise})
     path, bare = f"/Users/{user['id']}", {"userName": "mira"}
-    kept = both.put(path, {**bare, people.ENTERPRISE: None, people.EMPLOYEE: {}}).json()
-    assert (kept[people.ENTERPRISE], kept[people.EMPLOYEE]) == (user[people.ENTERPRISE], user[people.EMPLOYEE])
+    for nothing in ({}, {people.ENTERPRISE: None, people.EMPLOYEE: {}}, {people.ENTERPRISE: {"nope": 1}}):
+        kept = both.put(path, {**bare, **nothing}).json()
+        assert (kept[people.ENTERPRISE], kept[people.EMPLOYEE]) == (user[people.ENTERPRISE], user[people.EMPLOYEE])
     put = both.put(path, {**bare, people.ENTERPRISE: {"manager": empty}, people.EMPLOYEE.upper(): {"folder": empty}})
     assert people.ENTERPRISE not in put.json()
     assert put.json()[people.EMPLOYEE] == {**user[people.EMPLOYEE], "folder": ""}
