@@ -144,6 +144,8 @@ class AuditRecordAdmin(ChecklistPages, RecordAdmin):
     def empty_list(self, request: HttpRequest) -> Any:
         """Return where audits come from."""
         said = gettext("There are no audits here yet. An audit is scheduled on the page of its program.")
+        if not self.admin_site.get_model_admin(AuditProgram).has_view_permission(request):
+            return said
         url = reverse("admin:audits_auditprogram_changelist")
         return format_html('{} <a href="{}">{}</a>', said, url, gettext("Audit programs"))
 
@@ -156,9 +158,12 @@ class AuditRecordAdmin(ChecklistPages, RecordAdmin):
         return False
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the read-only fields; for a closed audit, these are all fields except its folder."""
+        """Return the read-only fields; for a closed audit, these are all fields except its folder.
+
+        A form that was opened before the audit was closed shows again what was typed; the action refuses to save it.
+        """
         names: list[str] = list(FIXED)
-        if obj is not None and not obj.is_open:
+        if obj is not None and not obj.is_open and request.method != "POST":
             names += [name for name in self.get_fields(request, obj) if name not in (*FIXED, "entity_folder")]
         return (*super().get_readonly_fields(request, obj), *map(self.display_name_of, names))
 

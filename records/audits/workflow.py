@@ -228,7 +228,7 @@ def answer_question(
         if stored == answer:
             return record
         if record.record_status != IN_PROGRESS or record.is_archived:
-            status = "archived" if record.is_archived else record.record_status
+            status = gettext("Archived") if record.is_archived else record.get_record_status_display()
             text = gettext("The audit is %(status)s; questions are answered while it is In Progress.") % {
                 "status": status
             }

@@ -63,9 +63,17 @@ def name_pointers(user: User, changes: Sequence[Change]) -> None:
             is_seen = may(f"{options.app_label}.view_{options.model_name}")
             return existing_for(user, rows, [site_id]) if is_seen else rows.none()
 
-        sides = [entry.get(side) for site, entry in entries if site == site_id for side in ("old", "new")]
-        keys = {key for key in map(read_uuid, sides) if key is not None}
-        found |= names_of(site_id, keys, seen) | findings_called(site_id, keys, seen)
+        records, findings = (
+            {
+                key
+                for site, entry in entries
+                for side in ("old", "new")
+                if site == site_id and entry["field"] == pointer and (key := read_uuid(entry.get(side))) is not None
+            }
+            for pointer in POINTERS
+        )
+        removed = gettext("a finding that was removed")
+        found |= names_of(site_id, records, seen) | findings_called(site_id, findings, seen, removed=removed)
     for _, entry in entries:
         for side in ("old", "new"):
             if (key := read_uuid(entry.get(side))) is not None:

@@ -4,7 +4,8 @@ What a request decides (whether the record may be changed, which fields, which r
 """
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import copy
 from functools import partial
 from typing import Any, ClassVar
@@ -40,6 +41,7 @@ from records.backoffice.once import FIELD, DoneAlreadyError, claim, key_of
 from records.backoffice.transitions import StepPages
 from records.history.trail import recording
 from records.sites.hidden import hideable_references, hides, references, with_hidden_kept
+from records.sites.models import SiteRecord
 from records.sites.text import read_uuid
 from records.sites.writing import RecordNotFoundError, Values, add_record, apply, changing
 
@@ -96,14 +98,20 @@ class FormPages(StepPages, TrailPages):
         """Return the names of the record's own fields that its form lets the user set now; no query."""
         if not self.has_change_permission(request, record):
             return set()
+        with self.as_form(request, record):
+            shown = flatten_fieldsets(self.get_fieldsets(request, record))
+            readonly = self.get_readonly_fields(request, record)
+        return {name for name in shown if isinstance(name, str) and name not in readonly}
+
+    @contextmanager
+    def as_form(self, request: HttpRequest, record: Any) -> Iterator[None]:
+        """Let the block ask what the record's form would show and let the user set."""
         state = state_of(request)
         before, state.form = state.form, FormState(record, self.site_id_of(record), writable=True)
         try:
-            shown = flatten_fieldsets(self.get_fieldsets(request, record))
-            readonly = self.get_readonly_fields(request, record)
+            yield
         finally:
             state.form = before
-        return {name for name in shown if isinstance(name, str) and name not in readonly}
 
     # --- The page ----------------------------------------------------------------------------------------------------
 
@@ -151,6 +159,8 @@ class FormPages(StepPages, TrailPages):
         """Show the record's form, or write the sent data; everything that a save writes is one transaction."""
         record = self.record_or_404(request, object_id) if object_id is not None else None
         writable = self.has_change_permission(request, record) if record else self.has_add_permission(request)
+        if not writable and record is not None and request.method == "POST":
+            writable = self._was_writable(request, record)
         if not writable and (record is None or request.method == "POST"):
             raise PermissionDenied
         if record is not None:
@@ -171,6 +181,15 @@ class FormPages(StepPages, TrailPages):
         form = form_class(instance=instance, initial={**initial, **tokens})
         formsets, inlines = self._create_formsets(request, instance, change=record is not None)  # type: ignore[attr-defined]
         return self._show(request, state, form, formsets, inlines, None, extra_context)
+
+    def _was_writable(self, request: HttpRequest, record: Any) -> bool:
+        """Return whether only the record's present status keeps the user from changing it.
+
+        Somebody may have archived it, or taken it further, while the user had its form open. The form is then shown
+        with what was typed and with what happened, and the action refuses to save it.
+        """
+        is_record = isinstance(record, SiteRecord)
+        return is_record and self.may(request, "change", record) and self.has_change_permission(request)
 
     def response_post_save_add(self, request: HttpRequest, obj: Any) -> HttpResponseRedirect:
         """Redirect to the page of the record that was added."""

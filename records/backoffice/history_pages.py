@@ -41,7 +41,15 @@ WHOLE = 1_000
 """How many changes the page for printing shows."""
 
 
-def no_offers(change: Change) -> Mapping[str, str]:
+Place = tuple[str, str]
+
+
+def place_of(entry: Mapping[str, Any]) -> Place:
+    """Return the place of an entry of a change: its field, and the id of its child row or ""."""
+    return str(entry["field"]), str(entry.get("row", ""))
+
+
+def no_offers(change: Change) -> Mapping[Place, str]:
     """Return no offers: no value of the change can be put back."""
     return {}
 
@@ -51,15 +59,15 @@ def lines_of(
     fields: Iterable[dict[str, Any]],
     hidden: Sequence[str],
     days: Any,
-    offers: Mapping[str, str] | None = None,
+    offers: Mapping[Place, str] | None = None,
 ) -> list[dict[str, str]]:
     """Return changed fields as label, old and new text, without private ones.
 
-    With `offers` (field names to URLs), each line has the URL of the page that puts its old value back, or "".
+    With `offers` (places to URLs), each line has the URL of the page that puts its old value back, or "".
     """
     return [
         {
-            **({} if offers is None else {"put_back": offers.get(entry["field"], "")}),
+            **({} if offers is None else {"put_back": offers.get(place_of(entry), "")}),
             "label": field_label(model, entry["field"]),
             **{
                 side: printed(choice_label(model, entry["field"], entry.get(side)), day=days(entry["field"]))
@@ -73,10 +81,10 @@ def lines_of(
 
 def net_changes(changes: Iterable[Change]) -> list[dict[str, Any]]:
     """Return the sum of some changes, oldest first, without values that were changed back."""
-    sums: dict[tuple[str, str], dict[str, Any]] = {}
+    sums: dict[Place, dict[str, Any]] = {}
     for change in changes:
         for entry in change.fields:
-            key = (entry["field"], entry.get("row", ""))
+            key = place_of(entry)
             if key in sums:
                 sums[key]["new"] = entry.get("new")
             else:
@@ -120,7 +128,7 @@ class TrailPages(SitePermissions):
             return name not in self.moments
         return not any(own[1] in getattr(inline, "moments", ()) for inline in self.inlines)
 
-    def offers_on(self, request: HttpRequest, record: Any) -> Callable[[Change], Mapping[str, str]]:
+    def offers_on(self, request: HttpRequest, record: Any) -> Callable[[Change], Mapping[Place, str]]:
         """Return what gives, for a change of the record, where its fields' old values are put back."""
         return no_offers
 
@@ -237,7 +245,7 @@ class TrailPages(SitePermissions):
         return rows
 
     def _lines_in(
-        self, record: Any, change: Change, hidden: Sequence[str], offers: Mapping[str, str] | None
+        self, record: Any, change: Change, hidden: Sequence[str], offers: Mapping[Place, str] | None
     ) -> list[dict[str, str]]:
         """Return the changed fields of a change of the record, or of a row about it."""
         is_own = change.record_id == record.pk

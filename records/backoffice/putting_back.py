@@ -1,8 +1,8 @@
 """“Put this value back”: the value that a field had before a change becomes the record's value again.
 
 It is an ordinary change: the action that saves the form writes it, with its checks, a reason and a Change of its own.
-Only plain fields that the form lets the user set are offered: no child rows, lists of records, statuses, files, or
-erased values.
+What the form lets the user set is offered: plain fields, lists of records, and child rows with their cells (a row that
+was removed comes back, with an Id of its own, and one that was added goes again); no statuses, files, or erased values.
 """
 
 import uuid
@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from django.contrib import messages
-from django.contrib.admin.utils import quote
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.contrib.admin.utils import flatten_fieldsets, quote
+from django.core.exceptions import FieldDoesNotExist, PermissionDenied, ValidationError
 from django.db import models
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
+from django.utils.http import urlencode
 from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.about import address_of
 from records.backoffice.conflicts import StaleError, last_change, refuse_when_stale, trail_of
@@ -27,19 +27,17 @@ from records.backoffice.datetimes import shown
 from records.backoffice.form_errors import show_faults
 from records.backoffice.form_pages import FormPages
 from records.backoffice.forms import ReasonForm
-from records.backoffice.history_pages import no_offers
+from records.backoffice.history_pages import Place, no_offers, place_of
+from records.backoffice.old_values import TEXTS, Entry, before, fault_of, is_nothing, keys_of
 from records.backoffice.permissions import Pages
-from records.backoffice.wording import field_label, printed
-from records.history.digests import is_erased
-from records.history.erasure import is_mark
+from records.backoffice.wording import choice_label, field_label, printed
 from records.history.models import Change
-from records.history.snapshots import columns
+from records.history.snapshots import Snapshot, differences, snapshot
 from records.sites.models import SiteRecord
 from records.sites.targets import UNKNOWN, errors_of
 from records.sites.writing import RecordNotFoundError
 
-TEXTS = (models.CharField, models.TextField)
-PLAIN = (
+KINDS = (
     *TEXTS,
     models.IntegerField,
     models.DecimalField,
@@ -47,20 +45,21 @@ PLAIN = (
     models.BooleanField,
     models.DateField,
     models.ForeignKey,
+    models.ManyToManyField,
+    models.ManyToOneRel,
 )
 """The kinds of fields whose values can be put back; a date-time field is a date field too."""
-
-SAME = _("The record has this value already.")
 
 
 @dataclass(frozen=True, slots=True)
 class OldValue:
-    """The value that a field had before a change: the change, its entry, the field, and the value to write."""
+    """The value that a field had before a change: the change, its entry, and the field's name and value to write."""
 
     change: Change
-    entry: Mapping[str, Any]
-    field: Any
+    entry: Entry
+    name: str
     value: Any
+    now: Any
 
 
 class PutBackPages(FormPages):
@@ -70,33 +69,45 @@ class PutBackPages(FormPages):
         ("<str:object_id>/history/<uuid:change_id>/<str:name>/", "put_back_view", "put_back"),
     )
 
-    def offers_on(self, request: HttpRequest, record: Any) -> Callable[[Change], Mapping[str, str]]:
-        """Return a function that takes a change and returns, by field name, the pages that put the old values back.
+    def offers_on(self, request: HttpRequest, record: Any) -> Callable[[Change], Mapping[Place, str]]:
+        """Return a function that takes a change and returns, by place, the pages that put the old values back.
 
-        Costs one query, and none if the user may change nothing.
+        Costs one query and those of the record's lists and rows, and none if the user may change nothing.
         """
-        fields = self._plain_fields(request, record)
+        fields = self._settable(request, record)
         if not fields:
             return no_offers
-        first = self._first_number(record)
+        first, content = self._first_number(record), snapshot(record)
 
-        def offers(change: Change) -> Mapping[str, str]:
+        def address(change: Change, entry: Entry) -> str:
+            page = self.url_of("put_back", quote(record.pk), change.pk, entry["field"])
+            return f"{page}?{urlencode({'row': entry['row']})}" if "row" in entry else page
+
+        def offers(change: Change) -> Mapping[Place, str]:
             entries = [] if change.number == first else change.fields
-            names = [
-                entry["field"]
+            return {
+                place_of(entry): address(change, entry)
                 for entry in entries
-                if entry["field"] in fields and not fault_of(record, fields[entry["field"]], entry)
-            ]
-            return {name: self.url_of("put_back", quote(record.pk), change.pk, name) for name in names}
+                if entry["field"] in fields and not fault_of(fields[entry["field"]], entry, content)
+            }
 
         return offers
 
-    def _plain_fields(self, request: HttpRequest, record: Any) -> dict[str, Any]:
-        if not isinstance(record, SiteRecord):
+    def _settable(self, request: HttpRequest, record: Any) -> dict[str, Any]:
+        """Return what the record's form lets the user set: fields and relations, and cells as `relation.field`."""
+        if not isinstance(record, SiteRecord) or not self.has_change_permission(request, record):
             return {}
-        settable = self.settable_fields(request, record) - {*self.hidden_in_history(request, record)}
-        columns_of = self.opts.concrete_fields
-        return {field.name: field for field in columns_of if field.name in settable and isinstance(field, PLAIN)}
+        with self.as_form(request, record):
+            names = self.settable_fields(request, record)
+            for inline in self.get_inline_instances(request, record):
+                if inline.has_change_permission(request, record):
+                    rows: Any = inline.get_formset(request, record)
+                    relation = rows.fk.remote_field.get_accessor_name()
+                    cells = flatten_fieldsets(inline.get_fieldsets(request, record))
+                    names |= {relation, *(f"{relation}.{cell}" for cell in cells)}
+        hidden = self.hidden_in_history(request, record)
+        found = {name: _field_at(self.model, name) for name in names if name.partition(".")[0] not in hidden}
+        return {name: field for name, field in found.items() if isinstance(field, KINDS)}
 
     @staticmethod
     def _first_number(record: Any) -> int | None:
@@ -116,7 +127,7 @@ class PutBackPages(FormPages):
         history = self.url_of("history", quote(record.pk))
         label = field_label(self.model, name)
         try:
-            old = self._old_value(request, record, change_id, name)
+            old = self._old_value(request, record, change_id, (name, request.GET.get("row", "")))
         except ValidationError as refused:
             text = gettext("%(label)s: nothing was put back. %(names)s") % {
                 "label": label,
@@ -146,8 +157,8 @@ class PutBackPages(FormPages):
             "change": old.change,
             "at": shown(old.change.at),
             "label": label,
-            "now": printed(_as_the_trail_says(record, old.field), day=self.is_day(name)),
-            "then": printed(old.entry.get("old"), day=self.is_day(name)),
+            "now": printed(choice_label(self.model, name, old.now), day=self.is_day(name)),
+            "then": printed(choice_label(self.model, name, old.entry.get("old")), day=self.is_day(name)),
             "seen": last_change(record),
             "form": form,
             "back": address_of(record),
@@ -155,7 +166,7 @@ class PutBackPages(FormPages):
         }
         return TemplateResponse(request, "backoffice/put_back.html", context)
 
-    def _old_value(self, request: HttpRequest, record: Any, change_id: uuid.UUID, name: str) -> OldValue:
+    def _old_value(self, request: HttpRequest, record: Any, change_id: uuid.UUID, place: Place) -> OldValue:
         """Return the old value that the URL names.
 
         Raises PermissionDenied, Http404 if the change has no such value, and ValidationError if the value cannot be
@@ -168,14 +179,20 @@ class PutBackPages(FormPages):
                     % {"kind": self.opts.verbose_name}
                 )
             raise PermissionDenied
-        field = self._plain_fields(request, record).get(name)
+        field = self._settable(request, record).get(place[0])
         change = trail_of(record).filter(pk=change_id).first()
-        entry = next((one for one in change.fields if one["field"] == name), None) if change is not None else None
+        entry = next((one for one in change.fields if place_of(one) == place), None) if change is not None else None
         if field is None or change is None or entry is None or change.number == self._first_number(record):
             raise Http404
-        if fault := fault_of(record, field, entry):
+        content = snapshot(record)
+        if fault := fault_of(field, entry, content):
             raise ValidationError(fault)
-        return OldValue(change, entry, field, self._value_of(request, record, field, entry.get("old")))
+        name = place[0].partition(".")[0]
+        try:
+            value = self._value_of(request, record, name, entry)
+        except LookupError as fault_found:
+            raise ValidationError(str(fault_found.args[0])) from None
+        return OldValue(change, entry, name, value, _as_the_trail_says(record, entry, content))
 
     def _put_back(self, request: HttpRequest, record: Any, old: OldValue, form: ReasonForm) -> bool:
         """Write the value as the form would, and return True; or False, and the form then has the errors."""
@@ -184,7 +201,7 @@ class PutBackPages(FormPages):
             self.update_record(
                 request,
                 record,
-                {old.field.name: old.value},
+                {old.name: old.value},
                 reason=form.cleaned_data["change_reason"].strip(),
                 precondition=lambda locked: refuse_when_stale(locked, seen),
             )
@@ -193,50 +210,39 @@ class PutBackPages(FormPages):
             return False
         return True
 
-    def _value_of(self, request: HttpRequest, record: Any, field: Any, old: Any) -> Any:
-        """Return a value of the history in the form that an action accepts.
+    def _value_of(self, request: HttpRequest, record: Any, name: str, entry: Entry) -> Any:
+        """Return the value of a field, a list or child rows before the entry, in the form that an action accepts.
 
-        Raises ValidationError for a record that does not exist any more, is archived, or that the user may not choose.
+        Raises LookupError, and ValidationError for a record that does not exist any more, is archived, or that the user
+        may not choose.
         """
-        if is_nothing(old):
-            return None if field.null else ""
-        if not field.is_relation:
-            return field.to_python(old)
-        site_id = self.site_id_of(record)
+        field: Any = self.model._meta.get_field(name)
+        if not field.concrete or not field.is_relation or is_nothing(entry.get("old")):
+            return before(record, name, [entry])
+        site_id, target = self.site_id_of(record), field.related_model
         page: Any = self
-        row = page.field_choices(request, field, site_id).filter(pk=old["id"]).first()
-        if row is not None:
-            return row
-        target = field.related_model
-        stored = target._base_manager.filter(pk=old["id"]).first()
-        why = errors_of(target, [stored], site_id, self.model).get(stored.pk) if stored is not None else None  # type: ignore[arg-type]
-        raise ValidationError(why or UNKNOWN.format(name=target._meta.verbose_name), code="InvalidReference")
+        keys = [str(key) for key in keys_of(entry["old"])]
+        kept = getattr(record, name).all() if field.many_to_many else ()
+        offered = page.field_choices(request, field, site_id).filter(pk__in=keys)
+        rows = {str(row.pk): row for row in (*offered, *kept)}
+        if gone := [key for key in keys if key not in rows]:
+            why = errors_of(target, list(target._base_manager.filter(pk__in=gone)), site_id, self.model)  # type: ignore[arg-type]
+            texts = set(why.values()) or {UNKNOWN.format(name=target._meta.verbose_name)}
+            raise ValidationError([ValidationError(text, code="InvalidReference") for text in sorted(texts)])
+        return [rows[key] for key in keys] if field.many_to_many else rows[keys[0]]
 
 
-def is_nothing(value: Any) -> bool:
-    """Return whether a value of the history means that the field was empty."""
-    return value is None or value == ""
+def _field_at(model: Any, name: str) -> Any:
+    """Return a field of the model, its relation of child rows, or for `relation.field` a field of a child row.
 
-
-def fault_of(record: Any, field: Any, entry: Mapping[str, Any]) -> str:
-    """Return why the old value of a change's entry cannot be put back; empty if it can. Runs no query."""
-    old, new, now = entry.get("old"), entry.get("new"), getattr(record, field.attname)
-    if any(is_erased(value) or is_mark(value) for value in (old, new, now)):
-        return gettext("The value was erased for good.")
-    if is_nothing(old):
-        if is_nothing(now):
-            return gettext("The field is empty already.")
-        may_be_empty = field.blank and (field.null or isinstance(field, TEXTS))
-        return "" if may_be_empty else gettext("The field must not be empty.")
-    if field.is_relation:
-        if not isinstance(old, dict) or "id" not in old:
-            return gettext("The history does not know the Id of the earlier value, so it cannot be put back.")
-        return str(SAME) if str(now) == str(old["id"]) else ""
+    None for what only the form has, such as the reason.
+    """
+    relation, _dot, cell = name.partition(".")
     try:
-        is_same = columns(record)[field.name] == old or field.to_python(old) == now
-    except ValidationError as fault:
-        return " ".join(fault.messages)
-    return str(SAME) if is_same else ""
+        field = model._meta.get_field(relation)
+        return field.related_model._meta.get_field(cell) if cell else field
+    except FieldDoesNotExist:
+        return None
 
 
 def _what_happened(record: Any) -> str:
@@ -247,9 +253,9 @@ def _what_happened(record: Any) -> str:
     ) % {"person": person}
 
 
-def _as_the_trail_says(record: Any, field: Any) -> Any:
-    """Return the record's value in the form of the history, in which a reference is the name of its target."""
-    if not field.is_relation:
-        return columns(record)[field.name]
-    target = getattr(record, field.name)
-    return None if target is None else str(target)
+def _as_the_trail_says(record: Any, entry: Entry, content: Snapshot) -> Any:
+    """Return what the record says at the place of the entry, in the form of the history: references by their names."""
+    name, _dot, cell = entry["field"].partition(".")
+    said = [one for one in differences(record, {}, {name: content[name]}) if place_of(one)[1] == place_of(entry)[1]]
+    found = said[0]["new"] if said else None
+    return found.get(cell) if cell and found else found

@@ -27,6 +27,7 @@ from django.utils.translation import gettext_lazy as _
 from records.accounts import access
 from records.backoffice import extension_points
 from records.backoffice.about import address_of
+from records.backoffice.conflicts import trail_of
 from records.backoffice.current import author_of, show_times_of, site_at, user_of
 from records.backoffice.extension_points import RecordLink, RecordPanel
 from records.backoffice.form_errors import show_faults
@@ -176,25 +177,31 @@ class StepPages(SitePermissions):
             raise Http404
         if not self.may_step(request, step, record):
             raise PermissionDenied
-        if not step.applies(record):
-            self.message_user(
-                request,
-                gettext("“%(label)s” is no longer possible: %(record)s was changed after you opened its page.")
-                % {"label": step.label, "record": record},
-                messages.WARNING,
-            )
-            return redirect(address_of(record))
-        return self.taken(request, step, record)
+        if step.applies(record):
+            return self.taken(request, step, record)
+        text = gettext("“%(label)s” is no longer possible: %(record)s was changed after you opened its page.")
+        text %= {"label": step.label, "record": record}
+        newest = trail_of(record).first()
+        if request.method == "POST" and newest is not None and newest.author_id != user_of(request).pk:
+            # Somebody else was faster: what was typed stays on the page.
+            return self.taken(request, step, record, too_late=text)
+        self.message_user(request, text, messages.WARNING)
+        return redirect(address_of(record))
 
-    def taken(self, request: HttpRequest, step: RecordStep, record: Any) -> HttpResponse:
-        """Show the page of a step that the user may take; once its form is filled in, take the step."""
+    def taken(self, request: HttpRequest, step: RecordStep, record: Any, *, too_late: str = "") -> HttpResponse:
+        """Show the page of a step that the user may take; once its form is filled in, take the step.
+
+        `too_late` is why it cannot be taken any more.
+        """
         show_times_of(site_at(request, self.site_id_of(record)))
         address = address_of(record)
         given = step.initial(record) if step.initial is not None else {}
         form = step.form(request.POST, request.FILES) if request.method == "POST" else step.form(initial=given)
         if step.fill is not None:
             step.fill(form, record)
-        if request.method == "POST" and form.is_valid():
+        if too_late:
+            form.add_error(None, too_late)
+        elif request.method == "POST" and form.is_valid():
             try:
                 step.act(self, request, record, form.cleaned_data.get("change_reason", "").strip(), form.cleaned_data)
             except ValidationError as fault:
@@ -208,7 +215,9 @@ class StepPages(SitePermissions):
             "opts": self.opts,
             "original": record,
             "step": step,
-            "consequences": step.consequences(self, request, record) if step.consequences is not None else (),
+            "consequences": step.consequences(self, request, record)
+            if step.consequences is not None and not too_late
+            else (),
             "form": form,
             "back": address,
         }

@@ -91,7 +91,10 @@ def field_label(model: type[models.Model], name: str) -> str:
 
 
 def choice_label(model: type[models.Model], name: str, value: Any) -> Any:
-    """Return a stored choice, such as a status, as the reader's language calls it; every other value as it is."""
+    """Return a stored choice, such as a status, as the reader's language calls it, also among the cells of a row.
+
+    A row gets the labels of its cells; every other value stays as it is.
+    """
     owner: Any = model
     field: Any = None
     for part in name.split("."):
@@ -100,6 +103,10 @@ def choice_label(model: type[models.Model], name: str, value: Any) -> Any:
         except (FieldDoesNotExist, AttributeError):
             return value
         owner = field.related_model
+    if field.one_to_many and isinstance(value, dict) and not is_erased(value):
+        return {
+            field_label(owner, cell): choice_label(owner, cell, part) for cell, part in value.items() if cell != "idx"
+        }
     choices = dict(getattr(field, "flatchoices", ())) if isinstance(value, str) else {}
     return str(choices.get(value, value)) if choices else value
 

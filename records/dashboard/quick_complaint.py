@@ -32,6 +32,7 @@ from records.backoffice.fields import TextField
 from records.backoffice.form_errors import faults_of, show_faults
 from records.backoffice.formfields import reference_field
 from records.complaints import workflow
+from records.complaints.actions import update_complaint_detail
 from records.complaints.models import REQUIRED, Complaint
 from records.history.trail import recording
 from records.sites.models import Site
@@ -63,6 +64,12 @@ class QuickComplaintForm(forms.Form):
                 choose_from, address, label=LABELS[name], required=False, help_text=NEEDED
             )
         self.order_fields(self.field_order)
+
+
+SENT_ALREADY = _(
+    "This complaint was sent already, without your last changes, and it is in work. Open it in the list of complaints "
+    "and add them there."
+)
 
 
 def addresses(admin_site: AdminSite) -> Sequence[Any]:
@@ -126,21 +133,47 @@ def _keep(request: HttpRequest, site: Site, given: Values) -> tuple[Complaint, b
     """Store the complaint once and return it, with whether it is new; raises ValidationError."""
     values = {name: given[name] for name in ("complaint_description", "trace_number", *REQUIRED)}
     author, key = author_of(request), given["once"]
-    if known := Complaint.objects.filter(pk=key).first():
-        return _own(request, site, known), False
-    is_whole = all(values[name] is not None for name in REQUIRED)
-    try:
-        with recording():
-            complaint = workflow.add_draft(site.pk, values, author=author, key=key)
-            if is_whole and access.may(user_of(request), site, "complaints.submit_complaint"):
-                complaint = workflow.submit(site.pk, complaint.pk, author=author)
-    except IntegrityError:
-        # The same form came twice at the same moment; any other violation of a rule of the database is raised again.
-        known = Complaint.objects.filter(pk=key).first()
-        if known is None:
-            raise
-        return _own(request, site, known), False
-    return complaint, True
+    may_submit = access.may(user_of(request), site, "complaints.submit_complaint")
+
+    def submitted(complaint: Complaint) -> Complaint:
+        is_whole = all(getattr(complaint, f"{name}_id") is not None for name in REQUIRED)
+        if not (is_whole and may_submit and complaint.is_draft):
+            return complaint
+        return workflow.submit(site.pk, complaint.pk, author=author)
+
+    known = Complaint.objects.filter(pk=key).first()
+    if known is None:
+        try:
+            with recording():
+                return submitted(workflow.add_draft(site.pk, values, author=author, key=key)), True
+        except IntegrityError:
+            # The same form came twice at the same moment; any other violation of a rule of the database is raised.
+            known = Complaint.objects.filter(pk=key).first()
+            if known is None:
+                raise
+    changed = {name: value for name, value in values.items() if getattr(_own(request, site, known), name) != value}
+    if not changed:
+        return known, False
+    # The answer to the first attempt was lost, and the person wrote on before sending again.
+    if not access.may(user_of(request), site, "complaints.change_complaint"):
+        raise ValidationError(SENT_ALREADY)
+    update = workflow.update_draft if known.is_draft else partial(update_complaint_detail, may_change_completed=False)
+    with recording():
+        update(
+            site.pk,
+            key,
+            changed,
+            author=author,
+            reason="Sent again with changes",
+            precondition=partial(_refuse_when_touched, author.id),
+        )
+        known.refresh_from_db()
+        return submitted(known), True
+
+
+def _refuse_when_touched(author_id: uuid.UUID | None, complaint: Complaint) -> None:
+    if complaint.last_modified_by_id != author_id or complaint.is_archived:
+        raise ValidationError(SENT_ALREADY)
 
 
 def _own(request: HttpRequest, site: Site, known: Complaint) -> Complaint:

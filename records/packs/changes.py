@@ -18,6 +18,8 @@ from django.contrib.admin.exceptions import NotRegistered
 from django.db.models import Max, Min
 from django.utils.text import capfirst
 
+from records.accounts.models import User
+from records.backoffice.about import name_pointers
 from records.backoffice.datetimes import shown
 from records.backoffice.history_pages import lines_of
 from records.backoffice.transfer.formulas import guarded
@@ -64,7 +66,8 @@ def stretch_of(site_id: uuid.UUID, span: Span) -> Stretch | None:
 class Wording:
     """Decides, by a person's permissions, which parts of each change are shown."""
 
-    def __init__(self, may: May) -> None:
+    def __init__(self, user: User, may: May) -> None:
+        self.user = user
         self.page_of = cache(_page_of)
         self.may = cache(may)
 
@@ -79,6 +82,7 @@ class Wording:
         """Yield the header and a line for each change."""
         yield HEADER
         for step in steps:
+            name_pointers(self.user, step)
             for change in step:
                 yield self._line(change)
 

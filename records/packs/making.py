@@ -206,7 +206,7 @@ class Making:
     # --- History ------------------------------------------------------------------------------------------------------
 
     def _history(self, bundle: Bundle, stretch: Stretch, progress: Progress) -> None:
-        part, wording = "Changes", Wording(self.may)
+        part, wording = "Changes", Wording(self.user, self.may)
         per_sheet = CHANGES_PER_SHEET
         for start in range(stretch.first, stretch.last + 1, per_sheet):
             some = Stretch(stretch.chain, start, min(start + per_sheet - 1, stretch.last), "")

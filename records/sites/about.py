@@ -75,11 +75,16 @@ def names_of(
 
 
 def findings_called(
-    site_id: uuid.UUID, keys: Collection[uuid.UUID], seen: Callable[[models.QuerySet[Any]], models.QuerySet[Any]]
+    site_id: uuid.UUID,
+    keys: Collection[uuid.UUID],
+    seen: Callable[[models.QuerySet[Any]], models.QuerySet[Any]],
+    *,
+    removed: str = "",
 ) -> dict[uuid.UUID, str]:
-    """Return the questions of the findings with these Ids; one query for each kind of record that has findings.
+    """Return the questions of the findings with these Ids; at most two queries for each kind that has findings.
 
-    `seen` removes the records of a kind that do not exist for the user.
+    `seen` removes the records of a kind that do not exist for the user. `removed` is what a finding is called that its
+    record does not have any more, for somebody who sees records of the kind; without it, such findings are left out.
     """
     found: dict[uuid.UUID, str] = {}
     for model in kinds().values() if keys else ():
@@ -88,6 +93,9 @@ def findings_called(
             records = seen(model._base_manager.filter(site_id=site_id)).values("pk")
             rows = relation.related_model._base_manager.filter(pk__in=keys)
             found |= {row.pk: str(row) for row in rows.filter(**{f"{relation.field.name}__in": records})}
+            left = {*keys} - found.keys()
+            if removed and left and not records.query.is_empty():
+                found |= dict.fromkeys(left - {*rows.values_list("pk", flat=True)}, removed)
     return found
 
 

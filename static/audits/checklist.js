@@ -8,14 +8,14 @@
   const page = document.querySelector("[data-checklist]");
   if (!page) return;
   const { account } = document.body.dataset;
-  const end = Number(document.body.dataset.sessionEnd);
+  const endOfSession = () => Number(document.body.dataset.sessionEnd);
   const part = (name) => page.querySelector(`[data-${name}]`);
   const cards = [...page.querySelectorAll("[data-question]")];
   const questions = cards.filter((card) => card.dataset.question);
   if (!questions.length) return;
   const element = (tag, properties = {}) => Object.assign(document.createElement(tag), properties);
   const random = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  const token = questions[0].querySelector("[name=csrfmiddlewaretoken]").value;
+  const tokenNow = () => questions[0].querySelector("[name=csrfmiddlewaretoken]").value;
   const isRated = page.dataset.rated === "yes";
 
   // --- What waits -------------------------------------------------------------------------------------------------
@@ -35,7 +35,7 @@
   const keep = () => {
     if (!isKept) return;
     try {
-      if (waiting.length) localStorage.setItem(key, JSON.stringify({ end, fields: {}, answers: waiting }));
+      if (waiting.length && Date.now() < endOfSession()) localStorage.setItem(key, JSON.stringify({ end: endOfSession(), fields: {}, answers: waiting }));
       else localStorage.removeItem(key);
     } catch {
       isKept = false;
@@ -165,13 +165,16 @@
 
   let isSending = false;
   let later;
-  const post = async (entry) => {
+  const post = async (entry, isAgain = false) => {
     const data = new FormData();
-    const fields = { csrfmiddlewaretoken: token, finding: entry.finding, response: entry.answer.response, comment: entry.answer.comment, seen_response: entry.seen.response, seen_comment: entry.seen.comment };
+    const fields = { csrfmiddlewaretoken: tokenNow(), finding: entry.finding, response: entry.answer.response, comment: entry.answer.comment, seen_response: entry.seen.response, seen_comment: entry.seen.comment };
     for (const [name, value] of Object.entries(fields)) data.append(name, value);
     const reply = await fetch(page.dataset.answer, { method: "POST", body: data, headers: { Accept: "application/json" }, redirect: "manual" });
-    if (reply.type === "opaqueredirect") throw new Error(say("You are signed out: reload the page and sign in to send them."));
-    if (reply.status === 403) throw new Error(say("Reload the page to send them."));
+    if (reply.type === "opaqueredirect" || reply.status === 403) {
+      if (!isAgain && (await window.larderRenew())) return post(entry, true);
+      if (isAgain) throw new Error(say("Reload the page to send them."));
+      throw new Error(say("You are signed out: sign in again in another tab and leave this page open. They are sent then."));
+    }
     if (reply.status === 429 || reply.status >= 500) throw new TypeError(String(reply.status));
     return { status: reply.status, body: await reply.json() };
   };
@@ -179,7 +182,7 @@
     if (status === 200) {
       waiting.splice(waiting.indexOf(entry), 1);
       know(body.answers);
-      if (isKept) localStorage.setItem(knownKey, JSON.stringify({ end, fields: {}, at: body.at, answers: body.answers }));
+      if (isKept) localStorage.setItem(knownKey, JSON.stringify({ end: endOfSession(), fields: {}, at: body.at, answers: body.answers }));
     } else if (body.conflict) {
       stored.set(entry.finding, { response: body.conflict.response, comment: body.conflict.comment });
       entry.conflict = body.conflict;
@@ -275,13 +278,13 @@
     const again = element("button", { type: "button", className: "plain", textContent: say("Send again"), hidden: true });
     row.append(bar, " ", said, " ", again);
     uploads.append(row);
-    const fields = { csrfmiddlewaretoken: token, finding: card.dataset.question, once: random() };
+    const fields = { finding: card.dataset.question, once: random() };
     const attempt = async () => {
       unsentPhotos.delete(attempt);
       again.hidden = true;
       bar.hidden = false;
       said.textContent = "";
-      const reply = await window.larderSendFile(page.dataset.attach, fields, file, (percent) => (bar.value = percent));
+      const reply = await window.larderSendFile(page.dataset.attach, { ...fields, csrfmiddlewaretoken: tokenNow() }, file, (percent) => (bar.value = percent));
       bar.hidden = true;
       again.hidden = !reply.lost;
       if (reply.lost) unsentPhotos.add(attempt);

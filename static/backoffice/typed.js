@@ -7,7 +7,8 @@
   const PREFIX = "larder-typed:";
   const body = document.body;
   const { account } = body.dataset;
-  const end = Number(body.dataset.sessionEnd);
+  const endOfSession = () => Number(body.dataset.sessionEnd);
+  const isOver = () => Date.now() >= endOfSession();
 
   const stored = () => Object.keys(localStorage).filter((key) => key.startsWith(PREFIX));
   const read = (key) => {
@@ -44,12 +45,57 @@
       if (prefix === "larder-page" && (isSignedOut || !isOurs || !(Number(until) > Date.now()))) await caches.delete(name);
     }
   };
+  // Gives the page's forms a new token once the same person has signed in again in another tab; null until then.
+  window.larderRenew = async () => {
+    const answer = await fetch(document.querySelector(".brand").href, { redirect: "manual" });
+    const start = answer.ok && new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (!start || !account || start.body.dataset.account !== account) return null;
+    body.dataset.sessionEnd = start.body.dataset.sessionEnd;
+    const { value } = start.querySelector("[name=csrfmiddlewaretoken]");
+    for (const field of document.querySelectorAll("[name=csrfmiddlewaretoken]")) field.value = value;
+    return value;
+  };
   try {
     tidy();
   } catch {
     return; // The browser keeps nothing for this page.
   }
   if (!account) return;
+
+  // After the end of the session nothing is kept any more: what was typed stays on the open page, which says so and is
+  // sent once the same person has signed in again.
+  const watched = new Map();
+  const tellTheEnd = (form) => {
+    const before = form.previousElementSibling;
+    const notice = before?.matches("[data-session-over]") ? before : Object.assign(document.createElement("section"), { className: "kept" });
+    const link = Object.assign(document.createElement("a"), { href: document.querySelector(".brand").href, target: "_blank", rel: "noopener", textContent: window.larderSay("Sign in again in another tab") });
+    const said = document.createElement("p");
+    said.append(link, ". ", window.larderSay("Then send this page: what you typed is on it, and is not kept anywhere else."));
+    notice.dataset.sessionOver = "";
+    notice.setAttribute("role", "alert");
+    notice.replaceChildren(Object.assign(document.createElement("h2"), { textContent: window.larderSay("Your session has ended") }), said);
+    form.before(notice);
+    return link;
+  };
+  const awaitTheEnd = () => setTimeout(() => {
+    if (!isOver()) return awaitTheEnd();
+    tidy();
+    for (const [form, isTouched] of watched) if (isTouched()) tellTheEnd(form);
+    return undefined;
+  }, Math.max(endOfSession() - Date.now(), 1000));
+  awaitTheEnd();
+  let renewed = null; // A clock that is wrong by hours must not keep a form from being sent.
+  document.addEventListener("submit", async (event) => {
+    const { target: form, submitter } = event;
+    if (!isOver() || !watched.has(form) || renewed === form) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    if (await window.larderRenew().catch(() => null)) {
+      renewed = form;
+      awaitTheEnd();
+      form.requestSubmit(submitter);
+    } else tellTheEnd(form).focus();
+  }, true);
 
   const isKept = (control) =>
     control.name && !["hidden", "password", "file", "submit", "button", "reset", "image", "fieldset", "output"].includes(control.type);
@@ -115,14 +161,16 @@
       (refused && !sent) || hasFiles() || Object.keys(typed()).length > 0 ||
       groupsOf(form).some(({ dataset: { prefix } }) => counter(form, prefix, "TOTAL").value !== rowsAtFirst[prefix]);
 
+    watched.set(form, isTouched);
+
     const keep = () => {
       const fields = typed();
       try {
-        if (!Object.keys(fields).length) return localStorage.removeItem(key);
+        if (isOver() || !Object.keys(fields).length) return localStorage.removeItem(key);
         const labels = [...new Set(Object.keys(fields).map((name) => labelOf(form, name)).filter(Boolean))];
         const seen = form.elements.larder_seen?.value ?? null;
         sessionStorage.setItem(tokenKey, token);
-        localStorage.setItem(key, JSON.stringify({ path, end, at: Date.now(), seen, fields, labels, rows: rows() }));
+        localStorage.setItem(key, JSON.stringify({ path, end: endOfSession(), at: Date.now(), seen, fields, labels, rows: rows() }));
       } catch {
         // Without storage, leaving the page still warns.
       }

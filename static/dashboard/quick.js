@@ -33,11 +33,14 @@
   };
   for (const input of form.querySelectorAll("input[type=file]")) input.addEventListener("change", () => collect(input));
 
-  const save = async () => {
+  const save = async (isAgain = false) => {
     const data = new FormData(form);
     data.delete("photos");
     const answer = await fetch(form.action || location.href, { method: "POST", body: data, headers: { Accept: "application/json" }, redirect: "manual" });
-    if (answer.type === "opaqueredirect" || answer.status === 403) throw new Error(window.larderSay("You are signed out. What you typed is kept in this browser: reload the page and sign in."));
+    if (answer.type === "opaqueredirect" || answer.status === 403) {
+      if (!isAgain && (await window.larderRenew())) return save(true);
+      throw new Error(window.larderSay("You are signed out: sign in again in another tab, then press Send again. What you typed and the photos stay here."));
+    }
     const body = await answer.json();
     if (!answer.ok) throw new Error((body.faults || [window.larderSay("It could not be sent.")]).join(" "));
     form.dispatchEvent(new Event("larder:saved"));

@@ -16,6 +16,7 @@ from records.audits.workflow import Answer
 from records.history.models import Change
 from tests import make
 from tests.browser.test_looks import faults_shown, with_axe
+from tests.browser.test_typed_text import sign_in_on
 from tests.browser.waiting import expect_count
 from tests.make.audits import make_audit, make_checklist, make_program, make_rating, response, start
 from tests.make.backoffice import address, sign_in
@@ -233,3 +234,41 @@ def test_a_photo_that_was_not_sent_is_told_and_sent_when_the_connection_is_back(
     expect(page.get_by_text("is attached.")).to_be_visible()
     expect(page.get_by_text("All answers are saved.")).to_be_visible()
     assert Attachment.objects.get().finding_id == audit.findings.first().pk
+
+
+def test_answers_and_a_photo_of_a_lost_session_are_sent_once_somebody_signed_in_in_another_tab(
+    site: Any, audit: Any, page_of: PageOf
+) -> None:
+    manager = make.make_user(site=site, role=DefaultRole.MANAGER)
+    page = opened(page_of(manager, site), audit)
+    expect(page.get_by_text(OPENS)).to_be_visible()
+    page.context.clear_cookies()
+    tap(page, "No")
+    expect(page.get_by_text("1 answer waits for the connection.", exact=False)).to_contain_text("in another tab")
+    page.locator("[data-photo]").first.set_input_files({"name": "net.jpg", "mimeType": "image/jpeg", "buffer": shot()})
+    expect(page.get_by_text("If you are signed out, sign in again in another tab", exact=False)).to_be_visible()
+    other = page.context.new_page()
+    other.goto("/admin/")
+    sign_in_on(other, manager)
+    expect(other.get_by_role("button", name="Log out")).to_be_visible()
+    page.get_by_role("button", name="Send again").click()
+    expect(page.get_by_text("is attached.")).to_be_visible()
+    page.evaluate("window.dispatchEvent(new Event('online'))")
+    expect(page.get_by_text("All answers are saved.")).to_be_visible()
+    assert answers_of(audit)[0] == "No"
+    assert Attachment.objects.count() == 1
+
+
+def test_answers_of_a_lost_session_are_not_sent_as_somebody_else(site: Any, audit: Any, page_of: PageOf) -> None:
+    page = opened(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site), audit)
+    page.context.clear_cookies()
+    tap(page, "No")
+    expect(page.get_by_text("1 answer waits for the connection.", exact=False)).to_be_visible()
+    other = page.context.new_page()
+    other.goto("/admin/")
+    sign_in_on(other, make.make_user("other", site=site, role=DefaultRole.MANAGER))
+    expect(other.get_by_role("button", name="Log out")).to_be_visible()
+    with page.expect_response("**/admin/"):
+        page.evaluate("window.dispatchEvent(new Event('online'))")
+    expect(page.get_by_text("1 answer waits for the connection.", exact=False)).to_be_visible()
+    assert answers_of(audit) == ["", "", ""]

@@ -14,6 +14,7 @@ from records.attachments.models import Attachment
 from records.complaints.models import Complaint
 from tests import make
 from tests.browser.test_looks import faults_at, with_axe
+from tests.browser.test_typed_text import sign_in_on
 from tests.browser.waiting import choose
 from tests.make.complaints import required_of
 
@@ -58,6 +59,27 @@ def test_a_complaint_with_photos_is_sent_from_a_phone_over_a_connection_that_bre
     page.goto(QUICK)
     expect(page.get_by_label("What happened")).to_be_visible()
     expect(page.get_by_text("You typed something here that was not saved")).to_have_count(0)
+
+
+def test_text_and_photos_of_a_lost_session_are_sent_once_somebody_signed_in_in_another_tab(
+    site: Any, page_of: PageOf
+) -> None:
+    clerk = make.make_user(site=site, role=DefaultRole.STANDARD)
+    page = page_of(clerk, site)
+    page.goto(QUICK)
+    page.get_by_label("What happened").fill("Metal in the loaf")
+    page.set_input_files("#quick-camera", photo("one.jpg"))
+    page.context.clear_cookies()
+    page.get_by_role("button", name="Send").click()
+    expect(page.get_by_text("You are signed out: sign in again in another tab", exact=False)).to_be_visible()
+    other = page.context.new_page()
+    other.goto("/admin/")
+    sign_in_on(other, clerk)
+    expect(other.get_by_role("button", name="Log out")).to_be_visible()
+    page.get_by_role("button", name="Send").click()
+    expect(page.get_by_role("heading", name="Draft complaint")).to_be_visible()
+    assert Complaint.objects.get().complaint_description == "Metal in the loaf"
+    assert Attachment.objects.get().file_name == "one.jpg"
 
 
 def test_the_short_form_keeps_to_the_accessibility_rules(site: Any, page_of: PageOf) -> None:

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 from django.urls import reverse
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from records.accounts import directories
-from records.accounts.models import User
+from records.accounts.models import DefaultRole, User
 from records.customers.models import Customer
 from records.employees.models import Course
 from records.items.models import Item
@@ -18,8 +18,11 @@ from records.webhooks.models import Subscription
 from tests import make
 from tests.browser.test_looks import step
 from tests.make.audits import make_audit, make_program, start
+from tests.make.backoffice import address, list_address, save, sign_in
 from tests.make.complaints import make_complaint
+from tests.make.customers import make_customer
 from tests.make.documents import make_document
+from tests.make.transfer import as_csv
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -56,6 +59,58 @@ def test_what_is_wrong_takes_the_focus_on_every_form(site: Site, page_of: Callab
         if focused := page.evaluate(FOCUSED):
             lost[where] = focused
     assert lost == {}, lost
+
+
+def fails(page: Page, said: str) -> None:
+    """Expect the page to be refused with this text, and what is wrong to have the focus and lead to its field."""
+    expect(page.get_by_role("main")).to_contain_text(said)
+    assert page.evaluate(FOCUSED) == ""
+    link = page.locator("[data-focus] a").first
+    if link.count():
+        link.click()
+        assert page.evaluate("document.activeElement.matches('input, select, textarea')")
+
+
+def test_what_is_wrong_takes_the_focus_in_rows_and_on_pages_behind_a_list(
+    site: Site, page_of: Callable[..., Page]
+) -> None:
+    employee = make.make_employee(site, education_training=[{"title": "Hygiene"}])
+    customer = make_customer(site, name="Oakfield Stores", code="C1")
+    manager = make.make_user(site=site, role=DefaultRole.MANAGER)
+    page = page_of(manager, site)
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.goto(address(employee))
+    page.locator("[data-prefix=employment_history] [data-add-row]").click()
+    page.locator("[name=employment_history-0-start_date]").fill("soon")
+    page.get_by_label("Reason for change").fill("Seen")
+    page.get_by_role("button", name="Save", exact=True).click()
+    fails(page, "Earlier employment 1")
+    page.goto(list_address(Customer))
+    page.get_by_label("Choose Oakfield Stores").check()
+    page.get_by_label("With the chosen").select_option("Archive")
+    page.get_by_role("button", name="Continue").click()
+    page.get_by_role("button", name="Archive").click()
+    fails(page, "This field is required.")
+    page.goto(reverse("admin:customers_customer_import"))
+    book = as_csv([{"Name": "Mill Shop"}])
+    page.set_input_files("input[name=file]", {"name": "a.csv", "mimeType": "text/csv", "buffer": book})
+    page.get_by_role("button", name="Check the file").click()
+    page.get_by_role("button", name="Import", exact=True).click()
+    fails(page, "This field is required.")
+    save(sign_in(manager, site), customer, telephone="1", change_reason="Called")
+    page.goto(address(customer, "history"))
+    page.get_by_role("link", name="Put this value back").click()
+    page.get_by_role("button", name="Put this value back").click()
+    fails(page, "This field is required.")
+    page.goto(reverse("admin:quick_complaint"))
+    page.get_by_role("button", name="Send").click()
+    fails(page, "This field is required.")
+    out = page_of()
+    out.goto("/admin/")
+    out.get_by_label("User name").fill("nobody")
+    out.get_by_label("Password").fill("wrong")
+    out.get_by_role("button", name="Sign in", exact=True).click()
+    fails(out, "This user name or password is not right.")
 
 
 def test_a_month_that_cannot_be_read_is_named_at_its_field(site: Site, page_of: Callable[..., Page]) -> None:

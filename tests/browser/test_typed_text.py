@@ -11,9 +11,11 @@ from playwright.sync_api import Page, expect
 from records.accounts.models import DefaultRole, SubscriptionKey
 from records.backoffice.models import SavedFilter
 from records.complaints.models import Complaint
+from records.customers.models import Customer
 from records.employees.models import Employee
 from records.history.models import Change
 from records.items.models import Item
+from records.sites.models import Site
 from tests import make
 from tests.browser.test_looks import faults_shown, with_axe
 from tests.browser.waiting import choose, chooser, expect_count
@@ -255,3 +257,30 @@ def test_a_refused_name_of_a_filter_stays_in_its_field_below_a_summary_with_the_
     page.get_by_role("button", name="Save the filter").click()
     expect(page.get_by_text("The filter “Archived ovens” was saved.")).to_be_visible()
     assert SavedFilter.objects.get().is_shared
+
+
+def test_text_on_an_open_page_outlives_the_end_of_the_session_without_being_kept(
+    site: Site, manager: Any, page_of: PageOf
+) -> None:
+    page = with_axe(page_of(manager, site))
+    page.clock.install()
+    page.goto(reverse("admin:customers_customer_add"))
+    page.get_by_label("Name", exact=True).press_sequentially("Corner shop")
+    page.clock.run_for(1000)
+    expect_count(page, KEPT, 1)
+    page.context.clear_cookies()
+    page.clock.fast_forward("12:30:00")
+    notice = page.get_by_role("alert").filter(has_text="Your session has ended")
+    expect(notice).to_be_visible()
+    expect_count(page, KEPT, 0)
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(notice.get_by_role("link", name="Sign in again in another tab")).to_be_focused()
+    assert faults_shown(page, "the end of a session") == []
+    assert not Customer.objects.exists()
+    other = page.context.new_page()
+    other.goto("/admin/")
+    sign_in_on(other, manager)
+    expect(other.get_by_role("button", name="Log out")).to_be_visible()
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator(".messages")).to_contain_text("was added successfully")
+    assert Customer.objects.get().name == "Corner shop"

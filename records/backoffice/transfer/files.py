@@ -30,7 +30,7 @@ MOST_COLUMNS = 200
 MOST_UNPACKED = 60 * 1024 * 1024
 TEXTS = "xl/sharedStrings.xml"
 MOST_TEXT_MARKUP, MOST_MARKUP = 250_000, 30_000
-"""The maximum numbers of tags in the shared texts, and in all other parts beside the sheets; both are read whole."""
+"""The maximum numbers of tags in the shared texts, and in all other parts that are read whole."""
 MOST_SHEETS, MOST_PARTS = 200, 5_000
 MOST_ELEMENTS, MOST_ELEMENTS_OF_ROW = 2_000_000, 20_000
 """The maximum number of XML elements in all sheets, and in one row: a row is read as a whole, and has 200 cells."""
@@ -175,11 +175,11 @@ def _read_xlsx(data: bytes, others: Collection[str]) -> Sheet:
             parts = archive.infolist()
             if sum(part.file_size for part in parts) > MOST_UNPACKED or len(parts) > MOST_PARTS:
                 raise FileError(gettext("The XLSX file unpacks to more than can be read. Split it into several files."))
-            _check_markup(archive)
             _check_elements(archive)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             reader = ExcelReader(io.BytesIO(data), read_only=True, keep_links=False)
+            reader.archive = _Archive(io.BytesIO(data))
             _check_sheets(reader)
             reader.read()
             book = reader.wb
@@ -245,16 +245,29 @@ def _cells(sheet: Any) -> Iterator[list[Cell]]:
         yield [_cell(cell) for cell in row]
 
 
-def _check_markup(archive: zipfile.ZipFile) -> None:
-    """Raise FileError for too many tags in the parts beside the sheets, which are counted without parsing them."""
-    left = {True: MOST_TEXT_MARKUP, False: MOST_MARKUP}
-    for entry in archive.infolist():
-        if not _is_sheet(entry.filename):
-            with archive.open(entry) as part:
-                while min(left.values()) >= 0 and (piece := part.read(1024 * 1024)):
-                    left[entry.filename == TEXTS] -= piece.count(b"<")
-    if min(left.values()) < 0:
-        raise FileError(gettext("The XLSX file has more texts or styles than can be read. Save it as CSV."))
+class _Archive(zipfile.ZipFile):
+    """Counts the tags of each part that is opened, without parsing it; raises FileError for too many.
+
+    Sheets have a check of their own. What is never opened, such as pivot tables and the order in which formulas are
+    calculated, may be as long as it likes.
+    """
+
+    def __init__(self, file: io.BytesIO) -> None:
+        super().__init__(file)
+        self.left = {True: MOST_TEXT_MARKUP, False: MOST_MARKUP}
+        self.counted: set[str] = set()
+
+    def open(self, name: str | zipfile.ZipInfo, *args: Any, **given: Any) -> Any:
+        """Open a part, once its tags are counted."""
+        called = name.filename if isinstance(name, zipfile.ZipInfo) else name
+        if called not in self.counted and not _is_sheet(called):
+            self.counted.add(called)
+            with super().open(name) as part:
+                while min(self.left.values()) >= 0 and (piece := part.read(1024 * 1024)):
+                    self.left[called == TEXTS] -= piece.count(b"<")
+        if min(self.left.values()) < 0:
+            raise FileError(gettext("The XLSX file has more texts or styles than can be read. Save it as CSV."))
+        return super().open(name, *args, **given)
 
 
 def _is_sheet(name: str) -> bool:

@@ -12,20 +12,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.db import models
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.models import FileImport, ImportedRecord
+from records.backoffice.old_values import before
 from records.backoffice.transfer.finding import lock, whole
 from records.backoffice.transfer.name_resolution import listed, steps
 from records.backoffice.transfer.resources import RecordResource
 from records.backoffice.transfer.rows import Row
 from records.backoffice.wording import field_label
-from records.history.digests import is_erased
-from records.history.erasure import is_mark
 from records.history.models import Change
-from records.history.snapshots import children_of
 from records.history.trail import now, recording
 from records.sites.uses import used_among
 from records.sites.writing import RecordNotFoundError
@@ -196,25 +193,13 @@ class _Taking:
                 )
                 continue
             try:
-                values[name] = self._before(line.record, name, several)
+                values[name] = before(line.record, name, several)
             except (ValidationError, LookupError) as fault:
                 texts = fault.messages if isinstance(fault, ValidationError) else [str(fault.args[0])]
                 line.reasons.append(f"{label}: {' '.join(texts)}")
             else:
                 line.fields.append(label)
         return values
-
-    def _before(self, record: Any, name: str, entries: Sequence[Mapping[str, Any]]) -> Any:
-        """Return the value of a field before some entries of the history; raises LookupError or ValidationError."""
-        if any(_is_erased(value) for entry in entries for value in (entry.get("old"), entry.get("new"))):
-            raise LookupError(gettext("The value was erased for good."))
-        if name in children_of(record):
-            return _rows_before(record, name, entries)
-        own: Any = self.model._meta.get_field(name)
-        old = entries[0].get("old")
-        if own.many_to_many:
-            return [_target(own.related_model, value) for value in old or ()]
-        return _plain(own, old)
 
     def _put_back(self, rows: Sequence[tuple[Line, Row]]) -> None:
         """Write the old values through the room's action, as an import would write them."""
@@ -247,12 +232,6 @@ def _who(change: Change) -> str:
     return change.author_name or gettext("The system")
 
 
-def _is_erased(value: Any) -> bool:
-    if isinstance(value, dict) and not is_erased(value):
-        return any(_is_erased(part) for part in value.values())
-    return is_erased(value) or is_mark(value)
-
-
 def _fault_of(act: Callable[[], Any], resource: RecordResource) -> list[str]:
     """Act, and return why that was refused; empty if it was done."""
     try:
@@ -261,43 +240,3 @@ def _fault_of(act: Callable[[], Any], resource: RecordResource) -> list[str]:
     except (ValidationError, RecordNotFoundError, PermissionDenied) as refusal:
         return resource.sentences(refusal)
     return []
-
-
-def _target(model: Any, value: Any) -> Any:
-    """Return the record that a value of the history points at; raises LookupError."""
-    found = model._base_manager.filter(pk=value["id"]).first() if isinstance(value, dict) and "id" in value else None
-    if found is None:
-        raise LookupError(gettext("The record to which it referred does not exist any more."))
-    return found
-
-
-def _plain(own: models.Field[Any, Any], value: Any) -> Any:
-    """Return a value of the history in the form that an action takes; raises LookupError or ValidationError."""
-    if value is None or value == "":
-        if own.null:
-            return None
-        return own.get_default() if not isinstance(own, models.CharField | models.TextField) else ""
-    return _target(own.related_model, value) if own.is_relation else own.to_python(value)
-
-
-def _rows_before(record: Any, relation: str, entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the child rows as they were before some entries of the history."""
-    stored = list(getattr(record, relation).all())
-    model: Any = record._meta.get_field(relation).related_model
-    kinds = {own.name: own for own in model._meta.concrete_fields}
-    owner = record._meta.get_field(relation).field.name
-    rows: dict[str, dict[str, Any]] = {}
-    for row in stored:
-        rows[str(row.pk)] = {name: getattr(row, name) for name in kinds if name not in ("id", owner)} | {"id": row.pk}
-    for entry in reversed(entries):
-        key, (_, _, name) = str(entry["row"]), entry["field"].partition(".")
-        if name:
-            rows[key][name] = _plain(kinds[name], entry.get("old"))
-        elif entry.get("old") is None:
-            rows.pop(key, None)
-        else:
-            rows[key] = {one: _plain(kinds[one], value) for one, value in entry["old"].items() if one in kinds}
-    return [
-        {name: value for name, value in row.items() if name != "idx"}
-        for row in sorted(rows.values(), key=lambda row: row.get("idx") or 0)
-    ]

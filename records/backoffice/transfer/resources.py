@@ -51,7 +51,7 @@ from records.backoffice.transfer.rows import (
     take_over_ids,
 )
 from records.backoffice.transfer.table import Column, Table
-from records.backoffice.wording import printed
+from records.backoffice.wording import choice_label, printed
 from records.history.models import Change
 from records.history.trail import Author, Trail, recording
 from records.sites.hidden import seen_by, with_hidden_kept
@@ -372,7 +372,9 @@ class RecordResource:
                 name = self.table.wire_name(entry["field"])
                 field = entry["field"].partition(".")[0]
                 if name.partition(".")[0] not in hidden and (not row.is_new or field in given):
-                    old, new = printed(entry.get("old")), printed(entry.get("new"))
+                    old, new = (
+                        printed(choice_label(self.model, entry["field"], entry.get(side))) for side in ("old", "new")
+                    )
                     row.lines.append({"name": in_words(name, self.table, self.headings), "old": old, "new": new})
 
     def digest(self) -> str:

@@ -64,6 +64,11 @@ def test_the_history_names_the_record_and_the_finding_of_an_action(site: Site) -
     unseen = sign_in(lone, site).get(address(change)).content.decode()
     assert "not shown to you" in unseen
     assert "GMP walk" not in unseen
+    finding.delete()
+    assert "a finding that was removed" in client.get(address(action, "history")).content.decode()
+    unseen = sign_in(lone, site).get(address(change)).content.decode()
+    assert "not shown to you" in unseen
+    assert "removed" not in unseen
 
 
 def test_the_history_writes_statuses_in_the_language_of_the_reader(site: Site) -> None:

@@ -1,7 +1,11 @@
 """What every page of the back-office does."""
 
+import re
+from collections.abc import Iterator
+from html import unescape
 from typing import Any
 
+import pytest
 from django.contrib import admin
 from django.contrib.contenttypes.models import ContentType
 from django.urls import reverse
@@ -9,10 +13,19 @@ from django.urls import reverse
 from records.accounts.models import DefaultRole
 from records.backoffice.choice_filters import ArchivedFilter
 from records.backoffice.filter_bar import chips, controls
-from records.employees.models import Employee
+from records.employees.models import Employee, JobDescription
 from records.reference.models import Product
+from records.sites.about import kinds
 from records.sites.models import Site
-from tests.make.backoffice import browser, form_of, list_address, make_superuser, sign_in
+from tests import make
+from tests.make.actions import make_action
+from tests.make.attachments import make_attachment
+from tests.make.audits import make_audit, make_checklist, make_program, make_rating, start
+from tests.make.backoffice import address, browser, form_of, list_address, make_superuser, sign_in
+from tests.make.complaints import make_complaint, make_entry
+from tests.make.customers import make_customer
+from tests.make.documents import make_document
+from tests.make.items import make_item
 
 
 def test_every_link_of_every_lists_filters_leads_somewhere(site: Site) -> None:
@@ -62,3 +75,46 @@ def test_malformed_numbers_and_ids_in_addresses_and_forms_are_no_faults_of_ours(
         assert client.get(add.replace("add", "1"), {"p": number}).status_code in (302, 404)
     employees = ContentType.objects.get_for_model(Employee).pk
     assert client.get(f"/admin/r/{employees}/x/").status_code == 404
+
+
+def world(site: Site) -> list[Any]:
+    """Make a record of each kind, with references to each other, and return them."""
+    employee, customer, item = make.make_employee(site), make_customer(site), make_item(site)
+    program = make_program(site, checklists=[make_checklist(site, questions=("Clean?",))], rating=make_rating(site))
+    audit, document = start(make_audit(program, auditors=[employee])), make_document(site)
+    complaint = make_complaint(site, customer=customer, product=make_entry(Product, site, "Rye loaf"))
+    job = JobDescription.objects.create(site=site, site_sequence_id=1, name="Baker", document=document)
+    job.employees.add(employee)
+    about = [make_action(site, about=one) for one in (complaint, audit, document, customer, item)]
+    for one in (complaint, audit, document):
+        make_attachment(site, on=one)
+    return [employee, customer, item, program, audit, document, complaint, job, about[0]]
+
+
+def links_of(page: Any) -> Iterator[str]:
+    """Yield the addresses of the back-office to which a page leads."""
+    found = re.findall(r'<a\b[^>]*? href="([^"#]+)', page.content.decode())
+    yield from sorted({unescape(one) for one in found if one.startswith(("/admin/", "/profile", "?"))})
+
+
+@pytest.mark.parametrize("kind", sorted(kinds()))
+def test_no_link_of_a_page_leads_where_its_reader_may_not_go(site: Site, kind: str) -> None:
+    records = world(site)
+    model = kinds()[kind]  # type: ignore[index]
+    label, name = model._meta.app_label, model._meta.model_name
+    person = make.make_user(site=site)
+    make.make_role(site, [f"{label}.view_{name}", f"{label}.change_{name}", "history.view_change"], [person])
+    client = sign_in(person, site)
+    own = [record for record in records if type(record) is model]
+    pages = ["/admin/", list_address(model), f"{list_address(model)}?q=nothing-like-it", "/profile/"]
+    pages += [address(record, page) for record in own for page in ("read", "change", "history")]
+    closed = {}
+    for where in pages:
+        page = client.get(where)
+        assert page.status_code == 200, where
+        for link in links_of(page):
+            path = where.partition("?")[0] + link if link.startswith("?") else link
+            answer = client.get(path)
+            if answer.status_code >= 400:
+                closed[where, link] = answer.status_code
+    assert closed == {}

@@ -11,16 +11,20 @@ from django.test import Client
 from django.urls import reverse
 
 from records.accounts.models import DefaultRole
+from records.audits import workflow
+from records.backoffice.datetimes import NOTHING
 from records.complaints.actions import update_complaint_detail
 from records.complaints.erasure import erase_consumer
 from records.complaints.models import Complaint
+from records.customers.erasure import erase_contact
+from records.employees.models import Course
 from records.history.models import Change
 from records.reference.actions import archive_entry
 from records.reference.models import Product
 from records.sites.models import Entity, Site
 from tests import make
 from tests.make.actions import make_action
-from tests.make.audits import make_audit, make_program
+from tests.make.audits import make_audit, make_checklist, make_program, make_rating, response, start
 from tests.make.backoffice import address, browser, save, sign_in
 from tests.make.complaints import make_complaint, make_completed, make_entry
 from tests.make.customers import make_customer
@@ -34,17 +38,17 @@ def changes_of(record: Any) -> list[Change]:
     return list(Change.objects.filter(record_id=record.pk, model=record._meta.label).order_by("number"))
 
 
-def where(record: Any, name: str, change: Change | None = None) -> str:
+def where(record: Any, name: str, change: Change | None = None, row: Any = None) -> str:
     """Return the address at which what the change (the newest) replaced in the field is put back."""
     number = (change or changes_of(record)[-1]).pk
     kind = f"admin:{record._meta.app_label}_{record._meta.model_name}_put_back"
-    return reverse(kind, args=(record.pk, number, name))
+    return reverse(kind, args=(record.pk, number, name)) + (f"?row={row}" if row else "")
 
 
 def offered(client: Client, record: Any) -> list[str]:
     """Return the names of the fields that the history page offers to put back, newest change first."""
     page = client.get(address(record, "history")).content.decode()
-    return re.findall(r'class="put-back" href="[^"]*/([a-z_]+)/"', page)
+    return re.findall(r'class="put-back" href="[^"]*/([a-z_.]+)/(?:\?row=[0-9a-f-]{36})?"', page)
 
 
 def confirmed(shown: Any, reason: str = "Was right") -> dict[str, str]:
@@ -139,18 +143,136 @@ def test_the_page_shows_both_values_and_asks_for_the_reason(site: Site) -> None:
     assert len(changes_of(complaint)) == 2
 
 
-def test_rows_lists_and_statuses_and_what_the_first_change_tells_are_not_offered(site: Site) -> None:
+def test_statuses_and_what_the_first_change_tells_are_not_offered(site: Site) -> None:
     employee = make.make_employee(site, employment_history=[{"company": "Mill"}])
     client = browser(site)
-    save(client, employee, **{"employment_history-0-company": "Bakery", "change_reason": "Misread"})
+    [row] = employee.employment_history.all()
     assert offered(client, employee) == []
-    assert client.get(where(employee, "employment_history.company")).status_code == 404
-    assert client.get(where(employee, "employment_history")).status_code == 404
     assert client.get(where(employee, "position", changes_of(employee)[0])).status_code == 404
+    assert client.get(where(employee, "employment_history", row=row.pk)).status_code == 404
     complaint = make_completed(site)
     assert offered(client, complaint) == ["review_report"]
     assert client.get(where(complaint, "record_status")).status_code == 404
     assert client.get(where(complaint, "nonsense")).status_code == 404
+    assert client.get(where(complaint, "change_reason")).status_code == 404
+
+
+def test_cells_and_rows_are_put_back_each_on_its_own(site: Site) -> None:
+    course = Course.objects.create(site=site, name="Hygiene")
+    day_of = {"course": course, "completed_on": day(1)}
+    employee = make.make_employee(
+        site, education_training=[{"title": "Baker"}, {"title": "Hygiene", **day_of}, {"title": "First aid"}]
+    )
+    client = browser(site)
+    titles = lambda: [row.title for row in employee.education_training.all()]  # noqa: E731
+    baker, hygiene, aid = employee.education_training.all()
+    changes = {"education_training-0-title": "Cook", "education_training-1-DELETE": "on", "change_reason": "Misread"}
+    save(client, employee, **changes)
+    update = changes_of(employee)[-1]
+    assert titles() == ["Cook", "First aid"]
+    assert sorted(offered(client, employee)) == ["education_training", "education_training.title"]
+    page = client.get(where(employee, "education_training", update, hygiene.pk))
+    assert page.context["now"] == NOTHING
+    assert page.context["then"] == "Title: Hygiene; Course: Hygiene; Completed on: 2026-03-01"
+    put_back(client, where(employee, "education_training", update, hygiene.pk), "She has it")
+    assert titles() == ["Cook", "Hygiene", "First aid"]
+    back: Any = employee.education_training.get(title="Hygiene")
+    assert (back.course, back.completed_on.date()) == (course, day(1).date())
+    assert offered(client, employee) == ["education_training", "education_training.title"], "Only to take it out again."
+    page = client.get(where(employee, "education_training.title", update, baker.pk))
+    assert (page.context["now"], page.context["then"]) == ("Cook", "Baker")
+    put_back(client, where(employee, "education_training.title", update, baker.pk))
+    assert titles() == ["Baker", "Hygiene", "First aid"]
+    added = next(one for one in changes_of(employee) if one.reason == "She has it")
+    put_back(client, where(employee, "education_training", added, back.pk), "She has it not")
+    assert titles() == ["Baker", "First aid"]
+    assert [one.reason for one in changes_of(employee)[2:]] == ["She has it", "Was right", "She has it not"]
+    [taken] = [one["old"] for one in changes_of(employee)[-1].fields if one["field"] == "education_training"]
+    assert taken["title"] == "Hygiene"
+    assert {row.pk for row in employee.education_training.all()} == {baker.pk, aid.pk}
+
+
+def test_a_cell_of_a_row_that_is_gone_and_a_row_whose_course_is_archived_are_refused_in_words(site: Site) -> None:
+    course = Course.objects.create(site=site, name="Hygiene")
+    lines = [{"title": "Baker"}, {"title": "Hygiene", "course": course, "completed_on": day(1)}]
+    employee = make.make_employee(site, education_training=lines)
+    client = browser(site)
+    baker, hygiene = employee.education_training.all()
+    save(client, employee, **{"education_training-0-title": "Cook", "change_reason": "Misread"})
+    update = changes_of(employee)[-1]
+    gone = {"education_training-0-DELETE": "on", "education_training-1-DELETE": "on", "change_reason": "Wrong person"}
+    save(client, employee, **gone)
+    removal = changes_of(employee)[-1]
+    said = client.get(where(employee, "education_training.title", update, baker.pk), follow=True).content.decode()
+    assert "nothing was put back. The row is not there any more." in said
+    Course.objects.update(is_archived=True)
+    refused = put_back(client, where(employee, "education_training", removal, hygiene.pk))
+    assert "This course is archived and cannot be chosen any more." in refused.content.decode()
+    assert not employee.education_training.exists()
+    assert len(changes_of(employee)) == 3
+
+
+def test_a_list_is_put_back_as_it_was_without_what_can_no_longer_be_chosen(site: Site) -> None:
+    ada, ben, cy = (make.make_employee(site, first_name=name, last_name="") for name in ("Ada", "Ben", "Cy"))
+    audit = make_audit(make_program(site), auditors=[ada, ben])
+    client = browser(site)
+    save(client, audit, auditors=[str(cy.pk)], change_reason="Swapped")
+    update = changes_of(audit)[-1]
+    assert offered(client, audit) == ["auditors"]
+    page = client.get(where(audit, "auditors", update))
+    assert (page.context["now"], {*page.context["then"].split(", ")}) == ("Cy", {"Ada", "Ben"})
+    put_back(client, where(audit, "auditors", update))
+    assert {*audit.auditors.all()} == {ada, ben}
+    assert offered(client, audit) == ["auditors"], "Only the list of the newest change differs now."
+    save(client, audit, auditors=[], change_reason="Nobody")
+    make.archive(ben, reason="Left")
+    said = client.get(where(audit, "auditors"), follow=True).content.decode()
+    assert "Auditors: nothing was put back. This employee is archived and cannot be chosen any more." in said
+    assert not audit.auditors.exists()
+
+
+def test_findings_are_put_back_while_the_audit_takes_them_and_rate_it_anew(site: Site) -> None:
+    program = make_program(
+        site, checklists=[make_checklist(site, questions=("Clean?", "Dry?"))], rating=make_rating(site)
+    )
+    audit: Any = start(make_audit(program))
+    client, [clean, dry] = browser(site), audit.findings.all()
+    yes, no = response(audit.rating_scale, "Yes"), response(audit.rating_scale, "No")
+    rows = [{"id": clean.pk, "rating_response": yes}, {"id": dry.pk, "rating_response": yes}]
+    workflow.save_findings(site.pk, audit.pk, rows, author=make.SYSTEM)
+    workflow.submit_audit_record(site.pk, audit.pk, author=make.SYSTEM)
+    rows[1]["rating_response"] = no
+    workflow.save_findings(site.pk, audit.pk, rows, author=make.SYSTEM, reason="Looked again")
+    audit.refresh_from_db()
+    worse, place = audit.score, where(audit, "findings.rating_response", row=dry.pk)
+    assert "findings.rating_response" in offered(client, audit)
+    put_back(client, place, "It was dry")
+    audit.refresh_from_db()
+    assert audit.score > worse
+    assert [str(one.rating_response) for one in audit.findings.all()] == ["Yes", "Yes"]
+    workflow.complete_audit_record(site.pk, audit.pk, author=make.SYSTEM)
+    assert "findings.rating_response" not in offered(client, audit)
+    assert client.get(place).status_code == 404
+
+
+def test_the_contacts_that_were_erased_are_not_put_back(site: Site) -> None:
+    customer = make_customer(site, party_contacts=[{"first_name": "Nia", "last_name": "Novak"}])
+    client = browser(site)
+    [nia] = customer.party_contacts.all()
+    save(client, customer, **{"party_contacts-0-first_name": "Nina", "change_reason": "Misread"})
+    renamed = changes_of(customer)[-1]
+    save(client, customer, **{"party_contacts-0-DELETE": "on", "change_reason": "Left"})
+    removed = changes_of(customer)[-1]
+    assert offered(client, customer) == ["party_contacts"]
+    erase_contact(site.pk, customer.pk, str(nia.pk), author=make.SYSTEM, reason="Asked for it")
+    assert offered(client, customer) == []
+    for place in (
+        where(customer, "party_contacts", removed, nia.pk),
+        where(customer, "party_contacts.first_name", renamed, nia.pk),
+    ):
+        said = client.get(place, follow=True).content.decode()
+        assert "nothing was put back." in said
+    assert not customer.party_contacts.exists()
 
 
 def test_the_value_that_is_in_place_is_not_offered_and_not_written_again(site: Site) -> None:

@@ -130,6 +130,14 @@ def _sheet(rows: bytes) -> bytes:
     return _zip(**{"xl/worksheets/sheet1.xml": b"<worksheet><sheetData>" + rows + b"</sheetData></worksheet>"})
 
 
+with zipfile.ZipFile(io.BytesIO(as_xlsx([["Name"], ["Scale"]]))) as _archive:
+    WHOLE = {name: _archive.read(name) for name in _archive.namelist()}
+TEXTS = "application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"
+WITH_TEXTS = WHOLE["[Content_Types].xml"].replace(
+    b"</Types>", f'<Override PartName="/{files.TEXTS}" ContentType="{TEXTS}"/></Types>'.encode()
+)
+
+
 MALFORMED = {
     "empty": (b"", "empty"),
     "blank": (b"\n\n  ", "empty"),
@@ -142,10 +150,16 @@ MALFORMED = {
     "damaged": (b"PK\x03\x04 nothing", "damaged"),
     "no workbook": (_zip(hello=b"x"), "damaged"),
     "bomb": (_zip(hello=b"0" * (files.MOST_UNPACKED + 1)), "unpacks to more"),
-    "bomb of shared texts": (_zip(**{"xl/sharedStrings.xml": b"<sst>" + b"<si/>" * 400_000}), "more texts or styles"),
-    "bomb of styles": (_zip(**{"xl/styles.xml": b"<fonts>" + b"<font/>" * files.MOST_MARKUP}), "more texts or styles"),
+    "bomb of shared texts": (
+        _zip(**{**WHOLE, "[Content_Types].xml": WITH_TEXTS, files.TEXTS: b"<sst>" + b"<si/>" * 400_000}),
+        "more texts or styles",
+    ),
+    "bomb of styles": (
+        _zip(**{**WHOLE, "xl/styles.xml": b"<fonts>" + b"<font/>" * files.MOST_MARKUP}),
+        "more texts or styles",
+    ),
     "bomb of relations": (
-        _zip(**{"xl/worksheets/_rels/sheet1.xml.rels": b"<r/>" * (files.MOST_MARKUP + 1)}),
+        _zip(**{**WHOLE, "xl/worksheets/_rels/sheet1.xml.rels": b"<r/>" * (files.MOST_MARKUP + 1)}),
         "more texts or styles",
     ),
     "bomb of parts": (_zip(**{f"x{n}": b"" for n in range(files.MOST_PARTS + 1)}), "unpacks to more"),
@@ -173,13 +187,10 @@ def test_a_malformed_file_gets_a_clear_message(site: Site, name: str) -> None:
 
 
 def test_a_broken_sheet_inside_a_workbook_gets_a_clear_message(site: Site) -> None:
-    good = as_xlsx([["Name"], ["Scale"]])
-    with zipfile.ZipFile(io.BytesIO(good)) as archive:
-        entries = {name: archive.read(name) for name in archive.namelist()}
     client = browser(site)
-    for name in entries:
-        for content in (b"", b"<a>", entries[name][: len(entries[name]) // 2]):
-            response = check(client, Item, _zip(**{**entries, name: content}))
+    for name in WHOLE:
+        for content in (b"", b"<a>", WHOLE[name][: len(WHOLE[name]) // 2]):
+            response = check(client, Item, _zip(**{**WHOLE, name: content}))
             assert response.status_code == 200, name
 
 
@@ -195,27 +206,40 @@ def test_a_sheet_that_is_named_twice_and_too_many_sheets_are_not_read(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = browser(site)
-    with zipfile.ZipFile(io.BytesIO(as_xlsx([["Name"], ["Scale"]]))) as archive:
-        entries = {name: archive.read(name) for name in archive.namelist()}
-    sheet = re.search(rb"<sheet [^>]*/>", entries["xl/workbook.xml"])
+    sheet = re.search(rb"<sheet [^>]*/>", WHOLE["xl/workbook.xml"])
     assert sheet is not None
     again = sheet[0].replace(b'name="Sheet"', b'name="Again"').replace(b'sheetId="1"', b'sheetId="2"')
-    named_twice = entries["xl/workbook.xml"].replace(sheet[0], sheet[0] + again)
-    assert "more sheets than" in text_of(check(client, Item, _zip(**{**entries, "xl/workbook.xml": named_twice})))
+    named_twice = WHOLE["xl/workbook.xml"].replace(sheet[0], sheet[0] + again)
+    assert "more sheets than" in text_of(check(client, Item, _zip(**{**WHOLE, "xl/workbook.xml": named_twice})))
     several = as_book(Items=[["Name"], ["Scale"]], Notes=[["Seen"]], Plans=[["Later"]])
     assert "more sheets than" not in text_of(check(client, Item, several))
     monkeypatch.setattr(files, "MOST_SHEETS", 2)
     assert "more sheets than" in text_of(check(client, Item, several))
 
 
+def test_what_a_reader_never_opens_may_be_long_and_what_it_opens_may_not(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "MOST_MARKUP", 2_000)
+    long = b"<calcChain>" + b'<c r="A1"/>' * 3_000 + b"</calcChain>"
+    others = dict.fromkeys(
+        ("xl/calcChain.xml", "xl/pivotCache/pivotCacheRecords1.xml", "xl/drawings/drawing1.xml"), long
+    )
+    assert check(browser(site), Item, _zip(**WHOLE, **others)).context["added"] == 1
+    styles = WHOLE["xl/styles.xml"].replace(b"<numFmts", b"<!-- -->" * 3_000 + b"<numFmts")
+    refused = check(browser(site), Item, _zip(**{**WHOLE, "xl/styles.xml": styles}))
+    assert "more texts or styles than can be read" in text_of(refused)
+    as_sheet = WHOLE["xl/_rels/workbook.xml.rels"].replace(b"/xl/worksheets/sheet1.xml", b"/xl/calcChain.xml")
+    smuggled = {**WHOLE, "xl/_rels/workbook.xml.rels": as_sheet, "xl/calcChain.xml": long}
+    assert "more texts or styles than can be read" in text_of(check(browser(site), Item, _zip(**smuggled)))
+
+
 @pytest.mark.parametrize("place", ["/xl/sharedStrings.xml", "/xl/worksheets/book.xml"])
 def test_no_part_passes_for_one_that_may_have_more_markup(site: Site, place: str) -> None:
-    with zipfile.ZipFile(io.BytesIO(as_xlsx([["Name"], ["Scale"]]))) as archive:
-        entries = {name: archive.read(name) for name in archive.namelist()}
-    types = entries["[Content_Types].xml"]
+    types = WHOLE["[Content_Types].xml"]
     assert b"/xl/workbook.xml" in types
     moved = types.replace(b"/xl/workbook.xml", place.encode())
-    given = {**entries, "[Content_Types].xml": moved, place.lstrip("/"): entries["xl/workbook.xml"]}
+    given = {**WHOLE, "[Content_Types].xml": moved, place.lstrip("/"): WHOLE["xl/workbook.xml"]}
     assert "damaged" in text_of(check(browser(site), Item, _zip(**given)))
 
 

@@ -13,7 +13,7 @@ from records.complaints.models import Complaint
 from records.history.models import Change
 from records.sites.models import Site
 from tests import make
-from tests.make.backoffice import address, browser, list_address, sign_in
+from tests.make.backoffice import address, browser, list_address, save, sign_in
 from tests.make.complaints import make_complaint, required_of
 
 pytestmark = pytest.mark.django_db
@@ -66,6 +66,30 @@ def test_the_same_form_sent_again_makes_no_second_complaint(site: Site) -> None:
     taken = {**sent, "once": str(make_complaint(site).pk)}
     assert client.post(QUICK, taken).status_code == 404
     assert Complaint.objects.count() == 2
+
+
+def test_what_was_written_after_an_answer_was_lost_is_not_lost(site: Site) -> None:
+    user = make.make_user(site=site, role=DefaultRole.STANDARD)
+    client: Any = sign_in(user, site)
+    sent = body(site)
+    client.post(QUICK, sent, headers=JSON)
+    longer = {**sent, "complaint_description": "Metal in two loaves"}
+    client.post(QUICK, longer, headers=JSON)
+    complaint = Complaint.objects.get()
+    assert (complaint.complaint_description, complaint.is_draft) == ("Metal in two loaves", True)
+    client.post(QUICK, {**longer, **needed(site)}, headers=JSON)
+    complaint.refresh_from_db()
+    assert complaint.record_status == "Awaiting Review"
+    client.post(QUICK, {**longer, **needed(site), "trace_number": "L-7"}, headers=JSON)
+    complaint.refresh_from_db()
+    assert complaint.trace_number == "L-7"
+    assert Change.objects.filter(record_id=complaint.pk).latest("number").reason == "Sent again with changes"
+    save(browser(site), complaint, severity="Major", change_reason="Triaged")
+    answer = client.post(QUICK, {**longer, **needed(site), "trace_number": "L-8"}, headers=JSON)
+    assert answer.status_code == 400
+    assert "This complaint was sent already" in answer.json()["faults"][0]
+    complaint.refresh_from_db()
+    assert (complaint.trace_number, Complaint.objects.count()) == ("L-7", 1)
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,20 @@ def test_the_contents_name_every_file_with_its_sha_256(site: Site, tmp_path: Pat
     assert packs.checked(folder) == (1, "records/complaints.xlsx was altered.\n")
 
 
+def test_the_list_of_changes_names_what_an_action_is_about(site: Site, tmp_path: Path) -> None:
+    audit = make_audits.start(make_audits.make_audit(make_audits.make_program(site, name="GMP walk")))
+    finding = audit.findings.create(idx=0, question="Are the blades whole?")
+    make_action(site, about=audit, finding_id=finding.pk)
+    folder = packs.unpacked(packs.made(site), tmp_path)
+    [path] = (folder / "changes").glob("*.xlsx")
+    rows = packs.sheet(folder, f"../changes/{path.stem}")
+    said = next(row for row in rows if row["Operation"] == "AddAction")["What changed"]
+    assert "→ Audit 1: GMP walk" in said
+    assert "→ Are the blades whole?" in said
+    assert str(finding.pk) not in said
+    assert packs.checked(folder)[0] == 0
+
+
 def test_the_changes_are_proven_by_the_seal_without_the_database(site: Site, tmp_path: Path) -> None:
     complaint = make_complaint(site, consumer_last_name="Berg")
     erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="Asked for it.")

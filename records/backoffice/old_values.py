@@ -1,0 +1,151 @@
+"""Values of the history in the form that an action accepts: what a record said before some entries of its changes.
+
+Putting one value back and taking an import back both begin here.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from records.history.digests import is_erased
+from records.history.erasure import is_mark
+from records.history.snapshots import Snapshot, children_of
+
+Entry = Mapping[str, Any]
+
+ERASED = _("The value was erased for good.")
+SAME = _("The record has this value already.")
+NO_ROW = _("The row is not there any more.")
+TEXTS = (models.CharField, models.TextField)
+
+
+def before(record: Any, name: str, entries: Sequence[Entry]) -> Any:
+    """Return the value of a field, a list or child rows of a record before some entries of its history.
+
+    Raises LookupError, with a message for users, for what is not known any more, and ValidationError.
+    """
+    if any(_is_erased(entry.get(side)) for entry in entries for side in ("old", "new")):
+        raise LookupError(str(ERASED))
+    if name in children_of(record):
+        return _rows_before(record, name, entries)
+    field, old = record._meta.get_field(name), entries[0].get("old")
+    if field.many_to_many:
+        return [_target(field.related_model, value) for value in old or ()]
+    return _plain(field, old)
+
+
+def _is_erased(value: Any) -> bool:
+    if isinstance(value, dict) and not is_erased(value):
+        return any(_is_erased(part) for part in value.values())
+    return is_erased(value) or is_mark(value)
+
+
+def _target(model: Any, value: Any) -> Any:
+    """Return the record that a value of the history points at; raises LookupError."""
+    found = model._base_manager.filter(pk=value["id"]).first() if isinstance(value, dict) and "id" in value else None
+    if found is None:
+        raise LookupError(gettext("The record to which it referred does not exist any more."))
+    return found
+
+
+def _plain(field: models.Field[Any, Any], value: Any) -> Any:
+    """Return a value of the history in the form that an action takes; raises LookupError or ValidationError."""
+    if value is None or value == "":
+        if field.null:
+            return None
+        return "" if isinstance(field, TEXTS) else field.get_default()
+    return _target(field.related_model, value) if field.is_relation else field.to_python(value)
+
+
+def _rows_before(record: Any, relation: str, entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    """Return the child rows as they were before some entries of the history; rows that did not change by Id alone."""
+    model: Any = record._meta.get_field(relation).related_model
+    fields = {field.name: field for field in model._meta.concrete_fields}
+    rows: dict[str, dict[str, Any]] = {
+        str(key): {"id": key, "idx": idx} for key, idx in getattr(record, relation).values_list("pk", "idx")
+    }
+    for entry in reversed(entries):
+        key, (_relation, _dot, name) = str(entry["row"]), entry["field"].partition(".")
+        if name and key not in rows:
+            raise LookupError(str(NO_ROW))
+        if name:
+            rows[key][name] = _plain(fields[name], entry.get("old"))
+        elif entry.get("old") is None:
+            rows.pop(key, None)
+        else:
+            rows[key] = {one: _plain(fields[one], value) for one, value in entry["old"].items() if one in fields}
+    return [
+        {name: value for name, value in row.items() if name != "idx"}
+        for row in sorted(rows.values(), key=lambda row: (row.get("idx") or 0, "id" in row))
+    ]
+
+
+def fault_of(field: Any, entry: Entry, content: Snapshot) -> str:
+    """Return why the old value of an entry cannot be put back; empty if it can. Runs no query.
+
+    `field` is the field that the entry is about: of the record, of a child row for a cell of it, or the relation for
+    a whole row. `content` is a snapshot of the record.
+    """
+    name, _dot, cell = entry["field"].partition(".")
+    current = content[name]
+    if "row" in entry:
+        row = current.get(str(entry["row"]))
+        if not cell:
+            return _fault_of_row(entry, row, current)
+        if row is None:
+            return str(NO_ROW)
+        current = row[cell]
+    return _fault_of_value(field, entry, current)
+
+
+def _fault_of_row(entry: Entry, row: Snapshot | None, rows: Mapping[str, Snapshot]) -> str:
+    """Return why a row that was removed cannot come back, or one that was added cannot go."""
+    old = entry.get("old")
+    if old is None:
+        return "" if row is not None else str(SAME)
+    if _is_erased(old):
+        return str(ERASED)
+    known = {name: keys_of(value)[0] if isinstance(value, dict) else value for name, value in old.items()}
+    is_there = any(
+        all(
+            value == known[name] if name in known else is_nothing(value) for name, value in one.items() if name != "idx"
+        )
+        for one in rows.values()
+    )
+    return str(SAME) if is_there else ""
+
+
+def _fault_of_value(field: Any, entry: Entry, current: Any) -> str:
+    old = entry.get("old")
+    if any(_is_erased(value) for value in (old, entry.get("new"), current)):
+        return str(ERASED)
+    if is_nothing(old):
+        if is_nothing(current):
+            return gettext("The field is empty already.")
+        may_be_empty = field.blank and (field.null or field.many_to_many or isinstance(field, TEXTS))
+        return "" if may_be_empty else gettext("The field must not be empty.")
+    if field.is_relation:
+        keys = keys_of(old)
+        if None in keys:
+            return gettext("The history does not know the Id of the earlier value, so it cannot be put back.")
+        return str(SAME) if sorted(map(str, keys)) == (current if field.many_to_many else [current]) else ""
+    try:
+        is_same = old == current or field.to_python(old) == field.to_python(current)
+    except ValidationError as fault:
+        return " ".join(fault.messages)
+    return str(SAME) if is_same else ""
+
+
+def is_nothing(value: Any) -> bool:
+    """Return whether a value of the history means that the field was empty."""
+    return value is None or value in ("", [])
+
+
+def keys_of(value: Any) -> list[Any]:
+    """Return the Ids of a reference or a list as the history writes it; None for one that it does not know."""
+    values = value if isinstance(value, list) else [value]
+    return [one.get("id") if isinstance(one, dict) else None for one in values]
