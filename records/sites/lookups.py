@@ -50,11 +50,12 @@ class TextWithin(models.Lookup[Any]):
         return sql, [*left_params, *left_params, *left_params, _pattern(text), *left_params, text]
 
     def as_sql(self, compiler: Any, connection: Any) -> Any:
-        """Compare by UPPER."""
+        """Compare by UPPER, which is computed once for all spellings."""
         left, left_params = self.process_lhs(compiler, connection)
-        texts = spellings(self.rhs)
-        sql = " OR ".join([f"UPPER({left}) LIKE UPPER(%s)"] * len(texts))
-        return f"({sql})", [part for text in texts for part in (*left_params, _pattern(text))]
+        patterns = [_pattern(text) for text in spellings(self.rhs)]
+        marks = _marks("UPPER(%s)", patterns)
+        right = marks if len(patterns) == 1 else f"ANY (ARRAY[{marks}])"
+        return f"UPPER({left}) LIKE {right}", [*left_params, *patterns]
 
 
 def _marks(mark: str, values: Sequence[str]) -> str:
