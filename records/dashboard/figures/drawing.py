@@ -100,6 +100,8 @@ class Chart:
     lines: list[Line] = field(default_factory=list)
     ticks: list[Tick] = field(default_factory=list)
     path: str = ""
+    points: str = ""
+    """The places of single values: a path of strokes without length, which are drawn as dots."""
     dots: list[Mark] = field(default_factory=list)
     source: Cell | None = None
     """The link to the list in which people enter what the chart needs besides the records."""
@@ -254,7 +256,6 @@ class Dot:
     value: float
     says: str
     url: str = ""
-    kind: str = ""
 
 
 def draw_dots(chart: Chart, dots: Sequence[Dot], first: datetime.date, last: datetime.date) -> None:
@@ -270,9 +271,8 @@ def draw_dots(chart: Chart, dots: Sequence[Dot], first: datetime.date, last: dat
     months: dict[datetime.date, list[Dot]] = {}
     for dot in dots:
         months.setdefault(dot.day.replace(day=1), []).append(dot)
-        chart.marks.append(
-            Mark(at(x_of(dot.day)), at(chart.floor - dot.value * scale), "", "", dot.says, dot.url, dot.kind)
-        )
+        chart.marks.append(Mark(at(x_of(dot.day)), at(chart.floor - dot.value * scale), "", "", dot.says, dot.url))
+    chart.points = " ".join(f"M{mark.x},{mark.y}h0" for mark in chart.marks)
     points = [
         (
             sum(x_of(dot.day) for dot in found) / len(found),
