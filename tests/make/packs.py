@@ -2,19 +2,15 @@
 
 import datetime
 import io
-import shutil
 import subprocess
 import sys
-import tempfile
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import openpyxl
-import pytest
 from django.core.files.storage import default_storage
-from PIL import Image
 
 from records.accounts.models import DefaultRole, User
 from records.history.trail import now
@@ -24,6 +20,7 @@ from records.packs.pages import TITLES
 from records.packs.tasks import make_pack
 from records.sites.models import Site
 from tests import make
+from tests.make import pdfs
 
 YEAR = datetime.timedelta(days=365)
 
@@ -59,30 +56,16 @@ def sheet(folder: Path, name: str) -> list[dict[str, Any]]:
     return [dict(zip(header, row, strict=False)) for row in rows]
 
 
-def text_of(folder: Path, start: str) -> str:
-    """Return the text of the PDFs whose names begin so, as poppler reads it."""
-    if shutil.which("pdftotext") is None:
-        pytest.skip("pdftotext is not installed (Debian: apt-get install poppler-utils).")
+def papers_of(folder: Path, start: str) -> list[Path]:
+    """Return the paths of the PDFs whose names begin so."""
     found = sorted((folder / "records").glob(f"{start}*.pdf"))
     assert found
-    command = ["pdftotext", "-layout"]
-    texts = (subprocess.run([*command, str(path), "-"], capture_output=True, check=True) for path in found)
-    return "\n".join(done.stdout.decode() for done in texts)
-
-
-def pictures_of(path: Path, most: int = 3) -> list[Image.Image]:
-    """Return the first pages of a PDF as grey pictures, as poppler draws them at 50 dots an inch."""
-    if shutil.which("pdftoppm") is None:
-        pytest.skip("pdftoppm is not installed (Debian: apt-get install poppler-utils).")
-    command = ["pdftoppm", "-gray", "-r", "50", "-l", str(most), str(path.absolute()), "page"]
-    with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run(command, cwd=folder, capture_output=True, check=True)
-        assert done.stderr == b""
-        found: list[Image.Image] = [
-            Image.open(io.BytesIO(one.read_bytes())) for one in sorted(Path(folder).glob("page*.pgm"))
-        ]
-    assert found
     return found
+
+
+def text_of(folder: Path, start: str) -> str:
+    """Return the text of the PDFs whose names begin so."""
+    return "\n".join(text for path in papers_of(folder, start) for text in pdfs.texts_of(path.read_bytes()))
 
 
 def checked(folder: Path, *more: str) -> tuple[int, str]:

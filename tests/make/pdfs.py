@@ -1,8 +1,13 @@
 """Plain functions that make PDF files for tests."""
 
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 
+import pytest
+from PIL import Image
 from pypdf import PdfReader, PdfWriter
 from reportlab.lib.pagesizes import A4
 from reportlab.pdfgen.canvas import Canvas
@@ -33,3 +38,62 @@ def changed(content: bytes, change: Any) -> bytes:
 def texts_of(content: bytes) -> list[str]:
     """Return the text of each page, with single blanks."""
     return [" ".join(page.extract_text().split()) for page in PdfReader(BytesIO(content)).pages]
+
+
+Box = tuple[int, int, int, int]
+SCALE = 2
+"""How many points of a picture there are for each point of a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A page as it is drawn: a grey picture, and each letter of its text with the box in which it should be."""
+
+    picture: Image.Image
+    letters: list[tuple[str, Box]]
+
+    def not_drawn(self) -> list[str]:
+        """Return the letters in whose boxes nothing is; not East Asian ones, whose fonts are those of the reader."""
+        embedded = ((letter, box) for letter, box in self.letters if unicodedata.east_asian_width(letter) not in "WF")
+        return [letter for letter, box in embedded if not self.picture.crop(box).point(_drawn).getbbox()]
+
+    def drawn_over(self) -> list[str]:
+        """Return the letters that are drawn over another one by a third of their box or more."""
+        found, rows = [], sorted(self.letters, key=lambda letter: letter[1][1])
+        for index, (letter, box) in enumerate(rows):
+            for other, beside in rows[index + 1 :]:
+                if beside[1] >= box[3]:
+                    break
+                wide, high = min(box[2], beside[2]) - max(box[0], beside[0]), min(box[3], beside[3]) - beside[1]
+                smaller = min((right - left) * (low - top) for left, top, right, low in (box, beside))
+                if wide > 0 and high > 0 and 3 * wide * high >= smaller:
+                    found.append(f"{letter} and {other} at {box}")
+        return found
+
+    def margin(self) -> float:
+        """Return how far everything that is drawn is from the edges of the page, in points."""
+        box = self.picture.point(_drawn).getbbox()
+        assert box
+        return min(box[0], box[1], self.picture.width - box[2], self.picture.height - box[3]) / SCALE
+
+
+def _drawn(grey: int) -> int:
+    """Return 255 for a grey (of 255, which is white) that counts as drawn, also as the edge of a thin stroke."""
+    return 255 * (grey < 235)
+
+
+def shown(content: bytes, most: int = 3) -> Iterator[Shown]:
+    """Yield the first pages of a PDF as PDFium draws them, which browsers use too."""
+    document = pytest.importorskip("pypdfium2").PdfDocument(content)
+    for number in range(min(most, len(document))):
+        page = document[number]
+        picture, text, letters = page.render(scale=SCALE, grayscale=True).to_pil(), page.get_textpage(), []
+        for index in range(text.count_chars()):
+            letter = text.get_text_range(index, 1)
+            if not letter.strip():
+                continue
+            left, low, right, top = text.get_charbox(index)
+            x, y = (round(left * SCALE), round(right * SCALE)), (round(top * SCALE), round(low * SCALE))
+            letters.append((letter, (x[0], picture.height - y[0] - 1, x[1] + 1, picture.height - y[1] + 1)))
+        yield Shown(picture, letters)
+    document.close()

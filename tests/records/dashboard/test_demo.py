@@ -33,7 +33,7 @@ from records.sites.models import Site
 from records.webhooks.models import Delivery, Outcome, State, Subscription
 from records.webhooks.tasks import is_waiting
 from tests import make
-from tests.make import packs
+from tests.make import packs, pdfs
 from tests.make.backoffice import address, list_address, sign_in
 
 
@@ -48,6 +48,7 @@ def test_the_demo_tells_its_story_and_every_page_opens_with_it(capsys: Any, tmp_
     the_pack_is_whole(tmp_path)
     a_webhook_waits_for_an_address()
     every_page_opens()
+    its_papers_are_drawn_as_they_read(tmp_path)
 
 
 def a_webhook_waits_for_an_address() -> None:
@@ -116,14 +117,6 @@ def the_pack_is_whole(folder: Path) -> None:
         assert [row["Number"] for row in rows] == [record.site_sequence_id for record in kind.rows(pack.site, span)]
         text = "".join(packs.text_of(folder, f"{kind.title.lower()} ").split())
         assert [name for name in names if "".join(name.split()) not in text] == [], kind.key
-        for path in (folder / "records").glob(f"{kind.title.lower()} *.pdf"):
-            for picture in packs.pictures_of(path):
-                # Something stands on each page, and nothing runs into its edges.
-                printed = picture.point(lambda grey: 255 * (grey < 160)).getbbox()
-                assert printed, path
-                left, top, right, bottom = printed
-                edges = (left, top, picture.width - right, picture.height - bottom)
-                assert min(edges) > 20, (path, edges)
     complaint = kind_of(Complaint).rows(pack.site, span).first()
     assert packs.sheet(folder, "complaints")[0]["Customer"] == complaint.customer.name
     findings = Finding.objects.filter(audit_record__in=kind_of(AuditRecord).rows(pack.site, span).order_by())
@@ -136,6 +129,19 @@ def the_pack_is_whole(folder: Path) -> None:
     assert len([path for path in (folder / "attachments").rglob("*") if path.is_file()]) == attached.count() > 3
     elsewhere = Site.objects.exclude(pk=pack.site_id).get()
     assert elsewhere.name.encode() not in (folder / "changes" / "changes.jsonl").read_bytes()
+
+
+def its_papers_are_drawn_as_they_read(folder: Path) -> None:
+    """Look at the pages of the pack's PDFs: every letter is drawn in its place, none over another, none at the edge."""
+    for kind in KINDS:
+        for path in packs.papers_of(folder, f"{kind.title.lower()} "):
+            pages = list(pdfs.shown(path.read_bytes()))
+            assert kind.title.replace(" ", "") in "".join(letter for letter, _ in pages[0].letters), path
+            for page in pages:
+                assert len(page.letters) > 20, path
+                assert page.not_drawn() == [], path
+                assert page.drawn_over() == [], path
+                assert page.margin() > 14, path
 
 
 def kind_of(model: Any) -> Any:

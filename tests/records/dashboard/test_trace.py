@@ -3,8 +3,6 @@
 import datetime
 import io
 import re
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +27,7 @@ from tests.make.customers import make_customer
 from tests.make.documents import add_version, make_document, make_signer
 from tests.make.items import make_item
 from tests.make.materials import make_material
+from tests.make.pdfs import texts_of
 
 pytestmark = pytest.mark.django_db
 
@@ -164,10 +163,7 @@ def words_of(content: bytes, kind: str) -> str:
     if kind == "xlsx/":
         book = openpyxl.load_workbook(io.BytesIO(content))
         return "\n".join(str(row) for row in book.worksheets[0].iter_rows(values_only=True))
-    if shutil.which("pdftotext") is None:
-        pytest.skip("pdftotext is not installed (Debian: apt-get install poppler-utils).")
-    done = subprocess.run(["pdftotext", "-layout", "-", "-"], input=content, capture_output=True, check=True)
-    return done.stdout.decode()
+    return "\n".join(texts_of(content))
 
 
 def test_the_paper_and_the_table_say_the_same(site: Site, tmp_path: Path) -> None:
