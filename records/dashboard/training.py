@@ -48,8 +48,6 @@ VALID, ENDS_SOON, EXPIRED, MISSING = "valid", "soon", "expired", "missing"
 State = tuple[str, Any, datetime.date | int | None]
 """The state of a need, what is said about it, and the day or version that this names."""
 Holding: Any = JobDescription.employees.through
-COURSE = "employee__education_training__course"
-"""The way from the holder of a job to the courses that they have taken."""
 
 
 class Need(NamedTuple):
@@ -119,16 +117,16 @@ class Requirements:
         return Holding.objects.filter(jobdescription__in=[job.pk for job in self.jobs], employee__is_archived=False)
 
     def _taken(self, day: datetime.date) -> QuerySet[Any]:
-        """Return the holders of jobs, once for each training (`COURSE`) that the job requires and that counts then."""
+        """Return the holders of jobs, once for each course (`needed`) that their job requires and that counts then."""
         first_days: dict[datetime.date | None, list[uuid.UUID]] = defaultdict(list)
         for course in self.courses.values():
             first_days[first_day_of(course, day)].append(course.pk)
         counts = Q(pk__in=())
         for first, courses in first_days.items():
-            since = {"employee__education_training__completed_on__gte": bare(first)} if first else {}
-            counts |= Q(**{f"{COURSE}__in": courses}, **since)
-        completed = Q(employee__education_training__completed_on__isnull=False)
-        return self._held.filter(counts & completed & Q(**{COURSE: F("jobdescription__required_courses")}))
+            counts |= Q(course__in=courses, **({"completed_on__gte": bare(first)} if first else {}))
+        taken = EducationTraining.objects.filter(counts, completed_on__isnull=False)
+        rows = self._held.annotate(needed=F("jobdescription__required_courses"))
+        return rows.filter(Exists(taken.filter(employee=OuterRef("employee"), course=OuterRef("needed"))))
 
     @property
     def _read(self) -> QuerySet[Any]:
@@ -156,26 +154,24 @@ class Requirements:
             job.pk: sum(self.in_force[one.pk] is not None for one in job.required_documents.all()) for job in self.jobs
         }
         lacks = Q(pk__in=())
-        for needed, met, what in (
-            (courses, self._taken(self.today + SOON + DAY), COURSE),
-            (documents, self._read, "needed"),
-        ):
+        for needed, met in ((courses, self._taken(self.today + SOON + DAY)), (documents, self._read)):
             jobs: dict[int, list[uuid.UUID]] = defaultdict(list)
             for job, number in needed.items():
                 jobs[number].append(job)
             jobs.pop(0, None)
             for number, some in jobs.items():
-                whole = met.filter(jobdescription__in=some).alias(met=Count(what, distinct=True)).filter(met=number)
+                whole = met.filter(jobdescription__in=some).alias(met=Count("needed")).filter(met=number)
                 lacks |= Q(jobdescription__in=some) & ~Q(pk__in=whole.values("pk"))
         return lacks
 
     def by_job(self) -> list[Summary]:
         """Return how many holders of each job have each thing that it requires, by job and name; three queries."""
         holders = dict(self._count(self._held.values_list("jobdescription").annotate(count=Count("employee"))))
-        taken = self._taken(self.today).values_list("jobdescription", COURSE)
-        taken = taken.annotate(count=Count("employee", distinct=True))
-        read = self._read.values_list("jobdescription", "needed").annotate(count=Count("employee"))
-        met = {(job, needed): count for rows in (taken, read) for job, needed, count in self._count(rows)}
+        counted = [
+            rows.values_list("jobdescription", "needed").annotate(count=Count("employee"))
+            for rows in (self._taken(self.today), self._read)
+        ]
+        met = {(job, needed): count for rows in counted for job, needed, count in self._count(rows)}
         return [
             Summary(
                 job,
