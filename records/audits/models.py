@@ -100,6 +100,11 @@ class AuditProgram(SiteRecord):
             raise ValidationError({"rating_response": fault})
 
 
+def audit_name(program: str, number: int | None) -> str:
+    """Return what an audit is called: its program's name and its number."""
+    return f"{program} {number or ''}".strip()
+
+
 class AuditRecord(SiteRecord):
     """One audit of a program: when it is due and took place, who took part, what was found and how it was rated.
 
@@ -161,7 +166,7 @@ class AuditRecord(SiteRecord):
         verbose_name = "audit"
 
     def __str__(self) -> str:
-        return f"{self.audit_program.name} {self.site_sequence_id or ''}".strip()
+        return audit_name(self.audit_program.name, self.site_sequence_id)
 
     @property
     def is_open(self) -> bool:
