@@ -91,14 +91,14 @@ def counted(site_id: uuid.UUID) -> QuerySet[Complaint]:
 
 
 def control_limits(counts: Sequence[int]) -> Limits | None:
-    """Return mean and control limits of counts of events in equal spans of time, or None without counts.
+    """Return mean and control limits of counts of events in equal spans of time, or None if nothing was counted.
 
     A c-chart: events that happen independently at a steady rate are Poisson distributed, whose variance is its mean,
     so the limits lie three standard deviations around it: UCL = c̄ + 3·√c̄, LCL = max(0, c̄ - 3·√c̄).
     Source: NIST/SEMATECH e-Handbook of Statistical Methods, section 6.3.3.1, "Counts Control Charts"
     (https://www.itl.nist.gov/div898/handbook/pmc/section3/pmc331.htm).
     """
-    return _around(sum(counts) / len(counts)) if counts else None
+    return _around(sum(counts) / len(counts)) if any(counts) else None
 
 
 def _around(mean: float, size: float = 1) -> Limits:
@@ -161,7 +161,8 @@ def per_million(months: Sequence[Month], units: Mapping[datetime.date, int]) -> 
     """
     averaged = [month for month in months if month.is_averaged and month.first in units]
     size = sum(units[month.first] for month in averaged) / MILLION
-    mean = sum(month.count for month in averaged) / size if size else None
+    # Without a complaint in these months nothing can be said about the next one; each would be above the limit.
+    mean = (sum(month.count for month in averaged) / size if size else None) or None
     return [
         Rate(
             month,
