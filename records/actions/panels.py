@@ -40,7 +40,8 @@ def notices(request: HttpRequest, record: Any) -> Sequence[RecordNotice]:
         return (
             RecordNotice(
                 gettext("%(what)s by %(who)s, %(at)s: %(reason)s")
-                % {"what": what, "who": who, "at": shown(change.at), "reason": change.reason}
+                % {"what": what, "who": who, "at": shown(change.at), "reason": change.reason},
+                is_warning=True,
             ),
         )
     return ()

@@ -36,6 +36,7 @@ def reason_field(*, required: bool) -> TextField:
 class ReasonForm(forms.Form):
     """The form of an action on a record: the reason, and in subclasses further fields."""
 
+    required_css_class = "required"
     change_reason = reason_field(required=True)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
