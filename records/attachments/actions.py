@@ -46,10 +46,13 @@ def add_attachment(
     given = {**values}
     record_id, finding_id = given.pop("record_id"), given.pop("finding_id", None)
     attachment = Attachment(site_id=site_id, **({"id": key} if key else {}))
-    check_may_attach(attachment.point_at(record_id, finding_id, drafts=drafts), author, may)
+    record = attachment.point_at(record_id, finding_id, drafts=drafts)
+    check_may_attach(record, author, may)
     with storing(content) as file, recording():
         attachment.path, attachment.file_size, attachment.file_hash = file.path, file.size, file.sha256
-        hold(attachment.point_at(record_id, finding_id, drafts=drafts))
+        hold(record)
+        if finding_id is not None:
+            attachment.point_at(record_id, finding_id, drafts=drafts)  # It can have been removed meanwhile.
         add_record(attachment, given, author=author, operation=operation, reason=reason)
         # Whoever adds another attachment waits for the site's next number, so no two are counted without each other.
         if used_by(site_id) > settings.SITE_ATTACHMENTS_LIMIT:

@@ -189,7 +189,7 @@ MORE = {
     "DeleteMaterial": 6,
     "AddAction": 7,
     "UpdateAction": 8,
-    "AddAttachment": 12,
+    "AddAttachment": 11,
 }
 """The operations that cost more with every field sent: they write several records, lists of people, or a file."""
 
