@@ -1,10 +1,9 @@
 """The head of a request, read strictly: what the server has to know of it, and the environment of WSGI (PEP 3333).
 
-Whatever two servers could read differently is refused (RFC 9112), so that a proxy in front sees the same requests as
-the application.
+httptools parses it. Whatever two servers could read differently is refused (RFC 9112), so that a proxy in front sees
+the same requests as the application.
 """
 
-import re
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -12,6 +11,7 @@ from urllib.parse import unquote_to_bytes, urlsplit
 
 from gunicorn.http import errors
 from gunicorn.http.wsgi import FileWrapper
+from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
 LONGEST_LINE = 8190
 """The maximum size, in bytes, of a request line: the URLs of lists can contain many ids, and SCIM filters are long."""
@@ -19,10 +19,8 @@ MOST_FIELDS = 100
 LONGEST_FIELD = 16_380
 """The maximum size of a header with its name, in bytes."""
 
-_LINE = re.compile(rb"([!$%&'*+.^_`|~0-9A-Z-]{3,20}) ([\x21-\x7e]+) HTTP/1\.([0-9])")
-_FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]++):([\t\x20-\x7e\x80-\xff]*+)")
-_ONCE = frozenset({"HTTP_HOST", "CONTENT_TYPE", "CONTENT_LENGTH", "HTTP_TRANSFER_ENCODING"})
-"""Headers of which a second one would make it unclear what is meant."""
+_ONCE = frozenset({"HTTP_HOST", "CONTENT_TYPE", "HTTP_TRANSFER_ENCODING"})
+"""Headers of which a second one would make it unclear what is meant; httptools refuses a second Content-Length."""
 _FIXED: dict[str, Any] = {
     "SCRIPT_NAME": "",
     "SERVER_SOFTWARE": "gunicorn",
@@ -46,6 +44,29 @@ def environment_of(peer: Any, server: Any) -> dict[str, Any]:
     return {**found, "REMOTE_ADDR": ""}
 
 
+class _Parts:
+    """Collects what httptools finds in a head."""
+
+    __slots__ = ("fields", "is_complete", "target")
+
+    def __init__(self) -> None:
+        self.target = b""
+        self.fields: list[tuple[bytes, bytes]] = []
+        self.is_complete = False
+
+    def on_url(self, part: bytes) -> None:
+        """Take the target of the request."""
+        self.target += part
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header."""
+        self.fields.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        """Take note that the head has ended as it should."""
+        self.is_complete = True
+
+
 class Head:
     """A request without its body."""
 
@@ -62,18 +83,27 @@ class Head:
     )
 
     def __init__(self, text: bytes, shared: Mapping[str, Any]) -> None:
-        """Read a head without its last, empty line; `shared` is what `environment_of` returns.
+        """Read a head with its last, empty line; `shared` is what `environment_of` returns.
 
         Raises ParseException of gunicorn.
         """
-        first, *lines = text.split(b"\r\n")
+        first = text[: text.find(b"\r\n")]
         if len(first) > LONGEST_LINE:
             raise errors.LimitRequestLine(len(first), LONGEST_LINE)
-        line = _LINE.fullmatch(first)
-        if line is None:
+        parts = _Parts()
+        parser = HttpRequestParser(parts)
+        try:
+            parser.feed_data(text)
+        except HttpParserUpgrade:
+            pass  # Nothing here is upgraded; the request is answered as it is.
+        except HttpParserError as error:
+            raise errors.ParseException("httptools refuses the head.") from error
+        method, version = parser.get_method(), parser.get_http_version()
+        # httptools also reads other versions and protocols, and several blanks between the parts of the line.
+        if not parts.is_complete or first != b"%b %b HTTP/1.%b" % (method, parts.target, version[-1:].encode()):
             raise errors.InvalidRequestLine("")
-        self.method, target, version = (part.decode() for part in line.groups())
-        self.is_newer_than_1_0 = version != "0"
+        self.method, target = method.decode(), parts.target.decode()
+        self.is_newer_than_1_0 = version != "1.0"
         self.path, query = self._split(target)
         self.environ: dict[str, Any] = {
             **shared,
@@ -81,9 +111,9 @@ class Head:
             "RAW_URI": target,
             "PATH_INFO": unquote_to_bytes(self.path).decode("latin-1") if "%" in self.path else self.path,
             "QUERY_STRING": query,
-            "SERVER_PROTOCOL": f"HTTP/1.{version}",
+            "SERVER_PROTOCOL": f"HTTP/{version}",
         }
-        self._read_fields(lines)
+        self._take(parts.fields)
         self._read_framing()
 
     def _split(self, target: str) -> tuple[str, str]:
@@ -101,17 +131,14 @@ class Head:
             raise errors.InvalidRequestLine("")
         return parts.path, parts.query
 
-    def _read_fields(self, lines: list[bytes]) -> None:
-        if len(lines) > MOST_FIELDS:
+    def _take(self, fields: list[tuple[bytes, bytes]]) -> None:
+        if len(fields) > MOST_FIELDS:
             raise errors.LimitRequestHeaders("There are too many headers.")
         environ = self.environ
-        for line in lines:
-            if len(line) + 2 > LONGEST_FIELD:
+        for sent, content in fields:
+            if len(sent) + len(content) + 4 > LONGEST_FIELD:
                 raise errors.LimitRequestHeaders("A header is too long.")
-            field = _FIELD.fullmatch(line)
-            if field is None:
-                raise errors.InvalidHeader("")
-            name, value = field[1].decode().upper(), field[2].decode("latin-1").strip(" \t")
+            name, value = sent.decode().upper(), content.decode("latin-1").strip(" \t")
             if "_" in name:
                 continue  # In the environment it would be taken for the header that is spelt with hyphens.
             key = name.replace("-", "_")
@@ -127,19 +154,17 @@ class Head:
     def _read_framing(self) -> None:
         """Read how long the body is and whether the connection is kept (RFC 9112, sections 6 and 9)."""
         environ = self.environ
-        length, coding = environ.get("CONTENT_LENGTH"), environ.get("HTTP_TRANSFER_ENCODING")
+        coding = environ.get("HTTP_TRANSFER_ENCODING")
         self.is_chunked = coding is not None
         if coding is not None:
             if coding.lower() != "chunked":
                 raise errors.UnsupportedTransferCoding(coding)
-            if length is not None or not self.is_newer_than_1_0:
+            if not self.is_newer_than_1_0:
                 raise errors.InvalidHeader("TRANSFER-ENCODING")
-        if length is not None and not (length.isascii() and length.isdigit() and len(length) <= 18):
-            raise errors.InvalidHeader("CONTENT-LENGTH")
-        self.length = int(length or 0)
+        self.length = int(environ.get("CONTENT_LENGTH", 0))
         self.has_body = self.is_chunked or self.length > 0
-        wishes = {wish.strip().lower() for wish in environ.get("HTTP_CONNECTION", "").split(",")}
-        self.keeps_alive = "close" not in wishes and (self.is_newer_than_1_0 or "keep-alive" in wishes)
+        options = {option.strip().lower() for option in environ.get("HTTP_CONNECTION", "").split(",")}
+        self.keeps_alive = "close" not in options and (self.is_newer_than_1_0 or "keep-alive" in options)
         expected = environ.get("HTTP_EXPECT")
         if expected is not None and expected.lower() != "100-continue":
             raise errors.ExpectationFailed(expected)

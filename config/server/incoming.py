@@ -44,8 +44,8 @@ def read_head(received: bytearray, shared: Mapping[str, Any]) -> Head | None:
         return None
     if end > HEAD_LIMIT:
         raise errors.LimitRequestHeaders("The head is larger than the limit.")
-    text = bytes(received[:end])
-    del received[: end + len(END_OF_HEAD)]
+    text = bytes(received[: end + len(END_OF_HEAD)])
+    del received[: len(text)]
     return Head(text, shared)
 
 

@@ -66,7 +66,7 @@ def refusal_to(pair: tuple[socket.socket, Connection], sent: bytes) -> tuple[int
         (b"GET /item/GetItemList HTTP/1.1\r\nX: " + b"x" * 20_000 + b"\r\n\r\n", 431, "HeadersTooLarge"),
         (b"GET /item/GetItemList HTTP/1.1\r\nX: " + b"x" * 140_000, 431, "HeadersTooLarge"),
         (b"GET /item/GetItemList HTTP/1.1\r\n" + b"X: x\r\n" * 101 + b"\r\n", 431, "HeadersTooLarge"),
-        (b"POST /item/AddItem HTTP/1.1\r\nTransfer-Encoding: wave\r\n\r\n", 501, "NotImplemented"),
+        (b"POST /item/AddItem HTTP/1.1\r\nTransfer-Encoding: wave\r\n\r\n", 400, "MalformedRequest"),
         (b"POST /item/AddItem HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 501, "NotImplemented"),
         (b"POST /item/AddItem HTTP/1.1\r\nExpect: wonders\r\nContent-Length: 2\r\n\r\n{}", 417, "ExpectationFailed"),
         (b"POST /item/AddItem HTTP/1.1\r\nContent-Length: 10000000000\r\n\r\n", 413, "PayloadTooLarge"),
