@@ -26,7 +26,7 @@ from scim2_models.path import (
 )
 
 from records.accounts.role_members import DesiredMembers
-from records.sites.text import read_uuid
+from records.sites.text import normalise, read_uuid
 from scim.declared import LONGEST_NAME, MOST_NAMED
 from scim.schemas import GROUP, Member, bound
 from scim.wording import by_lower_name, id_in
@@ -125,7 +125,7 @@ def _entry(item: object) -> tuple[str, Named]:
         raise InvalidValueException(detail="members.display is longer than 255 characters.")
     if not isinstance(value, str):
         raise InvalidValueException(detail="A member needs a value, which is an id.")
-    return value, Named(display or "", kind)
+    return value, Named(normalise(display or ""), kind)
 
 
 def _id(value: str) -> uuid.UUID:
@@ -368,12 +368,18 @@ def _of_this(key: uuid.UUID, said: Entry) -> dict[uuid.UUID, Named]:
 def _refuse_change(entry: Entry, wanted: Entry) -> None:
     """Raise MutabilityException when a value differs from the stored one, because sub-attributes are immutable.
 
-    Case does not matter in an id or a type. Names that no schema declares are ignored.
+    Case does not matter in an id or a type, and a reference says the id that it ends with. Names that no schema
+    declares are ignored.
     """
-    known = {**entry, "display": entry.get("given") or entry.get("display")}
+    known = {**entry, "display": entry.get("given") or entry.get("display"), "$ref": entry.get("value")}
     for name, value in wanted.items():
         part = name.lower()
-        stored = known.get(part)
-        is_same = value == stored or (part in ("value", "type") and str(value).lower() == str(stored).lower())
-        if part in _PARTS and not is_same:
+        if part in _PARTS and _comparable(part, value) != _comparable(part, known.get(part)):
             raise MutabilityException(detail=f"'members.{name}' is immutable; remove the member and add another.")
+
+
+def _comparable(part: str, value: object) -> object:
+    """Return the form in which a part of a member is compared."""
+    if part == "display":
+        return normalise(value) if isinstance(value, str) else value
+    return id_in(value).lower()

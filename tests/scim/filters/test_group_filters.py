@@ -11,6 +11,7 @@ from scim2_models import InvalidFilterException, ScimFilter
 from records.accounts.models import Dialect
 from scim.callers import caller_of
 from scim.lists import filtered
+from scim.models import ProvisioningCall
 from scim.requests import Query
 from scim.schemas import POLICY, GroupResource
 from tests.scim import people
@@ -100,3 +101,21 @@ def test_group_filters_find_what_the_models_find_in_memory(scim_of, dialect, sit
         assert {str(key) for key in found} == expected, expression
 
     check()
+
+
+@pytest.mark.parametrize("door", ["add", "put", "post"])
+def test_the_name_of_a_member_is_stored_and_found_in_composed_letters(scim, door):
+    user = scim.add_user("mira")["id"]
+    members = [{"value": user, "display": "E\u0301lan\r\nVITAL"}]
+    group = scim.add_group("Team", members=members if door == "post" else [])["id"]
+    for _ in range(2):
+        if door == "put":
+            scim.put(f"/Groups/{group}", {"members": members})
+        else:
+            scim.patch(f"/Groups/{group}", {"op": "add", "path": "members", "value": members})
+        found = scim.get(f"/Groups/{group}").json()
+        assert [one["display"] for one in found["members"]] == ["\u00c9lan\nVITAL"]
+    assert ProvisioningCall.objects.filter(outcome__startswith="Nothing changed:").count() == 1 + (door == "post")
+    for name in ("\u00e9lan\\nvital", "E\u0301LAN\\nVital"):
+        assert scim.ids("/Groups", f'members.display eq "{name}"') == [group]
+        assert scim.ids("/Groups", f'members[display sw "{name[:3]}"]') == [group]

@@ -103,6 +103,7 @@ MEMBER = 'members[value eq "{}"]'
         {"VALUE": "{UPPER}", "type": "user", "$ref": None},
         [{"value": "{key}", "nope": 1}],
         {"display": "Mira Novak"},
+        {"$ref": "../Users/{key}"},
     ],
 )
 @pytest.mark.parametrize("op", ["add", "replace"])
