@@ -13,6 +13,7 @@ from django_tasks_db.models import DBTaskResult
 from records.accounts.lost_devices import has_factors
 from records.accounts.models import DefaultRole, SecurityEvent, User
 from records.accounts.security_mails import address_in, mail_notice
+from records.backoffice.tasks import mail_link, mail_links
 from records.employees.actions import give_account
 from records.history.models import Change
 from records.sites.models import Site
@@ -72,6 +73,21 @@ def test_a_managers_key_moves_the_fact_and_not_the_recovery_address(client: Clie
     assert "attacker@evil.example" in told["victim@old.example"]
     assert "/profile/address/" not in told["victim@old.example"]
     assert SecurityEvent.objects.filter(kind="AskRecoveryAddress", account_id=victim.pk).count() == 1
+
+
+def test_a_link_for_a_new_password_goes_to_the_old_address_alone(client: Client, site: Site) -> None:
+    victim = person(site, "victim")
+    move(client, make.make_key(site), victim, "attacker@evil.example")
+    for asked in ("attacker@evil.example", "victim@old.example"):
+        assert client.post("/accounts/password/", {"email": asked}).status_code == 302
+    mail.outbox.clear()
+    for task in (mail_links, mail_link):
+        for queued in DBTaskResult.objects.filter(task_path=task.module_path):
+            task.call(*queued.args_kwargs["args"])
+    assert [message.to for message in mail.outbox] == [["victim@old.example"]]
+    (link,) = re.findall(r"/accounts/password/\S+", str(mail.outbox[0].body))
+    page = client.get(client.get(link)["Location"])
+    assert page.context["form"].user == victim
 
 
 @pytest.mark.parametrize("is_superuser", [False, True])

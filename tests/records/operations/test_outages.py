@@ -10,11 +10,13 @@ from typing import Any
 import psycopg
 import pytest
 from django.core.cache import caches
-from django.db import DatabaseError, InternalError, OperationalError, ProgrammingError
+from django.db import DatabaseError, InternalError, OperationalError, ProgrammingError, connection
 from django.test import Client
 
+from records.files.addresses import FileAddresses
 from records.operations import errors, health, heartbeats, outages
 from records.operations.logs import JsonFormatter
+from tests import make
 
 
 @pytest.fixture(autouse=True)
@@ -99,6 +101,43 @@ def test_a_path_in_django_s_own_line_is_cut_to_its_first_part() -> None:
     record.request = type("Request", (), {"path": "/document/file/x?y"})()
     assert "/document" in JsonFormatter().format(record)
     assert "/file/x" not in JsonFormatter().format(record)
+
+
+OPENS_SOMETHING = "dG9rZW4tdGhhdC1vcGVucy1zb21ldGhpbmc"
+OPENED_BY = (
+    *("/document/File/{}", "/attachment/File/{}", "/calendar/{}.ics"),
+    *("/accounts/password/NQ/{}/", "/profile/address/{}/"),
+)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("error", [OperationalError("away"), RuntimeError("a fault of ours")], ids=["503", "500"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/document/File/{}",
+        "/attachment/File/{}",
+        "/calendar/{}.ics",
+        "/accounts/password/NQ/{}/",
+        "/profile/address/{}/",
+    ],
+)
+def test_no_log_line_holds_an_address_that_opens_something_when_it_cannot_be_answered(
+    path: str, error: Exception, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise error
+
+    # A file's address names a row only if it is signed by us.
+    monkeypatch.setattr(FileAddresses, "row_behind", fail)
+    client = Client(raise_request_exception=False)
+    client.force_login(make.make_user(site=make.make_site()), backend="records.accounts.sign_in.AccountBackend")
+    with caplog.at_level(logging.DEBUG), connection.execute_wrapper(fail):
+        answer = client.get(path.format(OPENS_SOMETHING), headers={"Accept": "text/html"})
+    assert answer.status_code in (500, 503)
+    lines = [JsonFormatter().format(record) for record in caplog.records]
+    assert any(record.levelno >= logging.WARNING for record in caplog.records)
+    assert not [line for line in lines if OPENS_SOMETHING in line]
 
 
 PARTS = {"database": "ok", "writes": "ok", "cache": "ok", "worker": "ok", "files": "ok"}
