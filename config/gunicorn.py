@@ -1,5 +1,6 @@
 """How gunicorn serves the product: `gunicorn config.wsgi -c config/gunicorn.py`."""
 
+import gc
 import logging
 import sys
 import tempfile
@@ -75,8 +76,13 @@ def when_ready(server: Any) -> None:
         _exporter.start()
 
 
+def post_fork(server: Any, worker: Any) -> None:
+    """Load the code without the garbage collector, which would look at all that is loaded again and again."""
+    gc.disable()
+
+
 def post_worker_init(worker: Any) -> None:
-    """Start in the worker what commands and tests do not need.
+    """Let the collector leave alone what is loaded, and start in the worker what commands and tests do not need.
 
     It starts writing the recent calls of keys, keeps the files of an SQLite database open, and does in the background
     what no request should wait for.
@@ -85,6 +91,8 @@ def post_worker_init(worker: Any) -> None:
 
     from records.operations.calls import buffer
 
+    gc.freeze()
+    gc.enable()
     buffer.write_by_itself()
     if connection.vendor == "sqlite":
         from config.sqlite.base import keep_open
@@ -108,6 +116,7 @@ def _prepare(is_first: bool) -> None:
     import_module("scim.endpoints")
     prepare_pages()
     import_module("records.operations.openapi_document").document("json")
+    gc.freeze()
     logging.getLogger("larder.server").info("The worker has loaded what a first request would have to wait for.")
 
 

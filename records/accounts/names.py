@@ -10,7 +10,6 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
-from confusable_homoglyphs import categories, confusables
 from django.core.exceptions import ValidationError
 from django.db.models import Q
 from django.utils.translation import gettext
@@ -91,6 +90,9 @@ def _as_latin(character: str) -> str:
     # The dotless i distinguishes Turkish names, as ł and ü distinguish others.
     if character.isascii() or character == "\u0131":
         return character
+    # The tables take a while to load, and few processes need them.
+    from confusable_homoglyphs import categories, confusables
+
     entries: list[dict[str, Any]] = confusables.confusables_data.get(character, [])
     found = (entry["c"] for entry in entries if entry["c"].isascii() and entry["c"].isalnum())
     is_latin = categories.alias(character) == "LATIN"
@@ -103,6 +105,8 @@ def _fault_of(text: str, invisible: str, mixed: str) -> str:
         return ""
     if _INVISIBLE.search(text) or any(map(_is_invisible, text)):
         return invisible
+    from confusable_homoglyphs import categories
+
     for word in _words(text):
         scripts = {categories.alias(character).upper() for character in word} - _NEUTRAL
         if len(scripts) > 1 and not any(scripts <= together for together in _WRITTEN_TOGETHER):
