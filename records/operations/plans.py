@@ -13,7 +13,7 @@ from django.db.models.expressions import RawSQL
 
 from records.accounts.opening import Proof, check, proof_column
 from records.history.statements import converted, parameter
-from records.operations.json_subqueries import Convert, JsonRows
+from records.operations.json_subqueries import DATE_TIME_FORM, Convert, JsonRows
 from records.sites.about import AboutRecord, kinds
 from records.sites.hidden import POINTERS, hides, is_about_hidden, is_hidden
 from records.sites.models import SiteRecord
@@ -32,13 +32,12 @@ class Written(models.Func):
         """Return the expression for a column for which this is worthwhile, or None."""
         if isinstance(column, models.DateTimeField):
             # The same format as `values.show_date_time`; stamps are stored to the millisecond.
-            return cls(F(column.attname), template="to_char(%(expressions)s AT TIME ZONE 'UTC', %(form)s)", form=_FORM)
+            return cls(
+                F(column.attname), template="to_char(%(expressions)s AT TIME ZONE 'UTC', %(form)s)", form=DATE_TIME_FORM
+            )
         if isinstance(column, models.UUIDField | models.JSONField | models.ForeignKey):
             return cls(F(column.attname), template="(%(expressions)s)::text")
         return None
-
-
-_FORM = """'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'"""
 
 
 class ReadPlan:

@@ -16,7 +16,7 @@ from rest_framework import serializers
 
 from records.operations import fields as wire
 from records.operations.errors import FieldError
-from records.operations.json_subqueries import Convert, JsonRows, converter, rows_of, shaper
+from records.operations.json_subqueries import Convert, JsonRows, rows_of, shaper
 from records.operations.names import snake, unknown
 from records.operations.plans import ReadPlan
 from records.sites.models import ChildRow
@@ -175,17 +175,15 @@ class ChildRows(wire.WireField, serializers.Field[Any, Any, Any, Any]):
         """Return the subquery and the converter of the array."""
         relation: Any = model._meta.get_field(source)
         child, owner = relation.related_model, relation.field.name
-        names, sources, converters = [], [], []
+        sources, columns = [], {}
         for name, field in self.serializer_class.wire_fields().items():
             if field.write_only:
                 continue
             attribute = source_of(name, field)
-            column = child._meta.get_field(attribute)
-            names.append(name)
             sources.append(attribute)
-            converters.append(converter(column, field.show))
+            columns[name] = child._meta.get_field(attribute), field.show
         order = tuple(child._meta.ordering)
-        return rows_of(child, owner, sources, order), shaper(names, converters)
+        return rows_of(child, owner, sources, order), shaper(columns)
 
 
 class IdList(wire.WireField, serializers.Field[Any, Any, Any, Any]):
@@ -226,7 +224,7 @@ class IdList(wire.WireField, serializers.Field[Any, Any, Any, Any]):
         """Return the subquery over the linking table and the converter of the array."""
         through, owner, target = self._link(model, source)
         rows = rows_of(through, owner, [target], ("pk",))
-        return rows, shaper(["Id"], [converter(through._meta.get_field(target), None)])
+        return rows, shaper({"Id": (through._meta.get_field(target), None)})
 
     def target(self, model: type[models.Model], source: str) -> tuple[type[models.Model], str]:
         """Return the kind of record that the list names, and the column of the linking table with its key."""
