@@ -4,7 +4,6 @@ import base64
 import json
 import re
 from decimal import Decimal
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +139,7 @@ def test_the_error_on_the_page_is_what_is_answered(caller: MaterialApi) -> None:
 
 
 def test_the_limits_on_the_page_are_the_services_own(settings: Any) -> None:
+    from config.server import heads
     from records.operations import bodies, idempotency, lists
     from records.sites import text
 
@@ -148,7 +148,7 @@ def test_the_limits_on_the_page_are_the_services_own(settings: Any) -> None:
     assert f"| {settings.AUTH_FAILURE_LIMIT} a minute; right ones still work | `AUTH_FAILURE_LIMIT` |" in page
     assert f"{lists.USUAL_PAGE} a page unless you ask, {lists.LARGEST_PAGE:,} at most" in page
     assert f"| {bodies.BODY_LIMIT // 2**20} MiB |" in page
-    assert f"| {import_module('config.gunicorn').limit_request_line:,} bytes |" in page
+    assert f"| {heads.LONGEST_LINE:,} bytes |" in page
     assert f"| {settings.FILE_SIZE_LIMIT // 2**20} MiB | `FILE_SIZE_LIMIT` |" in page
     assert f"| {settings.SITE_ATTACHMENTS_LIMIT // 2**30} GiB | `SITE_ATTACHMENTS_LIMIT` |" in page
     assert f"(1 to {idempotency.LONGEST} characters)" in page
