@@ -101,7 +101,7 @@ def page(
     checks the caller's proof. A list without a stored total is counted only if its first page is full, or, for a later
     page, in that statement. Raises the 400 InvalidParameter, and StaleAccessError.
     """
-    asked, filtered = _filtered(records, plan, _open_to(rules, plan, hidden), query, parameters)
+    unsearched, filtered = _filtered(records, plan, query, parameters)
     start = integer(query, "startIndex", 0, 0, values.INTEGER_LIMIT)
     limit = integer(query, "limit", USUAL_PAGE, 1, LARGEST_PAGE)
     order = cursors.Order.read(plan, query, hidden)
@@ -111,10 +111,16 @@ def page(
         if "startIndex" in query and start != position.start:
             raise invalid("startIndex", f"The cursor belongs to {position.start}. Follow the link as it is.")
         start = position.start
-    entity = None if filtered or narrowed else getattr(plan.model, "ENTITY", None)
+    searched = query.get("search", [""])[-1].strip()
+    entity = None if filtered or narrowed or searched else getattr(plan.model, "ENTITY", None)
     later = entity is None and (start > 0 or "search" in query)
     from_replica = own and replica.is_configured()
-    counted = asked if later and not from_replica else None
+
+    def found() -> models.QuerySet[Any]:
+        """Return the rows that are asked for. A search asks the database at once: call it where it is to be read."""
+        return _search(unsearched, _open_to(rules, plan, hidden), searched) if searched else unsearched
+
+    counted = found() if later and not from_replica else None
     known = facts(site_id, entity, counted=counted, proof=proof, heads=from_replica)
     kept = None if entity is None else Kept(site_id, known.known, known.archived)
     states = archive_states(query)
@@ -122,6 +128,7 @@ def page(
         kept = Kept(site_id, known.known, 0)
 
     def read() -> tuple[Sequence[Any], int]:
+        asked = found() if counted is None else counted
         rows = _rows(asked, plan, order, start, limit, position, kept if False in states else None)
         if kept is not None:
             return rows, kept.known - kept.archived if False in states else kept.archived
@@ -232,7 +239,6 @@ def integer(query: Mapping[str, list[str]], name: str, usual: int, lowest: int, 
 def _filtered(
     records: models.QuerySet[Any, Any],
     plan: ReadPlan,
-    rules: ListRules,
     query: Mapping[str, list[str]],
     parameters: Sequence[Parameter],
 ) -> tuple[models.QuerySet[Any, Any], bool]:
@@ -255,9 +261,6 @@ def _filtered(
     if IN_FOLDERS in query:
         parameter = Parameter(IN_FOLDERS, "id")
         asked = asked.filter(_condition(parameter, "entity_folder_id", query[IN_FOLDERS], records))
-        filtered = True
-    if searched := query.get("search", [""])[-1].strip():
-        asked = _search(asked, rules, searched)
         filtered = True
     return (asked.distinct() if many else asked), filtered
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.db import connection, connections
 from django.test import override_settings
+from django.test.utils import CaptureQueriesContext
 
 from config.postgresql.breaker import breaker, breaker_of
 from records.accounts import keys
@@ -98,6 +99,15 @@ def test_the_replica_answers_what_the_primary_answers(
     for name in ("X-Total-Count", "Link"):
         assert found.headers.get(name) == expected.headers.get(name)
     assert outcomes.taken() == []
+
+
+def test_the_primary_does_not_search(api: Api, standby: Standby, outcomes: Outcomes) -> None:
+    api.post("/item/AddItem", {"Name": "Scale"})
+    standby.catch_up()
+    with CaptureQueriesContext(connection) as asked:
+        assert names(api.get("/item/GetItemList", {"search": "scale"})) == ["Scale"]
+    assert outcomes.taken() == ["replica"]
+    assert [query["sql"] for query in asked if "items_item" in query["sql"]] == []
 
 
 def test_whoever_wrote_reads_it_at_once_and_other_sites_stay_with_the_replica(
