@@ -86,7 +86,7 @@ def form_post(drill: "Drill", path: str, form: str) -> Any:
 
 def browse(drill: "Drill", notes: list[str]) -> None:
     """Sign in with a browser, open a list and search it; every file of the pages arrives, and no script complains."""
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    chromium = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser"))), None)
     if chromium is None:
         notes.append("NOT TRIED: Chromium is not installed")
         return
