@@ -28,6 +28,11 @@ def register(permission: str, lowest: DefaultRole) -> None:
         _lowest[permission] = lowest
 
 
+def lowest_with(permission: str) -> DefaultRole:
+    """Return the lowest default role that holds a registered permission."""
+    return _lowest[permission]
+
+
 def permissions_of(role: DefaultRole) -> set[str]:
     """Return what a default role permits, as `app.codename`, from the operations and the rooms' own entries."""
     import_module(settings.ROOT_URLCONF)

@@ -10,6 +10,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse
 from rest_framework import serializers
 
+from records.accounts.default_roles import ORDER, lowest_with
 from records.operations.fields import MOST_IDS, MOST_ROWS
 from records.operations.lists import IN_FOLDERS, LARGEST_PAGE, USUAL_PAGE
 from records.operations.operation import ErrorShape, Operation, Parameter
@@ -103,9 +104,13 @@ class OperationSchema(AutoSchema):
         return self.operation.summary or self.operation.name
 
     def get_description(self) -> str:  # type: ignore[override]
-        """Return the docstring of the viewset method, and who may call it."""
-        text = super().get_description()
-        return f"{text}\n\nLowest default role: {self.operation.role.label}.".strip()
+        """Return the docstring of the viewset method, who may call it, and which fields are empty for some of them."""
+        text, role = super().get_description(), self.operation.role
+        shape = self.operation.response
+        private = sorted(getattr(shape, "option", lambda name: ())("private"))
+        above = lowest_with(shape.Meta.private_permission) if private else role
+        hidden = f" Empty below {above.label}: {', '.join(private)}." if ORDER.index(above) > ORDER.index(role) else ""
+        return f"{text}\n\nLowest default role: {role.label}.{hidden}".strip()
 
     def get_tags(self) -> list[str]:
         """Return the endpoint."""

@@ -1,6 +1,7 @@
 """The OpenAPI document: valid, complete, and served without credential."""
 
 import json
+import re
 from typing import Any
 from unittest.mock import patch
 
@@ -157,6 +158,21 @@ def test_a_reader_of_the_document_finds_all_that_it_names(document: Any) -> None
     assert document["servers"]
     assert document["info"]["license"]["name"]
     assert all(f'"#/components/schemas/{name}"' in text for name in document["components"]["schemas"])
+
+
+def test_a_read_says_which_fields_are_empty_for_some_of_its_callers(document: Any) -> None:
+    told = {
+        one["operationId"]: match[0]
+        for path in document["paths"].values()
+        for one in path.values()
+        if (match := re.search("Empty below .*", one["description"]))
+    }
+    employee = "Empty below Manager: Address, DateOfBirth, Mobile, NationalityId, Notes, Phone."
+    assert told["GetEmployee"] == told["GetEmployeeList"] == employee
+    assert told["GetComplaint"] == told["GetComplaintList"]
+    assert told["GetComplaint"].startswith("Empty below Standard: ConsumerAddress, ConsumerEmail, ")
+    assert told["GetUserList"] == "Empty below Manager: EmailAddress."
+    assert len(told) == 5
 
 
 def test_an_add_leads_to_the_operations_that_read_and_change_the_record(document: Any) -> None:

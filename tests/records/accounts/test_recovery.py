@@ -5,14 +5,14 @@ import time
 from typing import Any
 
 import pytest
-from django.core import mail
+from django.core import mail, signing
 from django.test import Client
 from django.urls import reverse
 from django_tasks_db.models import DBTaskResult
 
 from records.accounts.lost_devices import has_factors
 from records.accounts.models import DefaultRole, SecurityEvent, User
-from records.accounts.security_mails import address_in, mail_notice
+from records.accounts.security_mails import SALT, address_in, mail_notice
 from records.backoffice.tasks import mail_link, mail_links
 from records.employees.actions import give_account
 from records.history.models import Change
@@ -169,6 +169,16 @@ def test_a_link_that_is_altered_or_old_confirms_nothing(
     monkeypatch.setattr("django.core.signing.time.time", lambda: in_four_days)
     user.refresh_from_db()
     assert address_in(link.removeprefix("/profile/address/").rstrip("/"), user) == ""
+
+
+def test_a_link_that_we_signed_for_another_purpose_confirms_nothing(client: Client, site: Site) -> None:
+    user = person(site, "mover")
+    move(client, make.make_key(site), user, "new@example.com")
+    user.refresh_from_db()
+    client.force_login(user, backend="records.accounts.sign_in.AccountBackend")
+    for salt, status in (("larder.shown-once", 410), (SALT, 302)):
+        token = signing.dumps([str(user.pk), "new@example.com"], salt=salt)
+        assert client.post(f"/profile/address/{token}/").status_code == status
 
 
 def test_the_link_goes_to_no_address_that_waits_no_more(site: Site) -> None:
