@@ -15,6 +15,7 @@ from psycopg.pq import ExecStatus, TransactionStatus
 
 from config.postgresql.breaker import breaker_of, watchdog
 from config.postgresql.limits import limits
+from config.postgresql.trips import trip
 from config.statements import observing
 
 BEYOND_THE_LIMIT = 2.0
@@ -38,6 +39,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.execute_wrappers += [self._observed, self._watched]
+        self._own_wrappers = len(self.execute_wrappers)
         self._last_statements: Sequence[Statement] = ()
         self._on_last_answers: Callable[[list[Rows]], None] | None = None
         self._breaker = breaker_of(self.alias)
@@ -105,7 +107,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def _in_one_trip(self, statements: Sequence[Statement], *, then: str = "") -> list[Rows]:
         """Send the statements in one pipeline, followed by `then`."""
         connection: Any = self.connection
-        cursors = [self.cursor() for _ in statements]
+        # Django's wrapper of a cursor takes as long as the cursor, and is needed only if somebody follows statements.
+        followed = self.queries_logged or len(self.execute_wrappers) > self._own_wrappers
+        cursors = [self.cursor() if followed else self.create_cursor() for _ in statements]
         starts = self._begin_is_pending()
         seconds = self._longest()
         text = "; ".join([*(sql for sql, _ in statements), *([then] if then else [])])
@@ -134,15 +138,15 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def _send(self, cursors: Sequence[Any], statements: Sequence[Statement], first: str, last: str) -> None:
         """Send the statements, and those before and after them if there are any, in one pipeline."""
         connection: Any = self.connection
-        with self.wrap_database_errors, connection.pipeline():
+        with self.wrap_database_errors, trip(connection) as sent:
             if first:
                 # psycopg would wait for the result of its own BEGIN before sending anything else.
                 connection._autocommit = True
-                connection.execute(first)
+                sent.command(first)
             for cursor, (sql, parameters) in zip(cursors, statements, strict=True):
                 cursor.execute(sql, parameters)
             if last:
-                connection.execute(last)
+                sent.command(last)
 
     def _longest(self) -> float:
         """Return after how many seconds the watchdog cuts a statement's connection; 0 for never."""
