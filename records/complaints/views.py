@@ -24,28 +24,14 @@ class ComplaintViewSet(OperationViewSet):
 
     def add_complaint_detail(self, request: Request) -> HttpResponse:
         """Add a complaint, which then awaits its review; without a Date it gets the present time."""
-        values = self.body(ComplaintSerializer)
-        reason = values.pop("reason_for_change", "")
-        complaint = self.call_action(
-            actions.add_complaint_detail, self.site_id, values, author=self.author, reason=reason
-        )
-        return self.written(complaint.pk, complaint.revision)
+        return self.added(ComplaintSerializer, actions.add_complaint_detail)
 
     def update_complaint_detail(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Change a complaint; its status stays the same. Only Managers can change a completed one (409 for others)."""
-        values = self.body(ComplaintChangeSerializer)
-        reason = values.pop("reason_for_change")
-        complaint = self.call_action(
-            actions.update_complaint_detail,
-            self.site_id,
-            id,
-            values,
-            author=self.author,
-            may_change_completed=self.caller.may("complaints.complete_complaint"),
-            reason=reason,
-            precondition=self.precondition,
+        may_change_completed = self.caller.may("complaints.complete_complaint")
+        return self.changed(
+            ComplaintChangeSerializer, actions.update_complaint_detail, id, may_change_completed=may_change_completed
         )
-        return self.written(complaint.pk, complaint.revision)
 
     def get_complaint(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Read one complaint."""

@@ -104,9 +104,11 @@ def rows_with(model: Any, keys: Collection[Any], rows: Callable[[], models.Query
     return asked(rows().filter(pk__in=keys).order_by())
 
 
-def ask(queries: Sequence[Asked], *ahead: Statement) -> tuple[list[list[Any]], list[Rows]]:
-    """Return the objects of each query, and the rows of the statements before them; one round trip."""
-    answers = together([*ahead, *(query.statement for query in queries)])
+def ask(
+    queries: Sequence[Asked], *ahead: Statement, run: Callable[[Sequence[Statement]], list[Rows]] = together
+) -> tuple[list[list[Any]], list[Rows]]:
+    """Return the objects of each query, and the rows of the statements before them; one round trip, made by `run`."""
+    answers = run([*ahead, *(query.statement for query in queries)])
     found = [query.reading.objects(rows) for query, rows in zip(queries, answers[len(ahead) :], strict=True)]
     return found, answers[: len(ahead)]
 

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 
 from django.db import connection, models, transaction
@@ -30,6 +30,8 @@ class Author:
 
 
 Answered = Callable[[Rows], None]
+Reading = Callable[[], Sequence[Statement]]
+"""Returns statements; it is called within the transaction, because a query that locks can only be compiled there."""
 
 
 @dataclass(slots=True)
@@ -39,14 +41,25 @@ class Trail:
     pending: list[Change] = field(default_factory=list)
     is_rehearsal: bool = False
     """Whether everything is rolled back at the end of the transaction."""
-    depth: int = 1
+    depth: int = 0
     """How many blocks of `recording` are open."""
+    has_begun: bool = False
+    """Whether a statement has run in the transaction."""
+    ahead: tuple[Sequence[Statement], Sequence[Rows]] = ((), ())
+    """The statements that began the transaction on behalf of the first block of `recording`, and their rows."""
     answers: list[Rows] = field(default_factory=list)
     """The rows of the statements with which the innermost block began."""
     last: list[tuple[Statement, Answered | None]] = field(default_factory=list)
     """The statements that run at the end of the transaction, before its changes are stored."""
     counted: list[tuple[Change, models.Model]] = field(default_factory=list)
     """The changes of new records whose numbers the database sets at the end."""
+
+    def begin(self, statements: Sequence[Statement]) -> list[Rows]:
+        """Run statements, as the first ones of the transaction or in it; returns the rows of each."""
+        if self.has_begun:
+            return together(statements)
+        self.has_begun = True
+        return start_stamping(statements)
 
     @property
     def ends_next(self) -> bool:
@@ -61,6 +74,19 @@ class Trail:
             yield
         finally:
             self.depth -= 1
+
+    @contextmanager
+    def ending(self) -> Iterator[None]:
+        """Store at the end of the transaction what the block writes, because nothing reads it before.
+
+        Within another write, which may read it, the block stores everything immediately.
+        """
+        depth = self.depth
+        self.depth -= depth == 1
+        try:
+            yield
+        finally:
+            self.depth = depth
 
     def at_end(self, statements: Iterable[Statement], answered: Answered | None = None) -> None:
         """Run statements at the end of the transaction, in one round trip with the changes and the COMMIT.
@@ -128,7 +154,7 @@ class Trail:
             at=now(),
             author_id=author.id,
             author_name=author.name[:255],
-            channel=author.channel,
+            channel=str(author.channel),
             credential=author.credential[:255],
             operation=operation,
             reason=reason,
@@ -148,31 +174,44 @@ class Trail:
 
 
 @contextmanager
-def recording(reading: Callable[[], Sequence[Statement]] | None = None, *, savepoint: bool = True) -> Iterator[Trail]:
-    """Open the transaction of a write and yield its Trail; the changes are stored when the outermost block ends.
+def beginning() -> Iterator[None]:
+    """Let the statements that `begun` runs in the block begin the transaction of the write with which the block ends.
 
-    Nested blocks are savepoints: an inner block that fails loses only its own changes. One without a savepoint costs
-    two round trips less, and everything since the savepoint around it is lost with it. The chain's row is locked last,
-    so that the writers of a site wait for each other as briefly as possible and never in a circle. The statements of
-    `reading` are sent together with the BEGIN; their rows are in `Trail.answers`.
+    The block does one write, in one block of `recording`, and reads nothing after that: the write is stored when the
+    block ends. Within another write, and on SQLite, where a statement costs no round trip and a transaction keeps all
+    other writers waiting, this does nothing.
     """
-    outer: Trail | None = getattr(connection, "larder_trail", None)
-    if outer is not None:
-        mark = len(outer.pending)
-        outer.depth += 1
-        try:
-            with transaction.atomic(savepoint=savepoint):
-                outer.answers = together(reading() if reading else ())
-                yield outer
-        except BaseException:
-            del outer.pending[mark:]
-            raise
-        finally:
-            outer.depth -= 1
+    if connection.vendor != "postgresql" or _trail() is not None:
+        yield
         return
+    with _transaction():
+        yield
+
+
+def begun(statements: Sequence[Statement], *, ahead: Reading | None = None) -> list[Rows]:
+    """Run statements in the round trip that begins the transaction, if a block of `beginning` waits for its write.
+
+    Returns the rows of each. In that case the statements that `ahead` returns run there too: they are those with which
+    the write is going to begin, and which then do not run again.
+    """
+    trail = _trail()
+    if trail is None or trail.has_begun:
+        return together(statements)
+    more = ahead() if ahead else ()
+    answers = trail.begin([*statements, *more])
+    trail.ahead = more, answers[len(statements) :]
+    return answers[: len(statements)]
+
+
+def _trail() -> Trail | None:
+    return getattr(connection, "larder_trail", None)
+
+
+@contextmanager
+def _transaction() -> Iterator[Trail]:
+    """Open the transaction of a write, which begins with its first statement, and store the changes at its end."""
     trail = Trail()
     with transaction.atomic():
-        trail.answers = start_stamping(reading() if reading else ())
         connection.larder_trail = trail  # type: ignore[attr-defined]
         try:
             yield trail
@@ -180,6 +219,37 @@ def recording(reading: Callable[[], Sequence[Statement]] | None = None, *, savep
             connection.larder_trail = None  # type: ignore[attr-defined]
             stop_stamping()
         trail.end()
+
+
+@contextmanager
+def recording(reading: Reading | None = None, *, savepoint: bool = True) -> Iterator[Trail]:
+    """Open the transaction of a write and yield its Trail; the changes are stored when the outermost block ends.
+
+    Nested blocks are savepoints: an inner block that fails loses only its own changes. One without a savepoint costs
+    two round trips less, and everything since the savepoint around it is lost with it. The chain's row is locked last,
+    so that the writers of a site wait for each other as briefly as possible and never in a circle. The statements of
+    `reading` are sent together with the BEGIN; their rows are in `Trail.answers`.
+    """
+    outer = _trail()
+    if outer is None:
+        with _transaction() as trail:
+            trail.depth = 1
+            trail.answers = trail.begin(reading() if reading else ())
+            yield trail
+        return
+    mark = len(outer.pending)
+    outer.depth += 1
+    try:
+        with transaction.atomic(savepoint=savepoint) if outer.depth > 1 else nullcontext():
+            statements = reading() if reading else ()
+            known, rows = outer.ahead
+            outer.answers = list(rows) if statements and statements == known else outer.begin(statements)
+            yield outer
+    except BaseException:
+        del outer.pending[mark:]
+        raise
+    finally:
+        outer.depth -= 1
 
 
 class _RollBackError(Exception):
@@ -200,7 +270,7 @@ def rehearsing() -> Iterator[None]:
 
 def is_rehearsal() -> bool:
     """Return whether the open transaction will be rolled back at its end."""
-    trail: Trail | None = getattr(connection, "larder_trail", None)
+    trail = _trail()
     return trail is not None and trail.is_rehearsal
 
 

@@ -15,6 +15,7 @@ from django.db import models
 from records.accounts.models import User
 from records.accounts.opening import Proof, check
 from records.history.statements import ask, rows_with
+from records.history.trail import Reading, begun
 from records.operations.errors import FieldError
 from records.operations.fields import Reference
 from records.operations.serializers import WireSerializer, source_of
@@ -31,18 +32,21 @@ def resolve_all(
     site_id: uuid.UUID | None = None,
     seen: Seen | None = None,
     proof: Proof | None = None,
+    ahead: Reading | None = None,
 ) -> list[list[FieldError]]:
     """Replace, in place, every Reference in the bodies by its record; returns a fault for each unknown id.
 
-    Costs one round trip for all models, which also checks the proof; raises StaleAccessError. The action decides
-    whether a record may newly refer to the target, and, if no site is given, whether the target belongs to the site.
+    Costs one round trip for all models, which also checks the proof; raises StaleAccessError. Within `beginning` it
+    begins the write, with the statements `ahead` (see `begun`). The action decides whether a record may newly refer to
+    the target, and, if no site is given, whether the target belongs to the site.
     `seen` removes from a kind's rows those that do not exist for the caller.
     """
     wanted: dict[type[models.Model], set[uuid.UUID]] = defaultdict(set)
     for reference in (found for values in rows for found in _references(values)):
         wanted[reference.model].add(reference.id)
     queries = [rows_with(model, keys, partial(_rows, model), "offered") for model, keys in wanted.items()]
-    records, answers = ask(queries, *([proof.statement] if proof is not None else []))
+    proving = [proof.statement] if proof is not None else []
+    records, answers = ask(queries, *proving, run=partial(begun, ahead=ahead))
     if proof is not None:
         check(proof, answers[0][0][0])
     loaded: Loaded = {model: {row.pk: row for row in several} for model, several in zip(wanted, records, strict=True)}

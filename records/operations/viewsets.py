@@ -12,6 +12,7 @@ from django.db import models
 from django.http import HttpResponse
 
 from records.accounts.opening import StaleAccessError
+from records.history.trail import Reading, beginning
 from records.operations import bodies, conditional, errors, lists
 from records.operations.calling import CalledViewSet
 from records.operations.operation import Parameter
@@ -20,24 +21,29 @@ from records.operations.plans import KeyQuery, ReadPlan, Shape
 from records.operations.references import resolve_all
 from records.operations.serializers import WireSerializer, source_of
 from records.sites.hidden import seen_by, with_hidden_kept
-from records.sites.writing import faults_in
+from records.sites.writing import faults_in, locking_with_content
 
 
 class OperationViewSet(CalledViewSet):
     """What the methods of all endpoints use: a body's values, calling an action, records, pages and success answers."""
 
-    def body(self, serializer: type[WireSerializer]) -> dict[str, Any]:
-        """Return the body's values under model names, with references as records; raises the 400 with all faults."""
-        return self.checked(bodies.decode_object(self.raw_body()), serializer)
+    def body(self, serializer: type[WireSerializer], ahead: Reading | None = None) -> dict[str, Any]:
+        """Return the body's values under model names, with references as records; raises the 400 with all faults.
 
-    def checked(self, body: Mapping[str, Any], serializer: type[WireSerializer]) -> dict[str, Any]:
+        The look-up of the references can begin the write; `ahead` is that of `begun`.
+        """
+        return self.checked(bodies.decode_object(self.raw_body()), serializer, ahead)
+
+    def checked(
+        self, body: Mapping[str, Any], serializer: type[WireSerializer], ahead: Reading | None = None
+    ) -> dict[str, Any]:
         """Return the values of a decoded body, without private fields if the caller may not see them.
 
         Such a caller reads private fields as empty and may send them back so; raises the 403 for anything else in them.
         """
         self.serializer = serializer
         found, faults = serializer.read_body(body)
-        faults += self.resolve([found], serializer)[0]
+        faults += self.resolve([found], serializer, ahead)[0]
         if not self.sees_private(serializer):
             fields = serializer.wire_fields()
             given = {name: found.pop(source_of(name, fields[name]), None) for name in serializer.option("private")}
@@ -49,13 +55,13 @@ class OperationViewSet(CalledViewSet):
         return self.keeping_hidden(found, serializer)
 
     def resolve(
-        self, rows: Sequence[dict[str, Any]], serializer: type[WireSerializer]
+        self, rows: Sequence[dict[str, Any]], serializer: type[WireSerializer], ahead: Reading | None = None
     ) -> list[list[errors.FieldError]]:
         """Replace the ids in decoded bodies by records, and prove the caller; returns the faults of each body."""
         if not self.proven and self.caller.proof is None:
             raise StaleAccessError
         seen = partial(seen_by, self.caller.user_id, self.caller.may)
-        faults = resolve_all(rows, serializer, self.site_id, seen, self.proof)
+        faults = resolve_all(rows, serializer, self.site_id, seen, self.proof, ahead)
         self.proven = True
         return faults
 
@@ -118,16 +124,25 @@ class OperationViewSet(CalledViewSet):
 
     def added(self, serializer: type[WireSerializer], action: Callable[..., Any]) -> HttpResponse:
         """Add the record that the body describes through the room's action, and answer."""
-        record = self.call_action(action, self.site_id, self.body(serializer), author=self.author)
+        with beginning():
+            values = self.body(serializer)
+            record = self.call_action(action, self.site_id, **self._given(values))
         return self.written(record.pk, record.revision)
 
     def changed(
-        self, serializer: type[WireSerializer], action: Callable[..., Any], record_id: uuid.UUID
+        self, serializer: type[WireSerializer], action: Callable[..., Any], record_id: uuid.UUID, **options: Any
     ) -> HttpResponse:
-        """Change a record as the body describes through the room's action, and answer."""
-        values, given = self.body(serializer), {"author": self.author, "precondition": self.precondition}
-        record = self.call_action(action, self.site_id, record_id, values, **given)
+        """Change a record as the body describes through the room's action, and answer; `options` are the action's."""
+        with beginning():
+            values = self.body(serializer, partial(locking_with_content, serializer.Meta.model, record_id))
+            options["precondition"] = self.precondition
+            record = self.call_action(action, self.site_id, record_id, **self._given(values), **options)
         return self.written(record.pk, record.revision)
+
+    def _given(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments that every action takes; a reason among the values is one of them."""
+        reason = values.pop("reason_for_change", "")
+        return {"values": values, "author": self.author, "reason": reason}
 
     def written(self, record_id: uuid.UUID, revision: int | None = None, *, note: str = "") -> HttpResponse:
         """Return the success answer of an add or update (DECISIONS 1.3), or of its check; Message includes `note`."""

@@ -31,7 +31,7 @@ from records.history.snapshots import (
     related_statements,
     snapshot,
 )
-from records.history.statements import Reading, reading, together
+from records.history.statements import Reading, Statement, reading, together
 from records.history.trail import Author, Trail, now, recording
 from records.sites.models import ChildRow, SiteRecord
 from records.sites.reasons import required_reason
@@ -206,6 +206,11 @@ def locking(model: type[models.Model]) -> Reading:
     return reading(("locked", model), rows)
 
 
+def locking_with_content(model: type[models.Model], key: uuid.UUID) -> list[Statement]:
+    """Return the statements with which `changing` begins: they lock a row, and read its lists and child rows."""
+    return [locking(model).by(key), *related_statements(model, key)]
+
+
 @contextmanager
 def changing(
     model: type[M],
@@ -230,8 +235,7 @@ def changing(
     InvalidTransition if a record is archived and stays so, DECISIONS 1.17), or what `precondition` raises; then nothing
     is stored.
     """
-    # A query that locks can be compiled only inside a transaction, so `recording` calls the lambda after its start.
-    with recording(lambda: [locking(model).by(key), *related_statements(model, key)]) as trail:
+    with recording(partial(locking_with_content, model, key)) as trail:
         locked, *related = trail.answers
         found = locking(model).objects(locked)
         if not found or (site_id is not None and found[0].site_id != site_id):

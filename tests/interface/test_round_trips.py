@@ -156,14 +156,14 @@ def change_materials(site: Site, api: Api) -> Act:
 
 
 CASES = {
-    add_employee: 3,
-    add_employee_with_everything: 5,
-    update_employee: 3,
-    update_employee_with_children: 4,
-    add_complaint: 3,
-    update_complaint: 3,
-    add_item: 3,
-    update_item: 3,
+    add_employee: 2,
+    add_employee_with_everything: 4,
+    update_employee: 2,
+    update_employee_with_children: 3,
+    add_complaint: 2,
+    update_complaint: 2,
+    add_item: 2,
+    update_item: 2,
     add_material: 4,
     change_material: 3,
     add_materials: 5,
