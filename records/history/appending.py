@@ -14,7 +14,7 @@ from django.db import connection, models
 
 from records.history.digests import VERSION, canonical, facts, value_digest, values_of
 from records.history.english import stored_text
-from records.history.inserts import insertion_of
+from records.history.inserts import insertion_of, json_text
 from records.history.models import ChainHead, Change
 from records.history.statements import Statement, parameter
 
@@ -47,8 +47,7 @@ WITH {_numbered(change)}lines AS (SELECT {lines} AS text{" FROM numbered" if cha
         "hash": ("(SELECT hash FROM head)", ()),
     }
     if change.counts:
-        field: Any = Change._meta.get_field("fields")
-        stored = field.get_db_prep_save(change.fields, connection)
+        stored = json_text(change.fields)
         computed["fields"] = ("jsonb_set(%s, '{0,new}', (SELECT to_jsonb(number) FROM numbered))", [stored])
         computed["record_name"] = (
             "(SELECT replace(%s, %s, number::text) FROM numbered)",

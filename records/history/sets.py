@@ -6,6 +6,7 @@ of parameters.
 
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import orjson
@@ -60,16 +61,21 @@ def insertion(
     these are ids, texts or None. Nothing is checked, and only the database's own defaults are applied.
     """
     field_of: Any = model._meta.get_field
-    fields = [*map(field_of, alike), *map(field_of, columns)]
+    values = [field_of(name).get_db_prep_save(value, connection) for name, value in alike.items()]
+    sql = _insertion(model, connection.vendor, (*alike,), (*columns,))
+    return sql, [*values, orjson.dumps([[_plain(value) for value in row] for row in rows]).decode()]
+
+
+@cache
+def _insertion(model: type[models.Model], vendor: str, alike: Sequence[str], columns: Sequence[str]) -> str:
+    fields: list[Any] = [model._meta.get_field(name) for name in (*alike, *columns)]
     places = ["%s"] * len(alike) + [_part(place) for place in range(len(columns))]
-    if connection.vendor == "postgresql":
+    if vendor == "postgresql":
         places = [f"{place}::{field.rel_db_type(connection)}" for field, place in zip(fields, places, strict=True)]
     quote = connection.ops.quote_name
     into = ", ".join(quote(field.column) for field in fields)
-    source = _ROWS[connection.vendor]
-    sql = f"INSERT INTO {quote(model._meta.db_table)} ({into}) SELECT {', '.join(places)} FROM {source} AS given"  # noqa: S608
-    values = [field_of(name).get_db_prep_save(value, connection) for name, value in alike.items()]
-    return sql, [*values, orjson.dumps([[_plain(value) for value in row] for row in rows]).decode()]
+    source = _ROWS[vendor]
+    return f"INSERT INTO {quote(model._meta.db_table)} ({into}) SELECT {', '.join(places)} FROM {source} AS given"  # noqa: S608
 
 
 def _part(place: int) -> str:

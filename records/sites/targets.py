@@ -84,9 +84,11 @@ def errors_of(
     A row of another site gets the message of one that does not exist. At most one query, and none if the rows' own site
     decides.
     """
-    name = str(target._meta.verbose_name)
     unknown = unknown_among(target, rows, site_id, holder)
     archived = {row.pk for row in rows if getattr(row, "is_archived", False)}
+    if not unknown and not archived:
+        return {}
+    name = str(target._meta.verbose_name)
     return {
         row.pk: (UNKNOWN if row.pk in unknown else ARCHIVED).format(name=name)
         for row in rows
