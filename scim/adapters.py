@@ -1,6 +1,7 @@
 """Adapters between a SCIM resource and an account or role. They collect the desired state and call the actions."""
 
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 from django_scim.adapters import SCIMGroup, SCIMUser
@@ -12,6 +13,7 @@ from records.accounts.models import Role, User
 from records.accounts.role_provisioning import DesiredRole
 from records.backoffice.tasks import invite
 from records.employees import provisioning
+from records.history.statements import Rows, Statement
 from records.sites.text import normalise
 from scim.callers import Caller
 from scim.declared import declared_names, undeclared
@@ -97,6 +99,10 @@ class _Adapter:
     sent: tuple[Representation, ...]
     """What the write asks for: the body, or what the operations of a PATCH change and what is read-only in them."""
 
+    def locking(self, key: uuid.UUID) -> list[Statement]:
+        """Return the statements that begin the transaction of a change; `lock` gets their rows."""
+        return []
+
     @property
     def location(self) -> str:
         """Return the address of the resource on the mount that was called."""
@@ -141,7 +147,7 @@ class UserAdapter(_Adapter, SCIMUser):
     def _document(self, obj: User, projection: Projection) -> Representation:
         return user_document_of(self.caller, obj, self.external_id, projection)
 
-    def lock(self, key: uuid.UUID) -> bool:
+    def lock(self, key: uuid.UUID, _: Sequence[Rows] = ()) -> bool:
         """Lock the person before reading the current state; returns whether the token can see the person."""
         leaving = self.request.method == "DELETE"
         self.person = provisioning.lock_person(key, self.caller.directory, leaving=leaving)
@@ -225,9 +231,13 @@ class GroupAdapter(_Adapter, SCIMGroup):
     def _document(self, obj: Role, projection: Projection) -> Representation:
         return group_document_of(self.caller, obj, projection)
 
-    def lock(self, key: uuid.UUID) -> bool:
-        """Lock the role before reading the current state; returns whether the token can see the role."""
-        self.obj = role_provisioning.lock_role(key)
+    def locking(self, key: uuid.UUID) -> list[Statement]:
+        """Return the statement that locks the role before the current state is read."""
+        return [role_provisioning.locking_role(key)]
+
+    def lock(self, key: uuid.UUID, rows: Sequence[Rows]) -> bool:
+        """Take the locked role; returns whether the token can see it."""
+        self.obj = role_provisioning.locked_role(rows[0])
         return self.obj.is_seen_by(self.caller)
 
     def from_dict(self, body: dict[str, Any]) -> None:

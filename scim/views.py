@@ -4,7 +4,7 @@ import json
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
@@ -19,7 +19,7 @@ from django_scim import views as stock
 
 from records.accounts.models import Role, User
 from records.history.models import Change
-from records.history.trail import recording, rehearsing
+from records.history.trail import Reading, Trail, recording, rehearsing
 from records.operations import conditional, limits
 from records.operations.credentials import keep_private
 from records.operations.own_headers import put
@@ -235,21 +235,20 @@ class ResourceView(ProvisioningView):
             return self.http_method_not_allowed(request)
         body = self.read(request)
         query = self.query_of_change(request)
-        with self._recording():
-            adapter = self._locked(request, key)
+        says_nothing = request.method == "PATCH" and self.answers_nothing(request.caller, query)
+        with self._locking(request, key) as (adapter, trail):
             getattr(adapter, collect)(body)
-            adapter.save()
+            with trail.ending() if says_nothing else nullcontext():
+                adapter.save()
             answered = self._written(adapter, query, 200)
-            if request.method == "PATCH" and self.answers_nothing(request.caller, query):
-                return nothing(ETag=adapter.version)
-            return answered
+            return nothing(ETag=adapter.version) if says_nothing else answered
 
     @contextmanager
-    def _recording(self) -> Iterator[None]:
+    def _recording(self, reading: Reading | None = None) -> Iterator[Trail]:
         """Open the transaction of a write, and keep its changes for the log."""
-        with recording() as trail:
+        with recording(reading) as trail:
             earlier = len(trail.pending)
-            yield
+            yield trail
             self.changes = tuple(trail.pending[earlier:])
 
     def query_of_change(self, request: ProvisioningRequest) -> Query:
@@ -264,8 +263,8 @@ class ResourceView(ProvisioningView):
         """Delete a resource."""
         if uuid is None:
             return self.http_method_not_allowed(request)
-        with self._recording():
-            self._locked(request, uuid).delete()
+        with self._locking(request, uuid) as (adapter, _):
+            adapter.delete()
         return nothing()
 
     def _allowed_methods(self) -> list[str]:
@@ -273,23 +272,28 @@ class ResourceView(ProvisioningView):
         elsewhere = ("POST",) if self.kwargs.get("uuid") else ("PUT", "PATCH", "DELETE")
         return [method for method in super()._allowed_methods() if method not in elsewhere]
 
-    def _locked(self, request: ProvisioningRequest, text: str) -> Any:
-        """Return the adapter of a locked resource whose version matches the entity tags; raises Refused (404, 412)."""
+    @contextmanager
+    def _locking(self, request: ProvisioningRequest, text: str) -> Iterator[tuple[Any, Trail]]:
+        """Open the transaction of a write to a resource, which is locked and whose version matches the entity tags.
+
+        Yields its adapter; raises Refused (404, 412).
+        """
         key = self.key_of(text)
         adapter = self.scim_adapter(None, request=request)
-        try:
-            seen = adapter.lock(key)
-        except (User.DoesNotExist, Role.DoesNotExist):
-            seen = False
-        if not seen:
-            raise not_found(self.kind, text)
-        version = version_of(adapter.obj.revision)
-        wanted = request.META.get("HTTP_IF_MATCH")
-        if wanted is not None and not conditional.matches(wanted, version):
-            raise Refused(412, "The resource has changed since this version.")
-        if conditional.is_current(request, version):
-            raise Refused(412, "The resource is of a version that the request rules out.")
-        return adapter
+        with self._recording(partial(adapter.locking, key)) as trail:
+            try:
+                seen = adapter.lock(key, trail.answers)
+            except (User.DoesNotExist, Role.DoesNotExist):
+                seen = False
+            if not seen:
+                raise not_found(self.kind, text)
+            version = version_of(adapter.obj.revision)
+            wanted = request.META.get("HTTP_IF_MATCH")
+            if wanted is not None and not conditional.matches(wanted, version):
+                raise Refused(412, "The resource has changed since this version.")
+            if conditional.is_current(request, version):
+                raise Refused(412, "The resource is of a version that the request rules out.")
+            yield adapter, trail
 
     def _written(self, adapter: Any, query: Query, status: int) -> HttpResponse:
         document = adapter.written(query)

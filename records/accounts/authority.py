@@ -15,7 +15,8 @@ from django.utils.translation import gettext, gettext_noop
 
 from records.accounts import access
 from records.accounts.default_roles import permissions_of
-from records.accounts.models import DefaultRole, Directory, Role, RoleMembership, User
+from records.accounts.models import DefaultRole, Directory, Role, User
+from records.history.statements import parameter, together
 from records.history.trail import Author
 
 PermissionsBySite = dict[uuid.UUID, frozenset[str]]
@@ -164,14 +165,23 @@ def _permissions_at_sites(roles: Mapping[uuid.UUID, Iterable[tuple[uuid.UUID, in
 def gives(role: Role) -> frozenset[str]:
     """Return everything that a member of the role holds: its own permissions and those of roles that it is a member of.
 
-    One query per level of nesting, and one for the permissions.
+    One query, of what is so in this transaction; nothing is cached.
     """
-    step, seen = {role.pk}, set[uuid.UUID]()
-    while step:
-        seen |= step
-        outer = RoleMembership.objects.filter(member_role_id__in=step, role__is_archived=False)
-        step = set(outer.values_list("role_id", flat=True)) - seen
-    return frozenset().union(*_permissions_of(seen).values())
+    [rows] = together([(_GIVEN, [parameter(role.pk)])])
+    return frozenset(f"{app}.{codename}" for app, codename in rows)
+
+
+_GIVEN = """
+WITH RECURSIVE joined(id) AS (
+    SELECT r.id FROM accounts_role r WHERE r.id = %s
+    UNION
+    SELECT m.role_id FROM joined JOIN accounts_rolemembership m ON m.member_role_id = joined.id
+      JOIN accounts_role r ON r.id = m.role_id AND NOT r.is_archived
+) SELECT DISTINCT c.app_label, p.codename FROM joined
+    JOIN accounts_role_permissions g ON g.role_id = joined.id
+    JOIN auth_permission p ON p.id = g.permission_id
+    JOIN django_content_type c ON c.id = p.content_type_id
+"""
 
 
 def _permissions_of(roles: Iterable[uuid.UUID]) -> dict[uuid.UUID, frozenset[str]]:

@@ -7,18 +7,18 @@ its removals are refused until a Site Administrator confirms them (DECISIONS 9.6
 import datetime
 import uuid
 from collections.abc import Collection
-from typing import Any
 
 from django.conf import settings
-from django.db.models import Q, QuerySet
+from django.db import connection
+from django.db.models import Q
 
 from records.accounts.authority import NotAllowedError
 from records.accounts.directory_mails import tell_administrators
 from records.accounts.models import Directory, DirectoryRemoval, SecurityKind, User
 from records.accounts.security import security_event
-from records.history.sets import ids, insertion
-from records.history.statements import together
-from records.history.trail import Author, Channel, now, recording
+from records.history.sets import ids, ids_parameter, ids_sql, insertion
+from records.history.statements import Statement, parameter, together
+from records.history.trail import Author, Channel, Trail, now, recording
 from records.sites.writing import changing, locking
 
 BRAKE = Author(None, "Brake on mass removal", Channel.SYSTEM)
@@ -39,24 +39,26 @@ class MassRemovalError(NotAllowedError):
         self.directory_id = directory.pk
 
 
-def count_removals(directory: Directory, people: Collection[uuid.UUID], *, switches_off: bool = False) -> None:
+def count_removals(
+    directory: Directory, people: Collection[uuid.UUID], *, switches_off: bool = False, trail: Trail | None = None
+) -> None:
     """Count people whom the directory is about to switch off, delete or remove from roles.
 
     Call it inside the writing transaction, after people and roles have been locked: it locks the directory's row, and
     a writer that holds this lock must not wait for the others. Raises MassRemovalError if these people exceed the
     limit, unless one account is switched off and at most ten were switched off within the hour since the stop. A person
-    who is removed twice within the hour counts once.
+    who is removed twice within the hour counts once. With the trail of the innermost block, the people are stored at
+    its end.
     """
     if not people:
         return
-    [locked] = locking(Directory).objects(together([locking(Directory).by(directory.pk)])[0])
     since = now() - WINDOW
+    rows, [(counted,)] = together([locking(Directory).by(directory.pk), _counting(directory, since, people)])
+    [locked] = locking(Directory).objects(rows)
     stopped = locked.stopped is not None
-    if not stopped:
-        start = max(since, locked.confirmed) if locked.confirmed else since
-        counted = DirectoryRemoval.objects.filter(directory=locked, at__gt=start)
-        stopped = _is_beyond(locked, counted.values("user_id"), people)
-        if stopped and switches_off and len(people) == 1:
+    if not stopped and _is_beyond(locked, counted, since, people):
+        stopped = True
+        if switches_off and len(people) == 1:
             # The request that exceeds the limit still ends one person's access; the stop is stored together with it.
             locked = _stop(locked)
     if stopped:
@@ -65,19 +67,40 @@ def count_removals(directory: Directory, people: Collection[uuid.UUID], *, switc
         start = max(since, locked.stopped) if locked.stopped else since
         if DirectoryRemoval.objects.filter(directory=locked, at__gte=start).count() >= SINGLE_SWITCH_OFFS:
             raise MassRemovalError(locked)
-    together(
-        [insertion(DirectoryRemoval, {"directory": locked.pk, "at": now()}, ("user_id",), [(key,) for key in people])]
-    )
+    alike = {"directory": locked.pk, "at": now()}
+    stored = [insertion(DirectoryRemoval, alike, ("user_id",), [(key,) for key in people])]
+    if trail is None:
+        together(stored)
+    else:
+        trail.store(stored)
 
 
-def _is_beyond(directory: Directory, earlier: QuerySet[Any, Any], people: Collection[uuid.UUID]) -> bool:
+_COUNTED = """
+SELECT COUNT(DISTINCT r.user_id)
+  FROM accounts_directoryremoval r JOIN accounts_directory d ON d.id = r.directory_id
+ WHERE d.id = %s AND r.at > %s AND (d.confirmed IS NULL OR r.at > d.confirmed) AND r.user_id NOT IN ({ids})
+"""
+
+
+def _counting(directory: Directory, since: datetime.datetime, people: Collection[uuid.UUID]) -> Statement:
+    """Return the statement that counts the other people whom the directory has removed since then, and since confirmed.
+
+    It runs after the lock of the directory's row, and so sees what all earlier writers have stored.
+    """
+    start = connection.ops.adapt_datetimefield_value(since)
+    return _COUNTED.format(ids=ids_sql()), [parameter(directory.pk), start, ids_parameter(people)]
+
+
+def _is_beyond(directory: Directory, counted: int, since: datetime.datetime, people: Collection[uuid.UUID]) -> bool:
     """Return whether the number of people exceeds the limit: a number, or a share of the people an hour ago.
 
-    `earlier` are the ids of the people whom the directory removed before these; somebody in both counts once.
+    `counted` others were removed since then, or since the directory was confirmed.
     """
-    gone = earlier.exclude(user_id__in=ids(people)).distinct().count() + len(people)
+    gone = counted + len(people)
     if gone <= settings.DIRECTORY_BRAKE_PEOPLE:
         return False
+    start = max(since, directory.confirmed) if directory.confirmed else since
+    earlier = DirectoryRemoval.objects.filter(directory=directory, at__gt=start).values("user_id")
     there = Q(is_active=True) | Q(pk__in=earlier) | Q(pk__in=ids(people))
     owned = User.objects.filter(there, directory=directory).count()
     return gone * 100 > owned * settings.DIRECTORY_BRAKE_PERCENT

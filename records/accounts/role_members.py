@@ -81,7 +81,8 @@ def change_members(role: Role, desired: DesiredMembers, directory: Directory, *,
             names = {key: known[key].name for key in people}
             statements += noting_people(kind, names, author=author, detail=str(role), site_id=role.site_id)
         trail.store(statements)
-        count_removals(directory, {*left, *_people_of([key for key in gone if not known[key].is_user])})
+        removed = {*left, *_people_of([key for key in gone if not known[key].is_user])}
+        count_removals(directory, removed, trail=trail)
         entry = {
             "field": "members",
             "old": [{"id": str(key), "name": known[key].name} for key in sorted(gone)],

@@ -12,7 +12,7 @@ from records.accounts.authority import Act, Actor, NotAllowedError, require
 from records.accounts.models import Directory, Role, RoleMembership
 from records.accounts.role_members import DesiredMembers, change_members
 from records.accounts.roles_held import touch_members
-from records.history.statements import together
+from records.history.statements import Rows, Statement
 from records.history.trail import Author, recording
 from records.sites.text import fold, is_blank, refuse_breaks
 from records.sites.values import Loaded
@@ -28,9 +28,14 @@ class DesiredRole:
     members: DesiredMembers | None = None
 
 
-def lock_role(role_id: uuid.UUID) -> Role:
-    """Lock a role's row, so that its members are changed by one writer at a time; raises Role.DoesNotExist."""
-    found: list[Role] = locking(Role).objects(together([locking(Role).by(role_id)])[0])
+def locking_role(role_id: uuid.UUID) -> Statement:
+    """Return the statement that locks a role's row, so that its members are changed by one writer at a time."""
+    return locking(Role).by(role_id)
+
+
+def locked_role(rows: Rows) -> Role:
+    """Return the role that `locking_role` locked; raises Role.DoesNotExist."""
+    found: list[Role] = locking(Role).objects(rows)
     if not found or found[0].is_archived:
         raise Role.DoesNotExist
     return found[0]
