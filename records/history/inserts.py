@@ -62,13 +62,14 @@ def insertion_of(row: models.Model, computed: Mapping[str, Statement], *, before
     `computed` maps the attribute names of these columns to SQL with its parameters; `before` is a WITH clause.
     """
     head, _, _ = _insertion(type(row), connection.vendor, ())
-    fields: Sequence[Any] = row._meta.local_concrete_fields
-    places = [
-        computed.get(field.attname, ("%s", [value])) for field, value in zip(fields, database_values(row), strict=True)
-    ]
+    values = database_values(row)
+    places = ["%s"] * len(values)
+    # From the last one on, so that the positions of the others stay the same.
+    for place, (_, name, _) in reversed([*enumerate(_fields(type(row), connection.vendor))]):
+        if name in computed:
+            places[place], values[place : place + 1] = computed[name]
     row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
-    sql = f"{before[0]} {head} VALUES ({', '.join(place for place, _ in places)})"
-    return sql, [*before[1], *(value for _, values in places for value in values)]
+    return f"{before[0]} {head} VALUES ({', '.join(places)})", [*before[1], *values]
 
 
 def database_values(row: models.Model) -> list[Any]:

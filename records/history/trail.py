@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.db import connection, models, transaction
 
@@ -29,6 +30,7 @@ class Author:
     request_id: str = ""
 
 
+_NAMES = [field.attname for field in Change._meta.concrete_fields]
 Answered = Callable[[Rows], None]
 Reading = Callable[[], Sequence[Statement]]
 """Returns statements; it is called within the transaction, because a query that locks can only be compiled there."""
@@ -148,24 +150,28 @@ class Trail:
         if not changed:
             return
         site = site_id or getattr(record, "history_site_id", None) or getattr(record, "site_id", None)
-        change = Change(
-            site_id=site,
-            chain=site or INSTALLATION,
-            at=now(),
-            author_id=author.id,
-            author_name=author.name[:255],
-            channel=str(author.channel),
-            credential=author.credential[:255],
-            operation=operation,
-            reason=reason,
-            model=record._meta.label,
-            record_id=record.pk,
-            record_name=printed_name(record),
-            fields=changed,
-            request_id=(author.request_id or origin_id())[:64],
-            lowest_role=lowest_role(record, changed),
-            digest_version=VERSION,
-        )
+        given: dict[str, Any] = {
+            "id": uuid.uuid4(),
+            "site_id": site,
+            "chain": site or INSTALLATION,
+            "at": now(),
+            "author_id": author.id,
+            "author_name": author.name[:255],
+            "channel": str(author.channel),
+            "credential": author.credential[:255],
+            "operation": operation,
+            "reason": reason,
+            "model": record._meta.label,
+            "record_id": record.pk,
+            "record_name": printed_name(record),
+            "fields": changed,
+            "request_id": (author.request_id or origin_id())[:64],
+            "lowest_role": lowest_role(record, changed),
+            "digest_version": VERSION,
+            "previous_hash": "",
+            "hash": "",
+        }
+        change = Change(*map(given.get, _NAMES))  # By position, which is three times as fast as by name.
         change.salts = new_salts(values_of(change))
         change.counts = counts
         self.pending.append(change)

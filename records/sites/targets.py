@@ -7,6 +7,7 @@ registers that rule.
 
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -178,6 +179,7 @@ def holding_folders(folder_ids: Iterable[uuid.UUID]) -> Asked:
     return Asked(read, (sql + lock, parameters))
 
 
+@cache
 def _site_path(target: Model) -> str | None:
     """Return the lookup of the target's site: "" if all sites share the model, None if it has no site."""
     declared: str | None = getattr(target, "SITE_PATH", None)
