@@ -105,11 +105,8 @@ def _pointed_at(
 def _references(value: object) -> list[Reference]:
     if isinstance(value, Reference):
         return [value]
-    if isinstance(value, dict):
-        return [found for part in value.values() for found in _references(part)]
-    if isinstance(value, list):
-        return [found for part in value for found in _references(part)]
-    return []
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [found for part in parts if isinstance(part, Reference | dict | list) for found in _references(part)]
 
 
 def _put(
@@ -120,7 +117,7 @@ def _put(
             values[name] = loaded[value.model].get(value.id)
             if values[name] is None:
                 faults.append(_fault(value, path + serializer.wire_name(name)))
-        elif isinstance(value, list):
+        elif isinstance(value, list) and value:
             shown = path + serializer.wire_name(name)
             for index, entry in enumerate(value):
                 if isinstance(entry, Reference):
