@@ -171,7 +171,8 @@ class Trail:
             "previous_hash": "",
             "hash": "",
         }
-        change = Change(*map(given.get, _NAMES))  # By position, which is three times as fast as by name.
+        values: Any = map(given.get, _NAMES)
+        change = Change(*values)  # By position, which is three times as fast as by name.
         change.salts = new_salts(values_of(change))
         change.counts = counts
         self.pending.append(change)
