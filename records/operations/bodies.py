@@ -36,7 +36,7 @@ def check_encoding(request: HttpRequest) -> None:
 def check_media_type(request: HttpRequest, usual: str = "application/json") -> None:
     """Raise the 415 unless the body is plain JSON in UTF-8; a body without Content-Type is read as JSON.
 
-    `usual` is the media type that the error message recommends.
+    `usual` is the media type of the interface, which the error message recommends; `application/json` is one as well.
     """
     check_encoding(request)
     declared = request.META.get("CONTENT_TYPE", "")
@@ -49,8 +49,7 @@ def check_media_type(request: HttpRequest, usual: str = "application/json") -> N
         name, _, value = parameter.partition("=")
         if name.strip().lower() == "charset":
             charset = value.strip().strip("\"'").lower()
-    known = kind in ("application/json", "text/json") or (kind.startswith("application/") and kind.endswith("+json"))
-    if not known or charset not in ("", "utf-8", "utf8", "us-ascii"):
+    if kind not in ("application/json", usual) or charset not in ("", "utf-8", "utf8", "us-ascii"):
         raise ApiError(415, "UnsupportedMediaType", f"Send the body as {usual} in UTF-8.")
 
 

@@ -126,7 +126,13 @@ def test_what_is_no_json_object_is_refused(row: Any, viewset: Any, api: Any) -> 
 @every_body_row
 def test_another_media_type_is_refused_and_none_is_json(row: Any, viewset: Any, api: Any) -> None:
     where, body = path(row, viewset, api.key.site), body_for(row, api.key.site)
-    for media_type in ("text/plain", "application/xml", "application/json; charset=utf-16", "multipart/form-data"):
+    for media_type in (
+        "text/plain",
+        "text/json",
+        "application/xml",
+        "application/json; charset=utf-16",
+        "multipart/form-data",
+    ):
         assert refused(api.send(row.method, where, body, media_type), 415, "UnsupportedMediaType")
     packed = api.send(row.method, where, body, **{"Content-Encoding": "gzip"})
     assert refused(packed, 415, "UnsupportedMediaType")

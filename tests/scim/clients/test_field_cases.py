@@ -255,6 +255,8 @@ def test_f47_like_signs_are_literal(both, wild):
         ("APPLICATION/SCIM+JSON", 201),
         ("", 201),
         ("application/json+scim", 415),
+        ("application/merge-patch+json", 415),
+        ("text/json", 415),
         ("text/plain", 415),
         ("application/x-www-form-urlencoded", 415),
         ("application/scim+json; charset=latin-1", 415),
