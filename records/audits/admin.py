@@ -88,9 +88,9 @@ class AuditProgramAdmin(RecordAdmin):
         )
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the fields, with the program's audits if it is already stored."""
+        """Return the fields, with the audits of a stored program for those who may see audits."""
         given = list(super().get_fieldsets(request, obj))
-        if obj is not None:
+        if obj is not None and self.rows_seen(request, AuditRecord, obj.site_id) is not None:
             given.insert(1, (gettext("Audits"), {"fields": ("audits",)}))
         return given
 

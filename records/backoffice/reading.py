@@ -41,6 +41,8 @@ WIDE = 90
 class Fact(AdminReadonlyField):
     """One field of a record on the reading page."""
 
+    request: HttpRequest
+
     @cached_property
     def text(self) -> str:
         """Return the value as the page shows it; yes and no are words, since a tick could mark a failure as good."""
@@ -72,8 +74,11 @@ class Fact(AdminReadonlyField):
         return len(self.text) > WIDE and "<a " not in self.text[:3]
 
     def get_admin_url(self, remote_field: Any, remote_obj: Any) -> str:
-        """Return a link to the reading page of the record that the field refers to."""
-        url = address_of(remote_obj)
+        """Return a link to the page of the record that the field refers to, for those who may open it."""
+        shown_by: Any = self.model_admin
+        page: Any = shown_by.admin_site._registry.get(type(remote_obj))
+        is_open = page is not None and page.has_view_permission(self.request, remote_obj)
+        url = address_of(remote_obj) if is_open else ""
         return format_html('<a href="{}">{}</a>', url, remote_obj) if url else str(remote_obj)
 
 
@@ -153,14 +158,17 @@ class ReadingPage(StepPages, TrailPages):
         show_times_of(site_at(request, self.site_id_of(record)))
         state.fieldsets = page.get_fieldsets(request, record)
         facts = [
-            (title, self._facts(record, flatten_fieldsets(options["fields"] and [(title, options)]), self))
+            (title, self._facts(request, record, flatten_fieldsets(options["fields"] and [(title, options)]), self))
             for title, options in state.fieldsets
         ]
         return facts, list(self._children(request, record))
 
-    def _facts(self, record: Any, names: Sequence[Any], shown_by: Any) -> list[Fact]:
+    def _facts(self, request: HttpRequest, record: Any, names: Sequence[Any], shown_by: Any) -> list[Fact]:
         form = modelform_factory(type(record), form=ModelForm, fields=[])(instance=record)
-        return [Fact(form, name, is_first=False, model_admin=shown_by) for name in names if name != "record_status"]
+        facts = [Fact(form, name, is_first=False, model_admin=shown_by) for name in names if name != "record_status"]
+        for fact in facts:
+            fact.request = request
+        return facts
 
     def _children(self, request: HttpRequest, record: Any) -> Iterator[dict[str, Any]]:
         """Yield each kind of child row with its columns and cells, without empty columns."""
@@ -173,7 +181,8 @@ class ReadingPage(StepPages, TrailPages):
                 if name != key.name
             ]
             rows = [
-                self._facts(row, names, inline) for row in inline.get_queryset(request).filter(**{key.name: record})
+                self._facts(request, row, names, inline)
+                for row in inline.get_queryset(request).filter(**{key.name: record})
             ]
             if not rows:
                 continue

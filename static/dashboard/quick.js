@@ -60,6 +60,7 @@
       said.textContent = error instanceof TypeError ? window.larderSay("The connection was lost. Nothing is lost: press Send again.") : error.message;
       button.disabled = false;
       const field = form.elements.complaint_description;
+      field.setAttribute("aria-invalid", String(!field.value.trim()));
       if (!field.value.trim()) field.focus();
       return;
     }

@@ -110,7 +110,8 @@ def test_what_is_wrong_takes_the_focus_in_rows_and_on_pages_behind_a_list(
     out.get_by_label("User name").fill("nobody")
     out.get_by_label("Password").fill("wrong")
     out.get_by_role("button", name="Sign in", exact=True).click()
-    fails(out, "This user name or password is not right.")
+    expect(out.get_by_role("alert")).to_contain_text("This user name or password is not right.")
+    expect(out.get_by_label("User name")).to_be_focused()
 
 
 def test_a_month_that_cannot_be_read_is_named_at_its_field(site: Site, page_of: Callable[..., Page]) -> None:
