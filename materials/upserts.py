@@ -17,7 +17,7 @@ from records.history.statements import Asked, Rows, Statement, asked, reading
 from records.history.trail import Author, Trail, now, recording
 from records.reference.models import MaterialCategory
 from records.sites.models import EntityFolder
-from records.sites.sequences import count_archived, take_numbers_and_ask
+from records.sites.sequences import counting_archived, take_numbers_and_ask
 from records.sites.targets import UNKNOWN, errors_of, holding_folders
 from records.sites.text import read_uuid
 from records.sites.writing import Precondition, RecordNotFoundError, Values, check_record, stamp
@@ -289,7 +289,7 @@ class Batch:
                 material.site_sequence_id, number = number, number + 1
         archived = sum(one.is_archived for one in new) + sum(one.is_archived - self.stored[one.pk][1] for one in old)
         if archived:
-            count_archived(self.site_id, Material.ENTITY, archived)
+            trail.store([counting_archived(self.site_id, Material.ENTITY, archived)])
         self._write(old, new, trail)
         self._note(trail)
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db import connection
-from django.db.models import F
 
 from records.history.appending import MARK
 from records.history.inserts import insert_rows, insertion_of
@@ -67,10 +66,14 @@ def _taking(site_id: uuid.UUID, entity: Entity, count: int) -> Statement:
     return sql, [parameter(site_id), str(entity.value), count]
 
 
-def count_archived(site_id: uuid.UUID, entity: Entity, change: int) -> None:
-    """Add `change` to the stored count of archived records; call it in the transaction that changes is_archived."""
-    _demand_transaction()
-    SiteSequence.objects.filter(site_id=site_id, entity=entity).update(archived=F("archived") + change)
+def counting_archived(site_id: uuid.UUID, entity: Entity, change: int) -> Statement:
+    """Return the statement that adds `change` to the stored count of archived records.
+
+    It belongs into the transaction that changes `is_archived`.
+    """
+    table = connection.ops.quote_name(SiteSequence._meta.db_table)
+    sql = f"UPDATE {table} SET archived = archived + %s WHERE site_id = %s AND entity = %s"  # noqa: S608 (no outside text)
+    return sql, [change, parameter(site_id), str(entity.value)]
 
 
 def totals(site_id: uuid.UUID, entity: Entity) -> tuple[int, int]:

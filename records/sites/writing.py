@@ -35,7 +35,7 @@ from records.history.statements import Reading, Statement, reading, together
 from records.history.trail import Author, Trail, now, recording
 from records.sites.models import ChildRow, SiteRecord
 from records.sites.reasons import required_reason
-from records.sites.sequences import count_archived, insert_numbered, take_numbers
+from records.sites.sequences import counting_archived, insert_numbered, take_numbers
 from records.sites.targets import check_lists, check_references
 from records.sites.values import Loaded, Values, apply, merged_rows, new_rows, replace_children, set_columns, set_list
 
@@ -293,7 +293,7 @@ def changing_locked(
     if changed:
         stamp(record, author)
     if isinstance(record, SiteRecord) and record.is_archived != before["is_archived"] and record.site_sequence_id:
-        count_archived(record.site_id, record.ENTITY, 1 if record.is_archived else -1)
+        trail.store([counting_archived(record.site_id, record.ENTITY, 1 if record.is_archived else -1)])
     if followed_by is not None:
         followed_by(record)
     if not isinstance(record, SiteRecord):

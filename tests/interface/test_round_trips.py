@@ -186,10 +186,9 @@ MORE = {
     "AddJobDescription": 11,
     "AddDocument": 23,
     "UpdateDocument": 31,
-    "DeleteMaterial": 6,
     "AddAction": 7,
     "UpdateAction": 8,
-    "AddAttachment": 11,
+    "AddAttachment": 10,
 }
 """The operations that cost more with every field sent: they write several records, lists of people, or a file."""
 
