@@ -1,0 +1,96 @@
+"""When a thread that has answered wakes the poller, and what continues without that."""
+
+import selectors
+import socket
+from collections.abc import Iterator
+from concurrent.futures import Future
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from config.server.connection import Connection, State
+from config.server.worker import Worker
+
+PEER = ("127.0.0.1", 1)
+REQUEST = b"GET /item/GetItemList HTTP/1.1\r\nHost: a\r\n\r\n"
+
+
+class Answered:
+    """A worker without a process, whose one connection is being answered."""
+
+    def __init__(self) -> None:
+        self.deferred: list[tuple[Any, ...]] = []
+        self.client, theirs = socket.socketpair()
+        self.worker: Any = object.__new__(Worker)
+        self.worker.alive, self.worker.stopping, self.worker.age = True, True, 1
+        self.worker.cfg = SimpleNamespace(keepalive=75, threads=1)
+        self.worker.poller = selectors.DefaultSelector()
+        self.worker.method_queue = SimpleNamespace(defer=lambda *call: self.deferred.append(call))
+        self.connection = Connection(theirs, PEER, PEER)
+        self.worker.connections = {self.connection}
+        self.worker.watch(self.connection, selectors.EVENT_READ)
+        self.connection.received += REQUEST
+        assert self.connection.is_complete()
+        self.connection.state = State.ANSWERING
+        self.future = self.connection.future = Future()
+
+    def end(self, *, keep: bool = True) -> None:
+        """End the thread's work."""
+        self.future.set_result(keep)
+        self.worker.after_answer(self.connection, self.future)
+
+
+@pytest.fixture
+def answered() -> Iterator[Answered]:
+    """Return a connection that is being answered."""
+    found = Answered()
+    with found.client:
+        yield found
+    found.connection.close()
+    found.worker.poller.close()
+
+
+def test_the_next_request_of_a_kept_connection_wakes_the_poller(answered: Answered) -> None:
+    answered.end()
+    assert answered.deferred == []
+    assert not answered.connection.idle
+    assert answered.worker.may_go_on(answered.connection)
+    assert answered.connection.idle
+
+
+def test_the_sweep_continues_with_a_connection_whose_client_is_silent(answered: Answered) -> None:
+    answered.end()
+    answered.worker.sweep()
+    assert answered.connection.state is State.READING
+    assert answered.connection.head is None
+
+
+@pytest.mark.parametrize("why", ["closed", "more has arrived", "not watched", "not all was sent", "stopping"])
+def test_the_thread_wakes_the_poller_where_something_is_left_to_do(answered: Answered, why: str) -> None:
+    connection = answered.connection
+    match why:
+        case "more has arrived":
+            connection.received += REQUEST
+        case "not watched":
+            assert not answered.worker.may_go_on(connection)
+            assert answered.deferred == []
+        case "not all was sent":
+            connection.sock.sendall(b"x" * 5_000_000)
+        case "stopping":
+            answered.worker.alive = False
+    answered.end(keep=why != "closed")
+    assert answered.deferred == [(answered.worker.on_answered, connection, answered.future)]
+
+
+def test_an_answer_that_ends_while_an_event_is_ignored_is_not_forgotten(answered: Answered) -> None:
+    """The thread still sees the connection watched, and the poller stops watching it at the same moment."""
+    watch = answered.worker.watch
+
+    def watch_late(connection: Connection, events: int) -> None:
+        answered.end()
+        watch(connection, events)
+
+    answered.worker.watch = watch_late
+    assert not answered.worker.may_go_on(answered.connection)
+    assert answered.deferred == [(answered.worker.on_answered, answered.connection, answered.future)]
