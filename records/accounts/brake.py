@@ -16,7 +16,7 @@ from records.accounts.authority import NotAllowedError
 from records.accounts.directory_mails import tell_administrators
 from records.accounts.models import Directory, DirectoryRemoval, SecurityKind, User
 from records.accounts.security import security_event
-from records.history.sets import ids, ids_parameter, ids_sql, insertion
+from records.history.sets import ids, ids_selection, insertion
 from records.history.statements import Statement, parameter, together
 from records.history.trail import Author, Channel, Trail, now, recording
 from records.sites.writing import changing, locking
@@ -88,7 +88,8 @@ def _counting(directory: Directory, since: datetime.datetime, people: Collection
     It runs after the lock of the directory's row, and so sees what all earlier writers have stored.
     """
     start = connection.ops.adapt_datetimefield_value(since)
-    return _COUNTED.format(ids=ids_sql()), [parameter(directory.pk), start, ids_parameter(people)]
+    others, given = ids_selection(people)
+    return _COUNTED.format(ids=others), [parameter(directory.pk), start, *given]
 
 
 def _is_beyond(directory: Directory, counted: int, since: datetime.datetime, people: Collection[uuid.UUID]) -> bool:

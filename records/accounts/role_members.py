@@ -16,7 +16,7 @@ from records.accounts.models import Directory, Role, RoleMembership, SecurityKin
 from records.accounts.models.users import printed_name
 from records.accounts.roles_held import touching, wait_to_nest
 from records.accounts.security import noting_people
-from records.history.sets import id_of, ids, ids_parameter, ids_sql, insertion
+from records.history.sets import id_of, ids, ids_selection, insertion
 from records.history.statements import Statement, parameter, together
 from records.history.trail import Author, now, recording
 
@@ -113,12 +113,12 @@ def _known(role: Role, desired: DesiredMembers, directory: Directory) -> dict[uu
 
     One statement.
     """
-    role_id, about = parameter(role.pk), [ids_parameter(desired.put.keys() | desired.drop)]
+    role_id, (named, about) = parameter(role.pk), ids_selection(desired.put.keys() | desired.drop)
     sites = [parameter(key) for key in {directory.home_site_id, *(site.pk for site in directory.sites.all())}]
     marks = ", ".join(["%s"] * len(sites))
-    sql = _KNOWN.format(named=ids_sql() + (_PRESENT if desired.exact else ""), sites=marks)
+    sql = _KNOWN.format(named=named + (_PRESENT if desired.exact else ""), sites=marks)
     if desired.exact:
-        about.append(role_id)
+        about = [*about, role_id]
     [rows] = together([(sql, [*about, *sites, parameter(directory.pk), *sites, role_id, role_id])])
     known: dict[uuid.UUID, Known] = {}
     for key, is_user, shown, given, family, user_name, name, sees_user, sees_role, site, membership, display in rows:
@@ -165,8 +165,8 @@ def _writes(
     """Return the statements that delete and store memberships and increment the role's and the people's revisions."""
     statements: list[Statement] = []
     if gone:
-        memberships = ids_parameter(known[key].membership for key in gone)  # type: ignore[misc]
-        statements.append((f"DELETE FROM accounts_rolemembership WHERE id IN ({ids_sql()})", [memberships]))  # noqa: S608
+        chosen, memberships = ids_selection([known[key].membership for key in gone])  # type: ignore[misc]
+        statements.append((f"DELETE FROM accounts_rolemembership WHERE id IN ({chosen})", memberships))  # noqa: S608
     if new:
         alike = {"role": role.pk, "directory": directory.pk, "created": role.last_modified}
         users = [(key, None) if known[key].is_user else (None, key) for key in new]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from django.db import connection
 
 from records.accounts.models import Role, RoleMembership
-from records.history.sets import id_of, ids_parameter, ids_sql
+from records.history.sets import id_of, ids_parameter, ids_selection, ids_sql
 from records.history.statements import Statement, together
 
 
@@ -28,7 +28,8 @@ def touch_users(keys: Iterable[uuid.UUID]) -> None:
 
 def touching(keys: Iterable[uuid.UUID]) -> Statement:
     """Return the statement of `touch_users`."""
-    return _TOUCH[connection.vendor].format(ids=ids_sql()), [ids_parameter(keys)]
+    chosen, given = ids_selection([*keys])
+    return _TOUCH[connection.vendor].format(ids=chosen), given
 
 
 _TOUCH = {
