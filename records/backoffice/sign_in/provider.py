@@ -114,8 +114,9 @@ def to_provider(
 
 
 def _next(request: HttpRequest) -> str:
+    """Return the path that the form asks for; "" for another host, and for what `redirect` takes for a view's name."""
     asked = request.POST.get("next", "")
-    return asked if url_has_allowed_host_and_scheme(asked, None) else ""
+    return asked if asked.startswith("/") and url_has_allowed_host_and_scheme(asked, None) else ""
 
 
 @require_POST

@@ -176,12 +176,20 @@ def test_the_only_way_to_sign_in_is_not_removed(company: Any, ann: User) -> None
     assert SocialAccount.objects.exists()
 
 
-def test_a_provider_that_does_not_answer_is_named_in_words(company: Any, settings: Any) -> None:
+@pytest.mark.parametrize(("asked", "back"), [("", "/admin/login/"), ("/profile/", "/profile/")])
+def test_a_provider_that_does_not_answer_is_named_in_words(company: Any, settings: Any, asked: str, back: str) -> None:
     app = settings.SOCIALACCOUNT_PROVIDERS["openid_connect"]["APPS"][0]
     app["settings"]["server_url"] = "http://127.0.0.1:9"
     client = Client()
-    assert client.post(START)["Location"] == "/admin/login/"
+    assert client.post(START, {"next": asked})["Location"] == back
     assert "does not answer" in client.get("/admin/login/").content.decode()
+
+
+@pytest.mark.parametrize("asked", ["abc", "%00", "[[", "//evil.example/", "https://evil.example/", "admin:index"])
+def test_a_next_page_that_is_not_a_path_of_ours_is_not_taken(company: Any, settings: Any, asked: str) -> None:
+    app = settings.SOCIALACCOUNT_PROVIDERS["openid_connect"]["APPS"][0]
+    app["settings"]["server_url"] = "http://127.0.0.1:9"
+    assert Client().post(START, {"next": asked})["Location"] == "/admin/login/"
 
 
 def test_an_answer_that_nobody_asked_for_opens_nothing(company: Any, ann: User, settings: Any) -> None:
