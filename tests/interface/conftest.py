@@ -1,4 +1,4 @@
-"""The client of the generic checks, which brings what a row's endpoint wants beside the key."""
+"""The client of the generic checks, which brings what an operation's endpoint wants beside the key."""
 
 from collections.abc import Iterator
 from copy import deepcopy
@@ -11,10 +11,10 @@ from django.db import transaction
 from records.sites.models import Site
 from tests import make
 from tests.conftest import Api
-from tests.interface.subjects import KEY_ROWS
+from tests.interface.subjects import KEY_OPERATIONS
 from tests.make.oauth import make_token
 
-BY_KEY_ALONE = {viewset for _, viewset in KEY_ROWS}
+BY_KEY_ALONE = {viewset for _, viewset in KEY_OPERATIONS}
 
 
 class SiteApi(Api):
@@ -89,7 +89,7 @@ def other_site(shared: Shared) -> Site:
 
 @pytest.fixture
 def api(shared: Shared, request: pytest.FixtureRequest) -> Api:
-    """Return a client with a Manager's key at the site, and with a token and the site where the row wants them."""
+    """Return a client with a Manager's key at the site, and with a token and the site where it wants them."""
     viewset = getattr(request.node, "callspec", None) and request.node.callspec.params.get("viewset")
     if viewset is None or viewset in BY_KEY_ALONE:
         return Api(shared.key)

@@ -1,4 +1,4 @@
-"""What the generic checks send: a valid body and a stored record for any row, made from its serializer and model."""
+"""What the generic checks send: a valid body and a record for each operation, from its serializer and its model."""
 
 import datetime
 import itertools
@@ -11,10 +11,12 @@ from django.conf import settings
 from django.db import models
 
 from materials.models import Material
+from records.accounts.models import DefaultRole
 from records.actions.serializers import ActionSerializer
 from records.attachments.serializers import AttachmentSerializer
-from records.operations import fields, operation
+from records.operations import fields
 from records.operations.credentials import SubscriptionKeyAuthentication
+from records.operations.operation import registry
 from records.operations.serializers import ChildRows, IdList, WireSerializer
 from records.reference.models import SiteEntry
 from records.sites.models import EntityFolder, Site, SiteRecord
@@ -34,41 +36,41 @@ ENDPOINTS = {
     for inner in getattr(pattern, "url_patterns", [])
     if (viewset := getattr(getattr(inner, "callback", None), "cls", None)) is not None
 }
-ROWS = list(operation.registry)
-KEY_ROWS = [
-    (row, viewset)
-    for row, viewset in ROWS
+OPERATIONS = list(registry)
+KEY_OPERATIONS = [
+    (operation, viewset)
+    for operation, viewset in OPERATIONS
     if tuple(viewset.authentication_classes) == (SubscriptionKeyAuthentication,) and viewset in ENDPOINTS
 ]
-"""The rows that a subscription key alone opens."""
-ENDPOINT_ROWS = [(row, viewset) for row, viewset in ROWS if viewset in ENDPOINTS]
-"""The rows of every endpoint, those included that want an access token and a site as well."""
+"""The operations that a subscription key alone opens."""
+ENDPOINT_OPERATIONS = [(operation, viewset) for operation, viewset in OPERATIONS if viewset in ENDPOINTS]
+"""The operations of every endpoint, those included that want an access token and a site as well."""
 
 
 def named(chosen: list[Any]) -> list[str]:
-    """Return the ids under which parametrised rows are shown."""
-    return [row.name for row, _ in chosen]
+    """Return the ids under which parametrised operations are shown."""
+    return [operation.name for operation, _ in chosen]
 
 
-def path_of(row: Any, viewset: Any, key: Any = "") -> str:
-    """Return the row's path, with an id where it takes one."""
-    return re.sub(r"<\w+:id>", str(key), "/" + ENDPOINTS[viewset] + row.pattern)
+def path_of(operation: Any, viewset: Any, key: Any = "") -> str:
+    """Return the operation's path, with an id where it takes one."""
+    return re.sub(r"<\w+:id>", str(key), "/" + ENDPOINTS[viewset] + operation.pattern)
 
 
-def model_of(row: Any) -> type[models.Model]:
-    """Return the model whose Id the row's path carries, or that the row adds."""
-    return BY_ROW.get(row.name, {}).get("model") or (row.request or row.response).Meta.model
+def model_of(operation: Any) -> type[models.Model]:
+    """Return the model whose Id the operation's path carries, or that it adds."""
+    return BY_OPERATION.get(operation.name, {}).get("model") or (operation.request or operation.response).Meta.model
 
 
-def stored(row: Any, site: Site) -> Any:
-    """Return a record of the site that the row can act on."""
-    return entry(model_of(row), site)
+def stored(operation: Any, site: Site) -> Any:
+    """Return a record of the site that the operation can act on."""
+    return entry(model_of(operation), site)
 
 
-def body_for(row: Any, site: Site) -> dict[str, Any]:
-    """Return a body that the row accepts, with every field filled that can be."""
-    special = BY_ROW.get(row.name, {}).get("body")
-    return special(site) if special else filled(row.request, site)
+def body_for(operation: Any, site: Site) -> dict[str, Any]:
+    """Return a body that the operation accepts, with every field filled that can be."""
+    special = BY_OPERATION.get(operation.name, {}).get("body")
+    return special(site) if special else filled(operation.request, site)
 
 
 def filled(serializer: type[WireSerializer], site: Site) -> dict[str, Any]:
@@ -140,7 +142,7 @@ def values_for(model: Any, site: Site) -> dict[str, Any]:
 MAKERS: dict[str, Any] = {
     "actions.Action": lambda site: make_action(site),
     "attachments.Attachment": lambda site: make_attachment(site),
-    "accounts.User": lambda site: make.make_user(site=site, role=operation.READER),
+    "accounts.User": lambda site: make.make_user(site=site, role=DefaultRole.READER),
     "complaints.Complaint": make_complaint,
     "documents.Document": make_document,
     "documents.DocumentVersion": lambda site: version_of(make_document(site)),
@@ -161,13 +163,13 @@ def filled_attachment(site: Site) -> dict[str, Any]:
     return {name: value for name, value in body.items() if name != "FindingId"}
 
 
-BY_ROW: dict[str, dict[str, Any]] = {
+BY_OPERATION: dict[str, dict[str, Any]] = {
     "AddAction": {"body": lambda site: filled_action(site)},
     "AddAttachment": {"body": lambda site: filled_attachment(site)},
     "DeleteMaterial": {"model": Material},
     "UpdateAction": {"body": lambda site: filled_action(site)},
 }
-"""What is special about single rows: `model`, or `body(site)`."""
+"""What is special about single operations: `model`, or `body(site)`."""
 
 _PLACE = {"Lat": "-41.270632", "Lng": "173.2840"}
 _FILE = {"FileContent": "TGFyZGVy"}

@@ -1,4 +1,4 @@
-"""What bodies do, for every row that takes one: strict, whole, and never a 500."""
+"""What bodies do, for every operation that takes one: strict, whole, and never a 500."""
 
 import json
 import uuid
@@ -12,15 +12,17 @@ from records.operations.fields import MOST_IDS, MOST_ROWS, ReferenceField, TextL
 from records.operations.serializers import MOST_NAMES, ChildRows, IdList
 from records.reference.models import SystemEntry
 from records.sites.models import Site
-from tests.interface.subjects import ENDPOINT_ROWS, body_for, entry, model_of, named, path_of, stored
+from tests.interface.subjects import ENDPOINT_OPERATIONS, body_for, entry, model_of, named, path_of, stored
 from tests.interface.test_doors import refused
 
-body_rows = [entry for entry in ENDPOINT_ROWS if entry[0].request is not None]
-every_body_row = pytest.mark.parametrize(("row", "viewset"), body_rows, ids=named(body_rows))
-add_rows = [entry for entry in body_rows if not entry[0].takes_id]
-every_add_row = pytest.mark.parametrize(("row", "viewset"), add_rows, ids=named(add_rows))
-update_rows = [entry for entry in body_rows if entry[0].takes_id]
-every_update_row = pytest.mark.parametrize(("row", "viewset"), update_rows, ids=named(update_rows))
+body_operations = [entry for entry in ENDPOINT_OPERATIONS if entry[0].request is not None]
+every_body_operation = pytest.mark.parametrize(("operation", "viewset"), body_operations, ids=named(body_operations))
+add_operations = [entry for entry in body_operations if not entry[0].takes_id]
+every_add_operation = pytest.mark.parametrize(("operation", "viewset"), add_operations, ids=named(add_operations))
+update_operations = [entry for entry in body_operations if entry[0].takes_id]
+every_update_operation = pytest.mark.parametrize(
+    ("operation", "viewset"), update_operations, ids=named(update_operations)
+)
 WRONG = [
     5,
     -1,
@@ -57,75 +59,77 @@ NO_OBJECTS = (
 )
 
 
-def path(row: Any, viewset: Any, site: Any) -> str:
-    """Return the row's path, to a record that exists where it takes an id."""
-    return path_of(row, viewset, stored(row, site).pk if row.takes_id else "")
+def path(operation: Any, viewset: Any, site: Any) -> str:
+    """Return the operation's path, to a record that exists where it takes an id."""
+    return path_of(operation, viewset, stored(operation, site).pk if operation.takes_id else "")
 
 
-@every_body_row
-def test_a_write_leaves_one_change(row: Any, viewset: Any, api: Any) -> None:
+@every_body_operation
+def test_a_write_leaves_one_change(operation: Any, viewset: Any, api: Any) -> None:
     site = api.key.site
-    where, body = path(row, viewset, site), body_for(row, site)
+    where, body = path(operation, viewset, site), body_for(operation, site)
     known = set(Change.objects.values_list("pk", flat=True))
-    answer = api.send(row.method, where, body)
+    answer = api.send(operation.method, where, body)
     assert answer.status_code == 200, answer.content
     assert answer.json() == {"Error": "", "Message": "Success.", "Id": answer.json()["Id"]}
     change = Change.objects.exclude(pk__in=known).get()
-    assert (str(change.record_id), change.operation, change.channel) == (answer.json()["Id"], row.name, "API")
+    assert (str(change.record_id), change.operation, change.channel) == (answer.json()["Id"], operation.name, "API")
     assert (change.author_id, change.author_name) == (api.key.user.pk, api.key.user.printed_name)
     assert (change.site_id, change.credential) == (site.pk, "Test key")
     assert change.request_id == answer["X-Request-Id"]
     assert change.fields
 
 
-@every_body_row
-def test_a_write_is_the_same_with_and_without_a_slash_at_its_end(row: Any, viewset: Any, api: Any) -> None:
-    where, body = path(row, viewset, api.key.site), body_for(row, api.key.site)
-    answer = api.send(row.method, where[:-1] if where.endswith("/") else f"{where}/", body)
+@every_body_operation
+def test_a_write_is_the_same_with_and_without_a_slash_at_its_end(operation: Any, viewset: Any, api: Any) -> None:
+    where, body = path(operation, viewset, api.key.site), body_for(operation, api.key.site)
+    answer = api.send(operation.method, where[:-1] if where.endswith("/") else f"{where}/", body)
     assert (answer.status_code, answer.json()["Message"]) == (200, "Success."), answer.content
 
 
-bodyless_rows = [entry for entry in ENDPOINT_ROWS if entry[0].request is None]
+bodyless_operations = [entry for entry in ENDPOINT_OPERATIONS if entry[0].request is None]
 
 
-@pytest.mark.parametrize(("row", "viewset"), bodyless_rows, ids=named(bodyless_rows))
-def test_fields_in_the_body_of_a_request_that_takes_none_are_refused(row: Any, viewset: Any, api: Any) -> None:
-    where, before = path(row, viewset, api.key.site), Change.objects.count()
-    answer = api.send(row.method, where, {"limit": 1, "search": "x"})
+@pytest.mark.parametrize(("operation", "viewset"), bodyless_operations, ids=named(bodyless_operations))
+def test_fields_in_the_body_of_a_request_that_takes_none_are_refused(operation: Any, viewset: Any, api: Any) -> None:
+    where, before = path(operation, viewset, api.key.site), Change.objects.count()
+    answer = api.send(operation.method, where, {"limit": 1, "search": "x"})
     assert refused(answer, 400, "ValidationFailed")
     assert {(fault["Field"], fault["Code"]) for fault in answer.json()["Fields"]} == {
         ("limit", "UnknownField"),
         ("search", "UnknownField"),
     }
-    assert refused(api.send(row.method, where, "limit=1", "application/x-www-form-urlencoded"), 400, "MalformedJson")
+    assert refused(
+        api.send(operation.method, where, "limit=1", "application/x-www-form-urlencoded"), 400, "MalformedJson"
+    )
     assert Change.objects.count() == before
-    assert api.send(row.method, where, {}).status_code != 400
+    assert api.send(operation.method, where, {}).status_code != 400
 
 
-@every_update_row
-def test_a_repeated_update_leaves_no_second_change(row: Any, viewset: Any, api: Any) -> None:
-    where, body = path(row, viewset, api.key.site), body_for(row, api.key.site)
+@every_update_operation
+def test_a_repeated_update_leaves_no_second_change(operation: Any, viewset: Any, api: Any) -> None:
+    where, body = path(operation, viewset, api.key.site), body_for(operation, api.key.site)
     for name, value in body.items():
         if isinstance(value, list) and value and set(value[0]) != {"Id"}:
             body[name] = []
-    if row.name == "UpdateDocument":
+    if operation.name == "UpdateDocument":
         pytest.skip("Every file that arrives is a new version.")
-    assert api.send(row.method, where, body).status_code == 200
+    assert api.send(operation.method, where, body).status_code == 200
     before = Change.objects.count()
-    assert api.send(row.method, where, body).status_code == 200
+    assert api.send(operation.method, where, body).status_code == 200
     assert Change.objects.count() == before
 
 
-@every_body_row
-def test_what_is_no_json_object_is_refused(row: Any, viewset: Any, api: Any) -> None:
-    where = path(row, viewset, api.key.site)
-    for body in NO_OBJECTS if row.each is None else set(NO_OBJECTS) - {"[]"}:
-        assert refused(api.send(row.method, where, body), 400, "MalformedJson"), body[:20]
+@every_body_operation
+def test_what_is_no_json_object_is_refused(operation: Any, viewset: Any, api: Any) -> None:
+    where = path(operation, viewset, api.key.site)
+    for body in NO_OBJECTS if operation.each is None else set(NO_OBJECTS) - {"[]"}:
+        assert refused(api.send(operation.method, where, body), 400, "MalformedJson"), body[:20]
 
 
-@every_body_row
-def test_another_media_type_is_refused_and_none_is_json(row: Any, viewset: Any, api: Any) -> None:
-    where, body = path(row, viewset, api.key.site), body_for(row, api.key.site)
+@every_body_operation
+def test_another_media_type_is_refused_and_none_is_json(operation: Any, viewset: Any, api: Any) -> None:
+    where, body = path(operation, viewset, api.key.site), body_for(operation, api.key.site)
     for media_type in (
         "text/plain",
         "text/json",
@@ -133,62 +137,62 @@ def test_another_media_type_is_refused_and_none_is_json(row: Any, viewset: Any, 
         "application/json; charset=utf-16",
         "multipart/form-data",
     ):
-        assert refused(api.send(row.method, where, body, media_type), 415, "UnsupportedMediaType")
-    packed = api.send(row.method, where, body, **{"Content-Encoding": "gzip"})
+        assert refused(api.send(operation.method, where, body, media_type), 415, "UnsupportedMediaType")
+    packed = api.send(operation.method, where, body, **{"Content-Encoding": "gzip"})
     assert refused(packed, 415, "UnsupportedMediaType")
     assert packed["Accept-Encoding"] == "identity"
-    assert api.send(row.method, where, body, "", **{"Content-Encoding": "identity"}).status_code == 200
+    assert api.send(operation.method, where, body, "", **{"Content-Encoding": "identity"}).status_code == 200
 
 
-@every_body_row
-def test_a_misspelt_field_is_refused_with_the_nearest_name(row: Any, viewset: Any, api: Any) -> None:
-    body = body_for(row, api.key.site)
+@every_body_operation
+def test_a_misspelt_field_is_refused_with_the_nearest_name(operation: Any, viewset: Any, api: Any) -> None:
+    body = body_for(operation, api.key.site)
     name = next(name for name in body if len(name) > 3)
     body[name[0] + name[2] + name[1] + name[3:]] = body.pop(name)
-    shape = api.send(row.method, path(row, viewset, api.key.site), body).json()
+    shape = api.send(operation.method, path(operation, viewset, api.key.site), body).json()
     assert name in next(fault["Message"] for fault in shape["Fields"] if fault["Code"] == "UnknownField")
 
 
-@every_body_row
-def test_every_required_field_is_demanded(row: Any, viewset: Any, api: Any) -> None:
-    where = path(row, viewset, api.key.site)
-    for name in row.request.option("required"):
-        for value in (None, ...) if name in row.request.option("may_be_blank") else (None, "", " ", ...):
-            body = body_for(row, api.key.site)
+@every_body_operation
+def test_every_required_field_is_demanded(operation: Any, viewset: Any, api: Any) -> None:
+    where = path(operation, viewset, api.key.site)
+    for name in operation.request.option("required"):
+        for value in (None, ...) if name in operation.request.option("may_be_blank") else (None, "", " ", ...):
+            body = body_for(operation, api.key.site)
             if value is ...:
                 body.pop(name)
             else:
                 body[name] = value
             before = Change.objects.count()
-            answer = api.send(row.method, where, body)
+            answer = api.send(operation.method, where, body)
             assert refused(answer, 400, "ValidationFailed"), (name, value)
             assert name in [fault["Field"] for fault in answer.json()["Fields"]]
             assert Change.objects.count() == before
 
 
-@every_body_row
-def test_no_value_of_any_field_breaks_the_operation(row: Any, viewset: Any, api: Any, settings: Any) -> None:
+@every_body_operation
+def test_no_value_of_any_field_breaks_the_operation(operation: Any, viewset: Any, api: Any, settings: Any) -> None:
     settings.RATE_LIMIT = 100_000
-    where, body = path(row, viewset, api.key.site), body_for(row, api.key.site)
-    for name in row.request.wire_fields():
+    where, body = path(operation, viewset, api.key.site), body_for(operation, api.key.site)
+    for name in operation.request.wire_fields():
         for value in WRONG:
-            answer = api.send(row.method, where, json.dumps({**body, name: value}))
+            answer = api.send(operation.method, where, json.dumps({**body, name: value}))
             assert answer.status_code in (200, 400), (name, str(value)[:20], answer.content)
             if answer.status_code == 400 and answer.json()["Error"] != "MalformedJson":
                 faulty = [fault["Field"] for fault in answer.json()["Fields"]]
                 assert any(field.startswith(name) for field in faulty), (name, value, faulty)
 
 
-@every_body_row
+@every_body_operation
 def test_another_sites_record_is_nowhere_told_from_one_that_does_not_exist(
-    row: Any, viewset: Any, api: Any, other_site: Site
+    operation: Any, viewset: Any, api: Any, other_site: Site
 ) -> None:
     """Neither beside other faults, nor with a wrong Id in the path, nor under a stale If-Match."""
-    body, here = body_for(row, api.key.site), path(row, viewset, api.key.site)
+    body, here = body_for(operation, api.key.site), path(operation, viewset, api.key.site)
     tries: list[tuple[str, dict[str, Any], dict[str, str]]] = [(here, {}, {}), (here, {"Nothing": 1}, {})]
-    if row.takes_id:
-        tries += [(path_of(row, viewset, uuid.uuid4()), {}, {}), (here, {}, {"If-Match": '"0"'})]
-    for name, field in row.request.wire_fields().items():
+    if operation.takes_id:
+        tries += [(path_of(operation, viewset, uuid.uuid4()), {}, {}), (here, {}, {"If-Match": '"0"'})]
+    for name, field in operation.request.wire_fields().items():
         pointing = isinstance(field, ReferenceField | IdList) and not field.read_only
         if not pointing or issubclass(field.model, SystemEntry):
             continue
@@ -197,64 +201,69 @@ def test_another_sites_record_is_nowhere_told_from_one_that_does_not_exist(
             faults = []
             for key in (theirs, str(uuid.uuid4())):
                 value = [{"Id": key}] if isinstance(field, IdList) else key
-                answer = api.send(row.method, where, {**body, **more, name: value}, **headers)
+                answer = api.send(operation.method, where, {**body, **more, name: value}, **headers)
                 assert refused(answer, 400, "ValidationFailed"), (name, where)
                 faults.append(answer.json()["Fields"])
             assert faults[0] == faults[1], name
             assert any(fault["Field"].startswith(name) for fault in faults[0])
 
 
-@every_body_row
-def test_arrays_objects_and_lists_of_faults_have_an_end(row: Any, viewset: Any, api: Any) -> None:
-    where, body = path(row, viewset, api.key.site), body_for(row, api.key.site)
-    for name, field in row.request.wire_fields().items():
+@every_body_operation
+def test_arrays_objects_and_lists_of_faults_have_an_end(operation: Any, viewset: Any, api: Any) -> None:
+    where, body = path(operation, viewset, api.key.site), body_for(operation, api.key.site)
+    for name, field in operation.request.wire_fields().items():
         if field.read_only or not isinstance(field, ChildRows | IdList | TextListField):
             continue
         most = MOST_IDS if isinstance(field, IdList) else MOST_ROWS
-        answer = api.send(row.method, where, {**body, name: [1] * (most + 1)})
+        answer = api.send(operation.method, where, {**body, name: [1] * (most + 1)})
         assert [(fault["Field"], fault["Code"]) for fault in answer.json()["Fields"]] == [(name, "ValueTooLong")]
-        answer = api.send(row.method, where, {**body, name: [1] * most})
+        answer = api.send(operation.method, where, {**body, name: [1] * most})
         assert 1 <= len(answer.json()["Fields"]) <= MOST_FAULTS, name
-    answer = api.send(row.method, where, {**body, **{f"x{number}": 1 for number in range(MOST_NAMES)}})
+    answer = api.send(operation.method, where, {**body, **{f"x{number}": 1 for number in range(MOST_NAMES)}})
     assert refused(answer, 400, "ValidationFailed")
     assert len(answer.json()["Fields"]) == 1
 
 
-@every_add_row
-def test_a_repeat_under_one_idempotency_key_writes_once(row: Any, viewset: Any, api: Any) -> None:
-    where, body = path_of(row, viewset), body_for(row, api.key.site)
-    before = model_of(row)._default_manager.count()
-    first = api.send(row.method, where, body, **{"Idempotency-Key": "k-1"})
-    again = api.send(row.method, where, body, **{"Idempotency-Key": "k-1"})
+@every_add_operation
+def test_a_repeat_under_one_idempotency_key_writes_once(operation: Any, viewset: Any, api: Any) -> None:
+    where, body = path_of(operation, viewset), body_for(operation, api.key.site)
+    before = model_of(operation)._default_manager.count()
+    first = api.send(operation.method, where, body, **{"Idempotency-Key": "k-1"})
+    again = api.send(operation.method, where, body, **{"Idempotency-Key": "k-1"})
     assert first.status_code == again.status_code == 200
     assert first.content == again.content
     assert first["ETag"] == again["ETag"]
-    assert model_of(row)._default_manager.count() == before + 1
-    other = api.send(row.method, where, {**body, "Nothing": 1}, **{"Idempotency-Key": "k-1"})
+    assert model_of(operation)._default_manager.count() == before + 1
+    other = api.send(operation.method, where, {**body, "Nothing": 1}, **{"Idempotency-Key": "k-1"})
     assert refused(other, 409, "IdempotencyMismatch")
     for key in ("", "k" * 256, "k\u0085"):
-        assert refused(api.send(row.method, where, body, **{"Idempotency-Key": key}), 400, "InvalidParameter")
-    assert model_of(row)._default_manager.count() == before + 1
-    assert api.send(row.method, where, body_for(row, api.key.site), **{"Idempotency-Key": "k" * 255}).status_code == 200
+        assert refused(api.send(operation.method, where, body, **{"Idempotency-Key": key}), 400, "InvalidParameter")
+    assert model_of(operation)._default_manager.count() == before + 1
+    assert (
+        api.send(
+            operation.method, where, body_for(operation, api.key.site), **{"Idempotency-Key": "k" * 255}
+        ).status_code
+        == 200
+    )
 
 
-@every_add_row
-def test_a_refused_add_is_not_kept_under_its_key(row: Any, viewset: Any, api: Any) -> None:
-    where, body = path_of(row, viewset), body_for(row, api.key.site)
-    assert api.send(row.method, where, {"Nothing": 1}, **{"Idempotency-Key": "k-2"}).status_code == 400
-    assert api.send(row.method, where, body, **{"Idempotency-Key": "k-2"}).status_code == 200
+@every_add_operation
+def test_a_refused_add_is_not_kept_under_its_key(operation: Any, viewset: Any, api: Any) -> None:
+    where, body = path_of(operation, viewset), body_for(operation, api.key.site)
+    assert api.send(operation.method, where, {"Nothing": 1}, **{"Idempotency-Key": "k-2"}).status_code == 400
+    assert api.send(operation.method, where, body, **{"Idempotency-Key": "k-2"}).status_code == 200
 
 
-@every_update_row
-def test_a_stale_if_match_changes_nothing(row: Any, viewset: Any, api: Any) -> None:
-    record = stored(row, api.key.site)
-    where, body = path_of(row, viewset, record.pk), body_for(row, api.key.site)
+@every_update_operation
+def test_a_stale_if_match_changes_nothing(operation: Any, viewset: Any, api: Any) -> None:
+    record = stored(operation, api.key.site)
+    where, body = path_of(operation, viewset, record.pk), body_for(operation, api.key.site)
     before = Change.objects.count()
     for stale in ('"99"', '"x"', "nonsense", 'W/"99"'):
-        assert refused(api.send(row.method, where, body, **{"If-Match": stale}), 412, "PreconditionFailed")
+        assert refused(api.send(operation.method, where, body, **{"If-Match": stale}), 412, "PreconditionFailed")
     assert Change.objects.count() == before
-    answer = api.send(row.method, where, body, **{"If-Match": f'"98", W/"{record.revision}"'})
+    answer = api.send(operation.method, where, body, **{"If-Match": f'"98", W/"{record.revision}"'})
     assert answer.status_code == 200, answer.content
-    assert refused(api.send(row.method, where, body, **{"If-Match": '"0"'}), 412, "PreconditionFailed")
-    assert api.send(row.method, where, body, **{"If-Match": answer["ETag"]}).status_code == 200
-    assert api.send(row.method, where, body, **{"If-Match": "*"}).status_code == 200
+    assert refused(api.send(operation.method, where, body, **{"If-Match": '"0"'}), 412, "PreconditionFailed")
+    assert api.send(operation.method, where, body, **{"If-Match": answer["ETag"]}).status_code == 200
+    assert api.send(operation.method, where, body, **{"If-Match": "*"}).status_code == 200

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from records.sites.models import Site
-from tests.interface.subjects import ENDPOINT_ROWS, body_for, named, path_of, stored
+from tests.interface.subjects import ENDPOINT_OPERATIONS, body_for, named, path_of, stored
 
 LONGEST = {"name": 255, "email": 254, "text": 20_000, "reason": 1_000}
 """The kinds of text, and how many characters they may have."""
@@ -84,8 +84,10 @@ READS = {
 }
 """What is read, by the operation that reads it."""
 
-body_rows = [entry for entry in ENDPOINT_ROWS if entry[0].request is not None]
-read_rows = [entry for entry in ENDPOINT_ROWS if entry[0].method == "GET" and entry[0].takes_id and not entry[0].many]
+body_operations = [entry for entry in ENDPOINT_OPERATIONS if entry[0].request is not None]
+read_operations = [
+    entry for entry in ENDPOINT_OPERATIONS if entry[0].method == "GET" and entry[0].takes_id and not entry[0].many
+]
 
 
 def fields_of(table: str) -> dict[str, str]:
@@ -119,51 +121,53 @@ def of_kind(value: Any, kind: str) -> bool:
 
 
 def test_every_body_and_every_record_has_its_table() -> None:
-    assert {row.name for row, _ in body_rows} == BODIES.keys()
-    assert {row.name for row, _ in read_rows} == READS.keys()
+    assert {operation.name for operation, _ in body_operations} == BODIES.keys()
+    assert {operation.name for operation, _ in read_operations} == READS.keys()
 
 
-@pytest.mark.parametrize(("row", "viewset"), read_rows, ids=named(read_rows))
-def test_a_record_is_read_with_the_documents_fields(row: Any, viewset: Any, api: Any) -> None:
-    fields = fields_of(READS[row.name])
-    answer = api.get(path_of(row, viewset, stored(row, api.key.site).pk)).json()
+@pytest.mark.parametrize(("operation", "viewset"), read_operations, ids=named(read_operations))
+def test_a_record_is_read_with_the_documents_fields(operation: Any, viewset: Any, api: Any) -> None:
+    fields = fields_of(READS[operation.name])
+    answer = api.get(path_of(operation, viewset, stored(operation, api.key.site).pk)).json()
     assert answer.keys() == fields.keys()
     assert [name for name, kind in fields.items() if not of_kind(answer[name], kind)] == []
 
 
-@pytest.mark.parametrize(("row", "viewset"), body_rows, ids=named(body_rows))
+@pytest.mark.parametrize(("operation", "viewset"), body_operations, ids=named(body_operations))
 def test_a_body_has_the_documents_fields_and_no_text_is_longer_than_it_says(
-    row: Any, viewset: Any, api: Any, site: Site
+    operation: Any, viewset: Any, api: Any, site: Site
 ) -> None:
-    table = BODIES[row.name]
+    table = BODIES[operation.name]
     fields, required = fields_of(table), required_in(table)
-    path = path_of(row, viewset, stored(row, site).pk if row.takes_id else "")
-    assert {name for name, field in row.request.wire_fields().items() if not field.read_only} == fields.keys()
-    empty = api.send(row.method, path, {}).json()
+    path = path_of(operation, viewset, stored(operation, site).pk if operation.takes_id else "")
+    assert {name for name, field in operation.request.wire_fields().items() if not field.read_only} == fields.keys()
+    empty = api.send(operation.method, path, {}).json()
     assert {one["Field"] for one in empty.get("Fields", ())} == required, empty
     texts = {name: LONGEST[kind] for name, kind in fields.items() if kind in LONGEST}
-    body = body_for(row, site)
+    body = body_for(operation, site)
     longest = {name: text_of(fields[name], most) for name, most in texts.items()}
-    answer = api.send(row.method, path, {**body, **longest})
+    answer = api.send(operation.method, path, {**body, **longest})
     assert answer.status_code == 200, answer.content
     longer = {name: text_of(fields[name], most - 1) + "ab" for name, most in texts.items()}
-    faults = api.send(row.method, path, {**body, **longer}).json()["Fields"]
+    faults = api.send(operation.method, path, {**body, **longer}).json()["Fields"]
     assert {(one["Field"], one["Code"]) for one in faults} == {(name, "ValueTooLong") for name in texts}
 
 
-adds = [entry for entry in body_rows if entry[0].method == "POST" and entry[0].name != "AddAttachment"]
+adds = [entry for entry in body_operations if entry[0].method == "POST" and entry[0].name != "AddAttachment"]
 
 
-@pytest.mark.parametrize(("row", "viewset"), adds, ids=named(adds))
-def test_what_was_not_sent_is_read_as_missing_in_the_way_of_its_kind(row: Any, viewset: Any, api: Any) -> None:
-    body = {name: body_for(row, api.key.site)[name] for name in required_in(BODIES[row.name])}
-    added = api.send("POST", path_of(row, viewset), body)
+@pytest.mark.parametrize(("operation", "viewset"), adds, ids=named(adds))
+def test_what_was_not_sent_is_read_as_missing_in_the_way_of_its_kind(operation: Any, viewset: Any, api: Any) -> None:
+    body = {name: body_for(operation, api.key.site)[name] for name in required_in(BODIES[operation.name])}
+    added = api.send("POST", path_of(operation, viewset), body)
     assert added.status_code == 200, added.content
     [(reader, _)] = [
-        one for one in read_rows if one[1] is viewset and one[0].response.Meta.model is row.request.Meta.model
+        one
+        for one in read_operations
+        if one[1] is viewset and one[0].response.Meta.model is operation.request.Meta.model
     ]
     shape = api.get(path_of(reader, viewset, added.json()["Id"])).json()
     given = {"Id", "Date", "Version", "RecordStatus", "Kind", "Priority", "isArchived", *body}
-    fields = fields_of(BODIES[row.name])
+    fields = fields_of(BODIES[operation.name])
     absent = {name: kind for name, kind in fields.items() if name not in given and name in shape}
     assert {name: shape[name] for name in absent} == {name: MISSING.get(kind) for name, kind in absent.items()}

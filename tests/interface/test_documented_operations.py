@@ -3,7 +3,7 @@
 import pytest
 
 from records.accounts.models import DefaultRole
-from tests.interface.subjects import ENDPOINTS, ROWS
+from tests.interface.subjects import ENDPOINTS, OPERATIONS
 
 DOCUMENTED = {
     "employee": {
@@ -40,8 +40,8 @@ DOCUMENTED = {
 def declared() -> dict[str, dict[str, str]]:
     """Return the declared operations by endpoint."""
     found: dict[str, dict[str, str]] = {}
-    for row, viewset in ROWS:
-        found.setdefault(ENDPOINTS.get(viewset, "").strip("/"), {})[row.name] = row.method
+    for operation, viewset in OPERATIONS:
+        found.setdefault(ENDPOINTS.get(viewset, "").strip("/"), {})[operation.name] = operation.method
     return found
 
 
@@ -60,7 +60,7 @@ STANDARD = {"AddComplaintDetail", "UpdateComplaintDetail", "AddAction", "UpdateA
 
 
 def test_the_lowest_role_of_each_operation_is_the_documented_one() -> None:
-    lowest = {row.name: DefaultRole(row.role) for row, _ in ROWS if row.writes}
+    lowest = {operation.name: DefaultRole(operation.role) for operation, _ in OPERATIONS if operation.writes}
     assert {name for name, role in lowest.items() if role == DefaultRole.STANDARD} == STANDARD
     assert {role for name, role in lowest.items() if name not in STANDARD} == {DefaultRole.MANAGER}
-    assert {DefaultRole(row.role) for row, _ in ROWS if not row.writes} == {DefaultRole.READER}
+    assert {DefaultRole(operation.role) for operation, _ in OPERATIONS if not operation.writes} == {DefaultRole.READER}

@@ -1,4 +1,4 @@
-"""Who gets in: keys, roles, sites, methods and ids, for every row that a key opens."""
+"""Who gets in: keys, roles, sites, methods and ids, for every operation that a key opens."""
 
 import uuid
 from typing import Any
@@ -12,23 +12,25 @@ from records.operations.operation import READER
 from records.sites.models import Site
 from tests import make
 from tests.conftest import Api
-from tests.interface.subjects import ENDPOINT_ROWS, KEY_ROWS, body_for, named, path_of, stored
+from tests.interface.subjects import ENDPOINT_OPERATIONS, KEY_OPERATIONS, body_for, named, path_of, stored
 from tests.make.items import make_item
 
-every_row = pytest.mark.parametrize(("row", "viewset"), ENDPOINT_ROWS, ids=named(ENDPOINT_ROWS))
-every_key_row = pytest.mark.parametrize(("row", "viewset"), KEY_ROWS, ids=named(KEY_ROWS))
-id_rows = [entry for entry in ENDPOINT_ROWS if entry[0].takes_id]
-every_id_row = pytest.mark.parametrize(("row", "viewset"), id_rows, ids=named(id_rows))
-uuid_rows = [entry for entry in KEY_ROWS if entry[0].takes_id]
-every_uuid_row = pytest.mark.parametrize(("row", "viewset"), uuid_rows, ids=named(uuid_rows))
-slashless_rows = [entry for entry in ENDPOINT_ROWS if not entry[0].pattern.endswith("/")]
-every_slashless_row = pytest.mark.parametrize(("row", "viewset"), slashless_rows, ids=named(slashless_rows))
+every_operation = pytest.mark.parametrize(("operation", "viewset"), ENDPOINT_OPERATIONS, ids=named(ENDPOINT_OPERATIONS))
+every_key_operation = pytest.mark.parametrize(("operation", "viewset"), KEY_OPERATIONS, ids=named(KEY_OPERATIONS))
+id_operations = [entry for entry in ENDPOINT_OPERATIONS if entry[0].takes_id]
+every_id_operation = pytest.mark.parametrize(("operation", "viewset"), id_operations, ids=named(id_operations))
+uuid_operations = [entry for entry in KEY_OPERATIONS if entry[0].takes_id]
+every_uuid_operation = pytest.mark.parametrize(("operation", "viewset"), uuid_operations, ids=named(uuid_operations))
+slashless_operations = [entry for entry in ENDPOINT_OPERATIONS if not entry[0].pattern.endswith("/")]
+every_slashless_operation = pytest.mark.parametrize(
+    ("operation", "viewset"), slashless_operations, ids=named(slashless_operations)
+)
 BELOW = {DefaultRole.STANDARD: DefaultRole.READER, DefaultRole.MANAGER: DefaultRole.STANDARD}
 
 
-def send(api: Any, row: Any, viewset: Any, key: Any = "", body: Any = None, **headers: str) -> Any:
-    """Send a row's request."""
-    return api.send(row.method, path_of(row, viewset, key or uuid.uuid4()), body, **headers)
+def send(api: Any, operation: Any, viewset: Any, key: Any = "", body: Any = None, **headers: str) -> Any:
+    """Send an operation's request."""
+    return api.send(operation.method, path_of(operation, viewset, key or uuid.uuid4()), body, **headers)
 
 
 def refused(answer: Any, status: int, code: str) -> bool:
@@ -43,24 +45,24 @@ def refused(answer: Any, status: int, code: str) -> bool:
     return bool(shape["Error"] == code)
 
 
-@every_row
-def test_no_row_answers_without_a_key(row: Any, viewset: Any, db: None) -> None:
-    answer = send(Api(), row, viewset)
+@every_operation
+def test_no_row_answers_without_a_key(operation: Any, viewset: Any, db: None) -> None:
+    answer = send(Api(), operation, viewset)
     assert refused(answer, 401, "Unauthorized")
     assert answer["WWW-Authenticate"]
 
 
-@every_row
-def test_every_answer_is_for_its_caller_alone(row: Any, viewset: Any, api: Any) -> None:
+@every_operation
+def test_every_answer_is_for_its_caller_alone(operation: Any, viewset: Any, api: Any) -> None:
     for client in (api, Api(), Api(**{"Ocp-Apim-Subscription-Key": "lk_wrong"})):
-        answer = send(client, row, viewset)
+        answer = send(client, operation, viewset)
         assert answer["Cache-Control"] == "private, no-store", answer.status_code
         assert answer["X-Api-Version"] == "1"
         limits = [answer.headers.get(f"X-RateLimit-{name}", "") for name in ("Limit", "Remaining", "Reset")]
         assert [text.isdecimal() for text in limits] == [client is api] * 3
         differs = answer["Vary"].split(", ")
         assert "Ocp-Apim-Subscription-Key" in differs
-        assert ("Authorization" in differs) == ((row, viewset) not in KEY_ROWS)
+        assert ("Authorization" in differs) == ((operation, viewset) not in KEY_OPERATIONS)
 
 
 def test_every_status_is_for_its_caller_alone(api: Any, settings: Any) -> None:
@@ -89,72 +91,72 @@ def test_every_status_is_for_its_caller_alone(api: Any, settings: Any) -> None:
         assert answer["X-RateLimit-Limit"] == "11", answer.status_code
 
 
-@every_row
-def test_no_row_answers_to_a_wrong_or_revoked_key(row: Any, viewset: Any, api: Any) -> None:
+@every_operation
+def test_no_row_answers_to_a_wrong_or_revoked_key(operation: Any, viewset: Any, api: Any) -> None:
     wrong = Api(**{"Ocp-Apim-Subscription-Key": "lk_wrong"})
-    assert refused(send(wrong, row, viewset), 401, "Unauthorized")
+    assert refused(send(wrong, operation, viewset), 401, "Unauthorized")
     revoke_key(SubscriptionKey.objects.get().pk, author=make.SYSTEM)
-    assert refused(send(api, row, viewset), 401, "Unauthorized")
+    assert refused(send(api, operation, viewset), 401, "Unauthorized")
 
 
-@every_key_row
-def test_a_row_is_forbidden_below_its_lowest_role(row: Any, viewset: Any, site: Site) -> None:
-    if row.role == READER:
+@every_key_operation
+def test_a_row_is_forbidden_below_its_lowest_role(operation: Any, viewset: Any, site: Site) -> None:
+    if operation.role == READER:
         user = make.make_user(site=site)
         role = actions.add_role(Role(site=site, name="Nothing"), author=make.SYSTEM)
         actions.set_members(role, add=[user], author=make.SYSTEM)
         api = Api(make.make_key(site, user=user))
     else:
-        api = Api(make.make_key(site, BELOW[row.role]))
-    body = body_for(row, site) if row.request else None
-    assert refused(send(api, row, viewset, body=body), 403, "Forbidden")
+        api = Api(make.make_key(site, BELOW[operation.role]))
+    body = body_for(operation, site) if operation.request else None
+    assert refused(send(api, operation, viewset, body=body), 403, "Forbidden")
 
 
-@every_id_row
-def test_a_record_of_another_site_does_not_exist(row: Any, viewset: Any, api: Any, other_site: Site) -> None:
-    record = stored(row, other_site)
-    body = body_for(row, api.key.site) if row.request else None
-    answer = send(api, row, viewset, record.pk, body)
+@every_id_operation
+def test_a_record_of_another_site_does_not_exist(operation: Any, viewset: Any, api: Any, other_site: Site) -> None:
+    record = stored(operation, other_site)
+    body = body_for(operation, api.key.site) if operation.request else None
+    answer = send(api, operation, viewset, record.pk, body)
     assert refused(answer, 404, "NotFound")
-    assert send(api, row, viewset, uuid.uuid4(), body).json()["Message"] == answer.json()["Message"]
+    assert send(api, operation, viewset, uuid.uuid4(), body).json()["Message"] == answer.json()["Message"]
 
 
-@every_uuid_row
-def test_a_malformed_id_is_refused_as_such(row: Any, viewset: Any, api: Any) -> None:
+@every_uuid_operation
+def test_a_malformed_id_is_refused_as_such(operation: Any, viewset: Any, api: Any) -> None:
     for key in ("abc", "1", "%00", "00000000000000000000000000000000", "{id}", "%20"):
-        assert refused(send(api, row, viewset, key), 400, "InvalidId"), key
+        assert refused(send(api, operation, viewset, key), 400, "InvalidId"), key
 
 
-@every_row
-def test_other_methods_are_refused_with_allow(row: Any, viewset: Any, api: Any) -> None:
-    taken = {other.method for other, its in ENDPOINT_ROWS if (its, other.pattern) == (viewset, row.pattern)}
+@every_operation
+def test_other_methods_are_refused_with_allow(operation: Any, viewset: Any, api: Any) -> None:
+    taken = {other.method for other, its in ENDPOINT_OPERATIONS if (its, other.pattern) == (viewset, operation.pattern)}
     for method in sorted({"GET", "POST", "PUT", "PATCH", "DELETE"} - taken):
-        answer = api.send(method, path_of(row, viewset, uuid.uuid4()), {})
+        answer = api.send(method, path_of(operation, viewset, uuid.uuid4()), {})
         assert refused(answer, 405, "MethodNotAllowed")
-        assert row.method in answer["Allow"]
-    options = api.send("OPTIONS", path_of(row, viewset, uuid.uuid4()))
+        assert operation.method in answer["Allow"]
+    options = api.send("OPTIONS", path_of(operation, viewset, uuid.uuid4()))
     assert options.status_code in (200, 204)
-    assert row.method in options["Allow"]
+    assert operation.method in options["Allow"]
 
 
-@every_slashless_row
-def test_a_trailing_slash_is_accepted_and_never_redirected(row: Any, viewset: Any, api: Any) -> None:
-    plain = send(api, row, viewset)
-    slashed = api.send(row.method, path_of(row, viewset, uuid.uuid4()) + "/")
+@every_slashless_operation
+def test_a_trailing_slash_is_accepted_and_never_redirected(operation: Any, viewset: Any, api: Any) -> None:
+    plain = send(api, operation, viewset)
+    slashed = api.send(operation.method, path_of(operation, viewset, uuid.uuid4()) + "/")
     assert slashed.status_code == plain.status_code
     assert slashed.status_code < 300 or slashed.status_code >= 400
 
 
-@every_row
-def test_an_unknown_query_parameter_is_refused(row: Any, viewset: Any, api: Any) -> None:
-    answer = api.send(row.method, path_of(row, viewset, uuid.uuid4()) + "?sarch=x")
+@every_operation
+def test_an_unknown_query_parameter_is_refused(operation: Any, viewset: Any, api: Any) -> None:
+    answer = api.send(operation.method, path_of(operation, viewset, uuid.uuid4()) + "?sarch=x")
     assert refused(answer, 400, "UnknownParameter")
-    assert not row.many or "search" in answer.json()["Message"]
+    assert not operation.many or "search" in answer.json()["Message"]
 
 
-@every_row
-def test_a_media_type_that_is_not_offered_is_refused(row: Any, viewset: Any, api: Any) -> None:
-    assert refused(send(api, row, viewset, Accept="text/html"), 406, "NotAcceptable")
+@every_operation
+def test_a_media_type_that_is_not_offered_is_refused(operation: Any, viewset: Any, api: Any) -> None:
+    assert refused(send(api, operation, viewset, Accept="text/html"), 406, "NotAcceptable")
 
 
 def test_an_unknown_path_answers_in_the_envelope(api: Any) -> None:

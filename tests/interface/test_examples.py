@@ -16,7 +16,7 @@ from records.reference.lists import SITE_LISTS
 from records.sites.models import EntityFolder, Site
 from tests import make
 from tests.conftest import Api
-from tests.interface.subjects import ENDPOINTS, ROWS
+from tests.interface.subjects import ENDPOINTS, OPERATIONS
 from tests.make.audits import make_worked_program
 from tests.make.oauth import make_token
 
@@ -60,12 +60,12 @@ class Play:
         named = ID.findall(f"{example.id} {example.query} {example.body}")
         return all(key in self.real or key not in examples.samples for key in named)
 
-    def act(self, row: Any, viewset: Any, example: Example) -> None:
+    def act(self, operation: Any, viewset: Any, example: Example) -> None:
         """Send the call and compare the answer."""
-        path = "/" + ENDPOINTS[viewset] + re.sub(r"<\w+:id>", self.put(example.id), row.pattern)
+        path = "/" + ENDPOINTS[viewset] + re.sub(r"<\w+:id>", self.put(example.id), operation.pattern)
         query = "&".join(f"{name}={value}" for name, value in self.put(dict(example.query)).items())
-        answer = self.api.send(row.method, f"{path}?{query}" if query else path, self.put(example.body))
-        where = f"{row.name}{f' ({example.title})' if example.title else ''}"
+        answer = self.api.send(operation.method, f"{path}?{query}" if query else path, self.put(example.body))
+        where = f"{operation.name}{f' ({example.title})' if example.title else ''}"
         if answer.status_code != example.status:
             self.faults.append(f"{where}: answered {answer.status_code}, not {example.status}: {answer.content!r}")
             return
@@ -108,16 +108,16 @@ def site(db: None) -> Site:
 
 def test_every_worked_example_answers_as_it_is_shown(site: Site) -> None:
     waiting: dict[Any, list[Any]] = defaultdict(list)
-    for row, viewset in ROWS:
-        waiting[viewset] += [(row, viewset, example) for example in row.examples]
+    for operation, viewset in OPERATIONS:
+        waiting[viewset] += [(operation, viewset, example) for example in operation.examples]
     calls = [call for queue in waiting.values() for call in queue]
     assert len(calls) >= 12
     play = Play(site)
     play.make_what_must_be_there(
         {
             str(example.answer["Id"])
-            for row, _, example in calls
-            if row.method == "POST" and example.status == 200 and isinstance(example.answer, dict)
+            for operation, _, example in calls
+            if operation.method == "POST" and example.status == 200 and isinstance(example.answer, dict)
         }
     )
     while any(waiting.values()):
@@ -125,7 +125,7 @@ def test_every_worked_example_answers_as_it_is_shown(site: Site) -> None:
         for queue in waiting.values():
             while queue and play.knows(queue[0][2]):
                 play.act(*queue.pop(0))
-        stuck = [row.name for queue in waiting.values() for row, _, _ in queue]
+        stuck = [operation.name for queue in waiting.values() for operation, _, _ in queue]
         if len(stuck) == left:
             play.faults.append(f"Nothing adds, and no maker in GIVEN makes, what these name: {', '.join(stuck)}.")
             break
@@ -134,7 +134,11 @@ def test_every_worked_example_answers_as_it_is_shown(site: Site) -> None:
 
 @pytest.mark.parametrize("endpoint", sorted(set(ENDPOINTS.values())))
 def test_every_row_has_a_worked_example(endpoint: str) -> None:
-    assert [row.name for row, viewset in ROWS if ENDPOINTS.get(viewset) == endpoint and not row.examples] == []
+    assert [
+        operation.name
+        for operation, viewset in OPERATIONS
+        if ENDPOINTS.get(viewset) == endpoint and not operation.examples
+    ] == []
 
 
 def test_samples_are_told_apart_by_kind_and_name() -> None:

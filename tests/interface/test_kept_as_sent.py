@@ -1,4 +1,4 @@
-"""What is accepted is read back as it was sent, and what is not is named: for every kind of field of every row.
+"""What is accepted is read back as it was sent, and what is not is named: for every kind of field of every operation.
 
 One request carries a value in all fields of a kind, so that every fault of a body is also seen to be named at once.
 """
@@ -12,10 +12,10 @@ import pytest
 from records.history.models import Change
 from records.operations import fields as wire
 from records.operations.serializers import ChildRows, IdList
-from tests.interface.subjects import ENDPOINT_ROWS, body_for, named, path_of, stored
-from tests.interface.test_bodies import body_rows, update_rows
+from tests.interface.subjects import ENDPOINT_OPERATIONS, body_for, named, path_of, stored
+from tests.interface.test_bodies import body_operations, update_operations
 
-every_body_row = pytest.mark.parametrize(("row", "viewset"), body_rows, ids=named(body_rows))
+every_body_operation = pytest.mark.parametrize(("operation", "viewset"), body_operations, ids=named(body_operations))
 
 NO_ID = "a3c1b2d4-0000-4000-8000-000000000000"
 KEPT: dict[type, dict[str, Any]] = {
@@ -70,9 +70,9 @@ NEVER_EMPTY = ("Name", "DueDate", "OwnerId", "RecordStatus")
 """Fields that an update may omit and not empty."""
 
 
-def fields_of(row: Any, kind: type) -> list[str]:
-    """Return the names of the row's writable fields of a kind."""
-    fields = row.request.wire_fields().items()
+def fields_of(operation: Any, kind: type) -> list[str]:
+    """Return the names of the operation's writable fields of a kind."""
+    fields = operation.request.wire_fields().items()
     return [name for name, one in fields if not one.read_only and type(one) is kind and name not in DECIMALS_IN_TEXT]
 
 
@@ -81,66 +81,71 @@ def sent(body: dict[str, Any], names: Iterable[str], value: str) -> str:
     return json.dumps({**body, **dict.fromkeys(names, "@@")}).replace('"@@"', value)
 
 
-def read_back(row: Any, viewset: Any, api: Any, answer: Any) -> dict[str, Any]:
-    """Return the record of an answer, by the row of the endpoint that reads one."""
+def read_back(operation: Any, viewset: Any, api: Any, answer: Any) -> dict[str, Any]:
+    """Return the record of an answer, by the operation of the endpoint that reads one."""
     assert answer.status_code == 200, answer.content
     [reader] = [
         one
-        for one, of in ENDPOINT_ROWS
-        if of is viewset and one.method == "GET" and not one.many and one.response.Meta.model is row.request.Meta.model
+        for one, of in ENDPOINT_OPERATIONS
+        if of is viewset
+        and one.method == "GET"
+        and not one.many
+        and one.response.Meta.model is operation.request.Meta.model
     ]
     found = api.get(path_of(reader, viewset, answer.json()["Id"]))
     assert found.status_code == 200, found.content
     return dict(found.json())
 
 
-@every_body_row
-def test_what_is_accepted_is_read_back_as_it_was_sent(row: Any, viewset: Any, api: Any) -> None:
-    where = path_of(row, viewset, stored(row, api.key.site).pk if row.takes_id else "")
-    body = body_for(row, api.key.site)
+@every_body_operation
+def test_what_is_accepted_is_read_back_as_it_was_sent(operation: Any, viewset: Any, api: Any) -> None:
+    where = path_of(operation, viewset, stored(operation, api.key.site).pk if operation.takes_id else "")
+    body = body_for(operation, api.key.site)
     for kind, values in KEPT.items():
-        names = fields_of(row, kind)
+        names = fields_of(operation, kind)
         for value, read in values.items() if names else ():
-            found = read_back(row, viewset, api, api.send(row.method, where, sent(body, names, value)))
+            found = read_back(operation, viewset, api, api.send(operation.method, where, sent(body, names, value)))
             assert {name: found[name] for name in names if name in found} == {
                 name: read for name in names if name in found
             }
 
 
-@every_body_row
-def test_what_may_be_empty_is_emptied_by_null_and_by_empty_text(row: Any, viewset: Any, api: Any) -> None:
-    where = path_of(row, viewset, stored(row, api.key.site).pk if row.takes_id else "")
-    body = body_for(row, api.key.site)
-    fields = {name: one for name, one in row.request.wire_fields().items() if not one.read_only}
-    names = [name for name in fields if name not in (*row.request.option("required"), *NEVER_EMPTY)]
+@every_body_operation
+def test_what_may_be_empty_is_emptied_by_null_and_by_empty_text(operation: Any, viewset: Any, api: Any) -> None:
+    where = path_of(operation, viewset, stored(operation, api.key.site).pk if operation.takes_id else "")
+    body = body_for(operation, api.key.site)
+    fields = {name: one for name, one in operation.request.wire_fields().items() if not one.read_only}
+    names = [name for name in fields if name not in (*operation.request.option("required"), *NEVER_EMPTY)]
     with_text = (wire.TextField, wire.DateTimeField, wire.NumberField, wire.IntegerField, wire.ReferenceField)
     for value, some in (("null", names), ('""', [name for name in names if isinstance(fields[name], with_text)])):
-        found = read_back(row, viewset, api, api.send(row.method, where, sent(body, some, value)))
+        found = read_back(operation, viewset, api, api.send(operation.method, where, sent(body, some, value)))
         assert not {name: found[name] for name in some if found.get(name) not in (None, "", [])}.keys() - WITH_A_DEFAULT
 
 
-@pytest.mark.parametrize(("row", "viewset"), update_rows, ids=named(update_rows))
-def test_what_is_never_empty_is_named_when_an_update_empties_it(row: Any, viewset: Any, api: Any) -> None:
-    where = path_of(row, viewset, stored(row, api.key.site).pk)
-    fields = row.request.wire_fields()
-    names = row.request.option("required") | (set(NEVER_EMPTY[:3]) & fields.keys())
+@pytest.mark.parametrize(("operation", "viewset"), update_operations, ids=named(update_operations))
+def test_what_is_never_empty_is_named_when_an_update_empties_it(operation: Any, viewset: Any, api: Any) -> None:
+    where = path_of(operation, viewset, stored(operation, api.key.site).pk)
+    fields = operation.request.wire_fields()
+    names = operation.request.option("required") | (set(NEVER_EMPTY[:3]) & fields.keys())
     for name in names - {"LastName"}:  # A family name that is stored as empty may stay so.
         for value in (None, ""):
-            answer = api.send(row.method, where, {**body_for(row, api.key.site), name: value})
+            answer = api.send(operation.method, where, {**body_for(operation, api.key.site), name: value})
             assert answer.status_code == 400, (name, answer.content)
             assert [(one["Field"], one["Code"]) for one in answer.json()["Fields"]] == [(name, "RequiredField")]
 
 
-@every_body_row
-def test_every_field_with_a_wrong_value_is_named_and_a_check_says_the_same(row: Any, viewset: Any, api: Any) -> None:
-    where = path_of(row, viewset, stored(row, api.key.site).pk if row.takes_id else "")
+@every_body_operation
+def test_every_field_with_a_wrong_value_is_named_and_a_check_says_the_same(
+    operation: Any, viewset: Any, api: Any
+) -> None:
+    where = path_of(operation, viewset, stored(operation, api.key.site).pk if operation.takes_id else "")
     checking = f"{where}{'&' if '?' in where else '?'}validateOnly=true"
-    body, changes = body_for(row, api.key.site), Change.objects.count
+    body, changes = body_for(operation, api.key.site), Change.objects.count
     before = changes()
     for kind, values in REFUSED.items():
-        names = fields_of(row, kind)
+        names = fields_of(operation, kind)
         for value in values if names else ():
-            answers = [api.send(row.method, path, sent(body, names, value)) for path in (where, checking)]
+            answers = [api.send(operation.method, path, sent(body, names, value)) for path in (where, checking)]
             assert [answer.status_code for answer in answers] == [400, 400], (kind, value)
             plain, checked = ({**answer.json(), "RequestId": ""} for answer in answers)
             assert plain == checked

@@ -18,11 +18,11 @@ from records.history.models import Change
 from records.operations import fields as wire
 from records.operations.serializers import ChildRows, IdList
 from tests.interface.subjects import body_for, entry, model_of, named, path_of, stored
-from tests.interface.test_bodies import body_rows
+from tests.interface.test_bodies import body_operations
 from tests.interface.test_kept_as_sent import NEVER_EMPTY, WITH_A_DEFAULT, read_back
 
 QUIET = settings(max_examples=25, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-every_body_row = pytest.mark.parametrize(("row", "viewset"), body_rows, ids=named(body_rows))
+every_body_operation = pytest.mark.parametrize(("operation", "viewset"), body_operations, ids=named(body_operations))
 
 REFUSED = object()
 
@@ -89,7 +89,7 @@ def texts(field: Any, *, empty: bool) -> st.SearchStrategy[Sent]:
 
 
 def values_of(field: Any, name: str, valid: Any, *, empty: bool) -> st.SearchStrategy[Sent]:  # noqa: C901 (a line a kind)
-    """Return values of a field: as JSON and as they are read back. `valid` is one that the row accepts."""
+    """Return values of a field: as JSON and as they are read back. `valid` is one that the operation accepts."""
     text = json.dumps(valid)
     match field:
         case _ if name in APART:
@@ -152,14 +152,14 @@ def rows_of(field: ChildRows) -> st.SearchStrategy[Sent]:
     return st.lists(row, max_size=2).map(whole)
 
 
-def made_up(row: Any, body: dict[str, Any], site: Any) -> st.SearchStrategy[dict[str, Sent | None]]:
+def made_up(operation: Any, body: dict[str, Any], site: Any) -> st.SearchStrategy[dict[str, Sent | None]]:
     """Return what to send instead of some fields of a body: another value, or None to leave the field out."""
     found: dict[str, st.SearchStrategy[Sent | None]] = {}
-    for name, field in row.request.wire_fields().items():
+    for name, field in operation.request.wire_fields().items():
         if field.read_only:
             continue
-        required = name in row.request.option("required")
-        may_be_blank = name in row.request.option("may_be_blank") and name != "LastName"
+        required = name in operation.request.option("required")
+        may_be_blank = name in operation.request.option("may_be_blank") and name != "LastName"
         empty = may_be_blank or (not required and name not in NEVER_EMPTY)
         valid = body.get(name)
         if valid is None and isinstance(field, wire.ReferenceField):
@@ -175,9 +175,9 @@ def made_up(row: Any, body: dict[str, Any], site: Any) -> st.SearchStrategy[dict
     )
 
 
-def state(row: Any) -> list[Any]:
+def state(operation: Any) -> list[Any]:
     """Return all that a refused write must leave as it was."""
-    return [Change.objects.count(), list(model_of(row)._default_manager.order_by("pk").values())]
+    return [Change.objects.count(), list(model_of(operation)._default_manager.order_by("pk").values())]
 
 
 def shown(value: Any) -> Any:
@@ -192,39 +192,39 @@ ACROSS = ("FinishDate", "ExpirationDate", "DateOfBirth", "Lat", "Lng")
 NOT_COMPARED = ("reasonForChange", "FileContent", "Version", "Id", "RecordStatus")
 
 
-@every_body_row
+@every_body_operation
 def test_a_body_is_kept_as_it_was_sent_or_refused_with_every_fault(
-    row: Any, viewset: Any, api: Any, settings: Any
+    operation: Any, viewset: Any, api: Any, settings: Any
 ) -> None:
     settings.RATE_LIMIT = 1_000_000
     site = api.key.site
-    where = path_of(row, viewset, stored(row, site).pk if row.takes_id else "")
+    where = path_of(operation, viewset, stored(operation, site).pk if operation.takes_id else "")
     body, fields = (
-        body_for(row, site),
-        {name: field for name, field in row.request.wire_fields().items() if not field.read_only},
+        body_for(operation, site),
+        {name: field for name, field in operation.request.wire_fields().items() if not field.read_only},
     )
     known: dict[str, dict[str, Any]] = {}
-    if row.takes_id:
-        found = read_back(row, viewset, api, api.send(row.method, where, body))
+    if operation.takes_id:
+        found = read_back(operation, viewset, api, api.send(operation.method, where, body))
         known[found["Id"]] = found
 
     @QUIET
-    @given(made=made_up(row, body, site))
+    @given(made=made_up(operation, body, site))
     def send(made: dict[str, Sent | None]) -> None:
         whole = {name: Sent(json.dumps(value), value) for name, value in body.items()} | made
         text = ", ".join(f"{json.dumps(name)}: {one.text}" for name, one in whole.items() if one is not None)
-        before = state(row)
-        answer = api.send(row.method, where, f"{{{text}}}")
-        faults = faulty(row, whole)
+        before = state(operation)
+        answer = api.send(operation.method, where, f"{{{text}}}")
+        faults = faulty(operation, whole)
         if faults or answer.status_code != 200:
             assert answer.status_code == 400, (text, answer.content)
-            assert state(row) == before, text
+            assert state(operation) == before, text
             named_ = {fault["Field"].split("[")[0] for fault in answer.json()["Fields"]}
             if answer.json()["Error"] != "MalformedJson":
                 assert answer.json()["Error"] == "ValidationFailed"
                 assert faults <= named_ <= faults | set(ACROSS), (text, answer.content)
             return
-        found = read_back(row, viewset, api, answer)
+        found = read_back(operation, viewset, api, answer)
         assert Change.objects.count() <= before[0] + 1
         before_it = known.get(found["Id"])
         for name, field in fields.items():
@@ -241,8 +241,8 @@ def test_a_body_is_kept_as_it_was_sent_or_refused_with_every_fault(
     send()
 
 
-def faulty(row: Any, whole: dict[str, Sent | None]) -> set[str]:
+def faulty(operation: Any, whole: dict[str, Sent | None]) -> set[str]:
     """Return the fields that a refusal must name."""
     wrong_ones = {name for name, one in whole.items() if one is not None and one.read is REFUSED}
-    missing: Sequence[str] = [name for name in row.request.option("required") if whole.get(name) is None]
+    missing: Sequence[str] = [name for name in operation.request.option("required") if whole.get(name) is None]
     return wrong_ones | set(missing)

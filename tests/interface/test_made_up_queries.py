@@ -28,7 +28,7 @@ from records.reference.models import Country
 from records.sites.models import Site
 from tests import make
 from tests.conftest import Api
-from tests.interface.subjects import ENDPOINT_ROWS, named, path_of, stored
+from tests.interface.subjects import ENDPOINT_OPERATIONS, named, path_of, stored
 from tests.interface.test_doors import refused
 from tests.make import audits
 from tests.make.items import make_item
@@ -46,14 +46,14 @@ class Given:
 
 
 QUIET = hypothesis_settings(deadline=None, database=None, suppress_health_check=list(HealthCheck))
-list_rows = [entry for entry in ENDPOINT_ROWS if entry[0].many]
-guarded_rows = [
+list_operations = [entry for entry in ENDPOINT_OPERATIONS if entry[0].many]
+guarded_operations = [
     entry
-    for entry in list_rows
+    for entry in list_operations
     if entry[0].name in ("GetComplaintList", "GetEmployeeList", "GetDocumentList", "GetActionList", "GetAttachmentList")
 ]
 """Lists of which a Reader does not see every record or field."""
-every_list_row = pytest.mark.parametrize(("row", "viewset"), list_rows, ids=named(list_rows))
+every_list_operation = pytest.mark.parametrize(("operation", "viewset"), list_operations, ids=named(list_operations))
 
 TEXTS = ("Acme", "Inc.", "Acme, Inc.", " Acme ", "100 % _\\'\"", "Öl-Mühle", "null", "a\nb", "0", "&amp;+%2B")
 NO_IDS = ("", "abc", "null", "0", "{%s}", "%s0", "urn:uuid:%s", "9" * 400, "٣", "%s;")
@@ -96,7 +96,7 @@ def texts(parameter: Any, wire: str, rows: Sequence[Row], *, trimmed: bool) -> s
         wanted = {fold(text), fold(text.strip())}
         if parameter.separable and not any(own(row) in wanted for row in rows):
             wanted |= {fold(piece.strip()) for piece in text.split(",") if piece.strip()}
-        return lambda row: own(row) in wanted
+        return lambda operation: own(operation) in wanted
 
     kept = st.sampled_from([*there, *TEXTS, "", " "]).flatmap(
         lambda text: st.sampled_from([text, text.upper(), text.lower(), text[:-1], f"{text},{text}", f" {text}"])
@@ -108,9 +108,9 @@ def texts(parameter: Any, wire: str, rows: Sequence[Row], *, trimmed: bool) -> s
     )
 
 
-def trimmed(row: Any, parameter: Any) -> bool:
+def trimmed(operation: Any, parameter: Any) -> bool:
     """Return whether a filter reads a folded column, which is stored without blanks around it."""
-    columns = {field.name: field for field in row.response.Meta.model._meta.get_fields()}
+    columns = {field.name: field for field in operation.response.Meta.model._meta.get_fields()}
     return hasattr(columns.get(parameter.lookups[0]), "is_folded")
 
 
@@ -179,21 +179,21 @@ def moments(wire: str, rows: Sequence[Row], holds: str) -> st.SearchStrategy[Giv
     return st.one_of(right, right, st.sampled_from(NO_MOMENTS).map(lambda no: Given(no, None)))
 
 
-def filters(row: Any, rows: Sequence[Row]) -> dict[str, st.SearchStrategy[Given]]:
+def filters(operation: Any, rows: Sequence[Row]) -> dict[str, st.SearchStrategy[Given]]:
     """Return the values of each filter of a list."""
-    wires = {wire.casefold(): wire for wire in row.response.plan().names}
+    wires = {wire.casefold(): wire for wire in operation.response.plan().names}
     found: dict[str, st.SearchStrategy[Given]] = {}
-    for parameter in row.parameters:
+    for parameter in operation.parameters:
         wire = wires.get(CALLED.get(parameter.name, parameter.name).casefold(), "")
-        if not parameter.filters or f"{row.name}.{parameter.name}" in UNSEEN:
+        if not parameter.filters or f"{operation.name}.{parameter.name}" in UNSEEN:
             continue
         if parameter.name == "countryId":
             found[parameter.name] = ids(COUNTRIES, rows)
             continue
-        assert wire, f"{row.name}.{parameter.name} is about a field that the test does not know."
+        assert wire, f"{operation.name}.{parameter.name} is about a field that the test does not know."
         match parameter.kind:
             case "text":
-                found[parameter.name] = texts(parameter, wire, rows, trimmed=trimmed(row, parameter))
+                found[parameter.name] = texts(parameter, wire, rows, trimmed=trimmed(operation, parameter))
             case "id":
                 found[parameter.name] = ids([wire], rows)
             case "choice":
@@ -202,12 +202,12 @@ def filters(row: Any, rows: Sequence[Row]) -> dict[str, st.SearchStrategy[Given]
                 found[parameter.name] = moments(wire, rows, ENDS[parameter.name])
     if stamp := wires.get("lastmodified"):
         found["modifiedSince"] = moments(stamp, rows, "from")
-    if row.lists_folders:
+    if operation.lists_folders:
         found["entityFolderId"] = ids([wires["entityfolderid"]], rows) if "entityfolderid" in wires else st.nothing()
     return found
 
 
-def pages(row: Any) -> dict[str, st.SearchStrategy[Given]]:
+def pages(operation: Any) -> dict[str, st.SearchStrategy[Given]]:
     """Return the values of what chooses and orders a page of a list."""
     found: dict[str, st.SearchStrategy[Given]] = {}
     for name, (low, high) in WHOLE.items():
@@ -216,7 +216,7 @@ def pages(row: Any) -> dict[str, st.SearchStrategy[Given]]:
         found[name] = right.map(lambda number: Given(str(number), lambda _: True)) | wrong.map(
             lambda no: Given(no, None)
         )
-    columns = [name for name in row.response.plan().columns if name not in row.response.option("private")]
+    columns = [name for name in operation.response.plan().columns if name not in operation.response.option("private")]
     right_names = st.sampled_from(columns).flatmap(lambda name: st.sampled_from([name, name.upper(), f" {name}"]))
     found["sort"] = right_names.map(lambda name: Given(name, lambda _: True)) | st.sampled_from(
         ["", "Nothing", "-Id", f"{columns[0]},{columns[0]}", "pk", "site__name", "revision"]
@@ -237,30 +237,30 @@ def archived(keys: set[str]) -> st.SearchStrategy[Given]:
     )
 
 
-def varied(row: Any, viewset: Any, site: Any) -> str:
+def varied(operation: Any, viewset: Any, site: Any) -> str:
     """Make rows that differ in what the list filters by, one of them archived; return the path of the list."""
-    if row.takes_id:
+    if operation.takes_id:
         program = audits.make_program(site)
         for day in (1, 2, 2):
             audits.make_audit(program, date=datetime.datetime(2024, 5, day, 10, tzinfo=datetime.UTC))
-        return path_of(row, viewset, program.pk)
-    model = row.response.Meta.model
+        return path_of(operation, viewset, program.pk)
+    model = operation.response.Meta.model
     if not hasattr(model, "ENTITY"):
-        return path_of(row, viewset)
+        return path_of(operation, viewset)
     for number in range(6):
-        record = stored(row, site)
-        for parameter in row.parameters:
+        record = stored(operation, site)
+        for parameter in operation.parameters:
             if parameter.kind == "text" and parameter.filters:
                 column = model._meta.get_field(snake(parameter.name))
                 text = f"Mira.{number}@example.org" if isinstance(column, models.EmailField) else TEXTS[number]
                 setattr(record, column.name, text)
         if model is Customer:
             record.postal_address_country, record.physical_address_country = Country.objects.all()[number : number + 2]
-        if row.lists_folders and number % 2:
+        if operation.lists_folders and number % 2:
             record.entity_folder = make.make_folder(site, model.ENTITY)
         record.save()
     make.archive(record)
-    return path_of(row, viewset)
+    return path_of(operation, viewset)
 
 
 def asked_for(drawn: list[tuple[str, Given]], name: str, usual: str) -> str:
@@ -268,29 +268,31 @@ def asked_for(drawn: list[tuple[str, Given]], name: str, usual: str) -> str:
     return next((one.text for known, one in drawn if known == name), usual)
 
 
-@every_list_row
-def test_a_list_answers_what_its_query_means_or_refuses_it(row: Any, viewset: Any, api: Any, settings: Any) -> None:
+@every_list_operation
+def test_a_list_answers_what_its_query_means_or_refuses_it(
+    operation: Any, viewset: Any, api: Any, settings: Any
+) -> None:
     settings.RATE_LIMIT = 1_000_000
-    ask_at_random(row, varied(row, viewset, api.key.site), api)
+    ask_at_random(operation, varied(operation, viewset, api.key.site), api)
 
 
-@pytest.mark.parametrize(("row", "viewset"), guarded_rows, ids=named(guarded_rows))
-def test_a_reader_is_answered_by_what_a_reader_sees(row: Any, viewset: Any, site: Any, settings: Any) -> None:
+@pytest.mark.parametrize(("operation", "viewset"), guarded_operations, ids=named(guarded_operations))
+def test_a_reader_is_answered_by_what_a_reader_sees(operation: Any, viewset: Any, site: Any, settings: Any) -> None:
     settings.RATE_LIMIT = 1_000_000
-    ask_at_random(row, varied(row, viewset, site), Api(make.make_key(site, READER)))
+    ask_at_random(operation, varied(operation, viewset, site), Api(make.make_key(site, READER)))
 
 
-def ask_at_random(row: Any, where: str, api: Any) -> None:
+def ask_at_random(operation: Any, where: str, api: Any) -> None:
     """Send queries that are made up from the parameters of a list, and compare each answer with the whole list."""
     everything = api.get(where, {"isArchived": "any", "limit": 1000}).json()
     gone = {one["Id"] for one in api.get(where, {"isArchived": "true", "limit": 1000}).json()}
-    made = {**filters(row, everything), **pages(row), "isArchived": archived(gone)}
+    made = {**filters(operation, everything), **pages(operation), "isArchived": archived(gone)}
     made = {name: values for name, values in made.items() if not values.is_empty}
     pairs = st.sampled_from(sorted(made)).flatmap(lambda name: made[name].map(lambda value: (name, value)))
     before = Change.objects.count()
 
     # The lists of entries are all read in the same way.
-    @hypothesis_settings(QUIET, max_examples=25 if hasattr(row.response.Meta.model, "ENTITY") else 8)
+    @hypothesis_settings(QUIET, max_examples=25 if hasattr(operation.response.Meta.model, "ENTITY") else 8)
     @given(drawn=st.lists(pairs, max_size=4), spelling=st.sampled_from([str, str.upper, str.lower]))
     def ask(drawn: list[tuple[str, Given]], spelling: Callable[[str], str]) -> None:
         answer = api.get(f"{where}?{urlencode([(spelling(name), one.text) for name, one in drawn])}")

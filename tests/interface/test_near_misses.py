@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from records.operations.near_misses import is_near
-from tests.interface.subjects import ENDPOINT_ROWS, named, path_of
+from tests.interface.subjects import ENDPOINT_OPERATIONS, named, path_of
 from tests.interface.test_doors import refused
 
 ID = "9b2f3c44-0f3e-4d6a-8a38-5a1f2b0c7d11"
@@ -44,13 +44,16 @@ def mistyped(path: str) -> Iterator[str]:
         yield from ("/".join(["", endpoint, wrong, *key]) for wrong in sorted(wrong_names))
 
 
-@pytest.mark.parametrize(("row", "viewset"), ENDPOINT_ROWS, ids=named(ENDPOINT_ROWS))
-def test_each_operation_is_named_when_its_path_is_mistyped(row: Any, viewset: Any, api: Any) -> None:
-    for path in mistyped(path_of(row, viewset, ID)):
+@pytest.mark.parametrize(("operation", "viewset"), ENDPOINT_OPERATIONS, ids=named(ENDPOINT_OPERATIONS))
+def test_each_operation_is_named_when_its_path_is_mistyped(operation: Any, viewset: Any, api: Any) -> None:
+    for path in mistyped(path_of(operation, viewset, ID)):
         for slash in ("", "/"):
-            answer = api.send(row.method, path.rstrip("/") + slash, {} if row.writes else None)
+            answer = api.send(operation.method, path.rstrip("/") + slash, {} if operation.writes else None)
             assert refused(answer, 404, "NotFound"), path
-            assert f"Did you mean {row.name}: {row.method} /" in answer.json()["Message"], (path, answer.content)
+            assert f"Did you mean {operation.name}: {operation.method} /" in answer.json()["Message"], (
+                path,
+                answer.content,
+            )
 
 
 @pytest.mark.parametrize("path", ["/employee/GetEverything", "/nothing", "/employee/" + "x" * 5000])

@@ -12,9 +12,9 @@ from openapi_spec_validator import validate
 
 from tests import make
 from tests.conftest import Api
-from tests.interface.subjects import ENDPOINT_ROWS, KEY_ROWS, named, path_of, stored
+from tests.interface.subjects import ENDPOINT_OPERATIONS, KEY_OPERATIONS, named, path_of, stored
 
-READS = [entry for entry in ENDPOINT_ROWS if entry[0].method == "GET" and entry[0].takes_id and not entry[0].many]
+READS = [entry for entry in ENDPOINT_OPERATIONS if entry[0].method == "GET" and entry[0].takes_id and not entry[0].many]
 
 
 @pytest.fixture(scope="module")
@@ -27,16 +27,16 @@ def test_the_document_is_valid(document: Any) -> None:
     validate(document)
 
 
-@pytest.mark.parametrize(("row", "viewset"), KEY_ROWS, ids=named(KEY_ROWS))
-def test_each_row_is_in_the_document(row: Any, viewset: Any, document: Any) -> None:
-    described = document["paths"][path_of(row, viewset, "{id}")][row.method.lower()]
-    assert described["operationId"] == row.name
-    assert ("requestBody" in described) == (row.request is not None)
+@pytest.mark.parametrize(("operation", "viewset"), KEY_OPERATIONS, ids=named(KEY_OPERATIONS))
+def test_each_row_is_in_the_document(operation: Any, viewset: Any, document: Any) -> None:
+    described = document["paths"][path_of(operation, viewset, "{id}")][operation.method.lower()]
+    assert described["operationId"] == operation.name
+    assert ("requestBody" in described) == (operation.request is not None)
     assert {"subscriptionKey": []} in described["security"]
     parameters = {parameter["name"] for parameter in described.get("parameters", ())}
-    assert {parameter.name for parameter in row.parameters} <= parameters
+    assert {parameter.name for parameter in operation.parameters} <= parameters
     assert {"400", "401", "403", "429"} <= described["responses"].keys()
-    if row.many:
+    if operation.many:
         assert {"startIndex", "limit", "sort", "order", "search"} <= parameters
         assert described["responses"]["200"]["content"]["application/json"]["schema"]["type"] == "array"
 
@@ -49,11 +49,11 @@ def test_an_answer_always_has_all_its_fields(document: Any) -> None:
 
 
 def test_only_records_that_lie_in_folders_are_listed_by_folder(document: Any) -> None:
-    lists = [(row, viewset) for row, viewset in ENDPOINT_ROWS if row.many]
+    lists = [(operation, viewset) for operation, viewset in ENDPOINT_OPERATIONS if operation.many]
     offered = {
-        row.name
-        for row, viewset in lists
-        for parameter in document["paths"][path_of(row, viewset, "{id}")]["get"]["parameters"]
+        operation.name
+        for operation, viewset in lists
+        for parameter in document["paths"][path_of(operation, viewset, "{id}")]["get"]["parameters"]
         if parameter["name"] == "entityFolderId"
     }
     assert {"GetComplaintList", "GetAuditProgramRecordList", "GetListOfMaterial"} <= offered
@@ -124,11 +124,11 @@ def test_a_body_has_no_other_fields_and_its_rows_can_carry_their_id(document: An
         assert set(shapes[name]["required"]) == set(shapes[name]["properties"])
 
 
-@pytest.mark.parametrize(("row", "viewset"), READS, ids=named(READS))
-def test_an_answer_is_as_the_document_says(row: Any, viewset: Any, api: Any, document: Any) -> None:
-    described = document["paths"][path_of(row, viewset, "{id}")]["get"]["responses"]["200"]
+@pytest.mark.parametrize(("operation", "viewset"), READS, ids=named(READS))
+def test_an_answer_is_as_the_document_says(operation: Any, viewset: Any, api: Any, document: Any) -> None:
+    described = document["paths"][path_of(operation, viewset, "{id}")]["get"]["responses"]["200"]
     shape = {**described["content"]["application/json"]["schema"], "components": document["components"]}
-    answer = api.get(path_of(row, viewset, str(stored(row, api.key.site).pk)))
+    answer = api.get(path_of(operation, viewset, str(stored(operation, api.key.site).pk)))
     assert answer.status_code == 200, answer.content
     assert [fault.message for fault in OAS30ReadValidator(shape).iter_errors(answer.json())] == []
 

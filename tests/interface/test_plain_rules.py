@@ -17,7 +17,7 @@ from records.sites.models import Site
 from records.sites.text import is_blank
 from tests import make
 from tests.conftest import Api
-from tests.interface.subjects import ENDPOINT_ROWS, body_for, named, path_of, stored
+from tests.interface.subjects import ENDPOINT_OPERATIONS, body_for, named, path_of, stored
 from tests.interface.test_doors import refused
 from tests.make.complaints import make_complaint
 from tests.make.customers import make_customer
@@ -29,8 +29,8 @@ INVISIBLE = (
     *("\u200b", "\u2060", "\ufeff", "\u00ad", "\u2800", "\u3164", "\u00a0\u3000", "\u034f", "\ufe0f\u200d"),
     *("\u2065", "\ufff3", "\U00013441\U00013442", "\U0001d159", "\U00016fe4", "\U000e0000\U000e01ff"),
 )
-update_rows = [entry for entry in ENDPOINT_ROWS if entry[0].method == "PUT"]
-add_rows = [entry for entry in ENDPOINT_ROWS if entry[0].method == "POST"]
+update_operations = [entry for entry in ENDPOINT_OPERATIONS if entry[0].method == "PUT"]
+add_operations = [entry for entry in ENDPOINT_OPERATIONS if entry[0].method == "POST"]
 
 
 def listed(answer: Any, name: str) -> list[Any]:
@@ -214,11 +214,11 @@ def test_a_whole_number_may_be_written_with_a_decimal_point(api: Any, site: Site
         assert refused(add(version), 400, "ValidationFailed")
 
 
-@pytest.mark.parametrize(("row", "viewset"), update_rows, ids=named(update_rows))
-def test_an_archived_record_is_not_changed(row: Any, viewset: Any, api: Any) -> None:
-    record = stored(row, api.key.site)
-    path = path_of(row, viewset, record.pk)
-    body = body_for(row, api.key.site)
+@pytest.mark.parametrize(("operation", "viewset"), update_operations, ids=named(update_operations))
+def test_an_archived_record_is_not_changed(operation: Any, viewset: Any, api: Any) -> None:
+    record = stored(operation, api.key.site)
+    path = path_of(operation, viewset, record.pk)
+    body = body_for(operation, api.key.site)
     type(record).objects.filter(pk=record.pk).update(is_archived=True)
     before = list(type(record).objects.filter(pk=record.pk).values())
     changes = Change.objects.count()

@@ -1,4 +1,4 @@
-"""What reads do, for every row that reads: the declared shape, few queries, and pages that fit together."""
+"""What reads do, for every operation that reads: the declared shape, few queries, and pages that fit together."""
 
 import base64
 import json
@@ -16,17 +16,19 @@ from records.sites.models import Site
 from tests import make
 from tests.conftest import Api
 from tests.interface.conftest import BY_KEY_ALONE, SiteApi
-from tests.interface.subjects import ENDPOINT_ROWS, entry, named, path_of, stored
+from tests.interface.subjects import ENDPOINT_OPERATIONS, entry, named, path_of, stored
 from tests.interface.test_doors import refused
 from tests.make.items import make_item
 from tests.make.oauth import make_token
 
-one_rows = [entry for entry in ENDPOINT_ROWS if entry[0].method == "GET" and entry[0].takes_id and not entry[0].many]
-every_one_row = pytest.mark.parametrize(("row", "viewset"), one_rows, ids=named(one_rows))
-list_rows = [entry for entry in ENDPOINT_ROWS if entry[0].many and not entry[0].takes_id]
-every_list_row = pytest.mark.parametrize(("row", "viewset"), list_rows, ids=named(list_rows))
-record_lists = [entry for entry in list_rows if hasattr(entry[0].response.Meta.model, "ENTITY")]
-every_record_list = pytest.mark.parametrize(("row", "viewset"), record_lists, ids=named(record_lists))
+one_operations = [
+    entry for entry in ENDPOINT_OPERATIONS if entry[0].method == "GET" and entry[0].takes_id and not entry[0].many
+]
+every_one_operation = pytest.mark.parametrize(("operation", "viewset"), one_operations, ids=named(one_operations))
+list_operations = [entry for entry in ENDPOINT_OPERATIONS if entry[0].many and not entry[0].takes_id]
+every_list_operation = pytest.mark.parametrize(("operation", "viewset"), list_operations, ids=named(list_operations))
+record_lists = [entry for entry in list_operations if hasattr(entry[0].response.Meta.model, "ENTITY")]
+every_record_list = pytest.mark.parametrize(("operation", "viewset"), record_lists, ids=named(record_lists))
 STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 WRONG_QUERIES = (
     "limit=0",
@@ -49,40 +51,42 @@ WRONG_QUERIES = (
 )
 
 
-@every_one_row
-def test_a_read_has_exactly_the_declared_fields(row: Any, viewset: Any, api: Any) -> None:
-    record = stored(row, api.key.site)
-    answer = api.get(path_of(row, viewset, str(record.pk).upper()))
+@every_one_operation
+def test_a_read_has_exactly_the_declared_fields(operation: Any, viewset: Any, api: Any) -> None:
+    record = stored(operation, api.key.site)
+    answer = api.get(path_of(operation, viewset, str(record.pk).upper()))
     assert answer.status_code == 200, answer.content
     shape = answer.json()
-    assert list(shape) == row.response.plan().names
+    assert list(shape) == operation.response.plan().names
     assert shape["Id"] == str(record.pk)
     assert "Created" not in shape or STAMP.fullmatch(shape["Created"])
 
 
-read_rows = [entry for entry in ENDPOINT_ROWS if entry[0].method == "GET"]
+read_operations = [entry for entry in ENDPOINT_OPERATIONS if entry[0].method == "GET"]
 
 
 @pytest.mark.parametrize("role", [DefaultRole.READER, DefaultRole.STANDARD, DefaultRole.MANAGER])
-@pytest.mark.parametrize(("row", "viewset"), read_rows, ids=named(read_rows))
+@pytest.mark.parametrize(("operation", "viewset"), read_operations, ids=named(read_operations))
 def test_a_record_is_read_in_one_statement_and_a_list_in_three_at_most(
-    row: Any, viewset: Any, role: DefaultRole, site: Site
+    operation: Any, viewset: Any, role: DefaultRole, site: Site
 ) -> None:
     key = make.make_key(site, role)
     api = Api(key) if viewset in BY_KEY_ALONE else SiteApi(key, Authorization=f"Bearer {make_token(key.user)}")
-    model = AuditProgram if row.name == "GetAuditProgramRecordList" else None
-    where = path_of(row, viewset, (entry(model, site) if model else stored(row, site)).pk if row.takes_id else "")
+    model = AuditProgram if operation.name == "GetAuditProgramRecordList" else None
+    where = path_of(
+        operation, viewset, (entry(model, site) if model else stored(operation, site)).pk if operation.takes_id else ""
+    )
     api.get(where)
     with CaptureQueriesContext(connection) as queries:
         assert api.get(where).status_code == 200
-    is_single = row.takes_id and not row.many
+    is_single = operation.takes_id and not operation.many
     assert len(queries) <= (1 if is_single else 3), [query["sql"] for query in queries]
 
 
-@every_one_row
+@every_one_operation
 @pytest.mark.parametrize("end", ["key", "account", "roles", "site"])
-def test_a_read_of_a_remembered_caller_ends_with_their_access(row: Any, viewset: Any, end: str, api: Any) -> None:
-    where = path_of(row, viewset, stored(row, api.key.site).pk)
+def test_a_read_of_a_remembered_caller_ends_with_their_access(operation: Any, viewset: Any, end: str, api: Any) -> None:
+    where = path_of(operation, viewset, stored(operation, api.key.site).pk)
     assert api.get(where).status_code == 200
     assert api.get(where).status_code == 200
     key, user, site = SubscriptionKey.objects.get(), api.key.user, api.key.site
@@ -98,9 +102,9 @@ def test_a_read_of_a_remembered_caller_ends_with_their_access(row: Any, viewset:
     assert api.get(where).status_code == nothing, key
 
 
-@every_one_row
-def test_a_read_that_the_caller_has_already_is_304(row: Any, viewset: Any, api: Any) -> None:
-    where = path_of(row, viewset, stored(row, api.key.site).pk)
+@every_one_operation
+def test_a_read_that_the_caller_has_already_is_304(operation: Any, viewset: Any, api: Any) -> None:
+    where = path_of(operation, viewset, stored(operation, api.key.site).pk)
     read = api.get(where)
     tag = read["ETag"]
     again = api.get(where, **{"If-None-Match": tag, "Accept-Encoding": "gzip"})
@@ -114,30 +118,32 @@ def test_a_read_that_the_caller_has_already_is_304(row: Any, viewset: Any, api: 
 
 
 @every_record_list
-def test_a_list_costs_the_same_for_3_and_for_30_records(row: Any, viewset: Any, api: Any) -> None:
-    where, counts = path_of(row, viewset), []
+def test_a_list_costs_the_same_for_3_and_for_30_records(operation: Any, viewset: Any, api: Any) -> None:
+    where, counts = path_of(operation, viewset), []
     known = int(api.get(where)["X-Total-Count"])
     for number in (3, 27):
         for _ in range(number):
-            stored(row, api.key.site)
+            stored(operation, api.key.site)
         api.get(where)
         with CaptureQueriesContext(connection) as queries:
             answer = api.get(where)
         assert answer.status_code == 200, answer.content
-        assert list(answer.json()[0]) == row.response.plan().names
+        assert list(answer.json()[0]) == operation.response.plan().names
         counts.append(len(queries))
     assert counts[0] == counts[1] == 2
     assert int(answer["X-Total-Count"]) == known + 30
 
 
-@every_list_row
-def test_a_list_is_three_statements_at_most(row: Any, viewset: Any, api: Any) -> None:
-    listed = (row, viewset) in record_lists
+@every_list_operation
+def test_a_list_is_three_statements_at_most(operation: Any, viewset: Any, api: Any) -> None:
+    listed = (operation, viewset) in record_lists
     for _ in range(4 if listed else 0):
-        stored(row, api.key.site)
-    where = path_of(row, viewset)
+        stored(operation, api.key.site)
+    where = path_of(operation, viewset)
     samples = {"text": "none", "id": "a3c1b2d4-0000-4000-8000-000000000000", "date-time": "2020-01-01", "boolean": "1"}
-    asked = [{one.name: one.choices[0] if one.choices else samples[one.kind]} for one in row.parameters if one.filters]
+    asked = [
+        {one.name: one.choices[0] if one.choices else samples[one.kind]} for one in operation.parameters if one.filters
+    ]
     asked += [{}, {"search": "e"}, {"modifiedSince": "2020-01-01"}]
     asked += [{**query, "limit": 1, "startIndex": 1} for query in asked]
     asked += [{"limit": 1, "modifiedSince": "2020-01-01"}, {"limit": 1, "sort": "Name", "startIndex": 2}]
@@ -145,19 +151,19 @@ def test_a_list_is_three_statements_at_most(row: Any, viewset: Any, api: Any) ->
         api.get(where, query)
         with CaptureQueriesContext(connection) as queries:
             answer = api.get(where, query)
-        sortable = {name.casefold() for name in row.response.plan().columns}
+        sortable = {name.casefold() for name in operation.response.plan().columns}
         assert answer.status_code == (400 if "sort" in query and "name" not in sortable else 200)
         assert len(queries) <= 3, (query, [one["sql"] for one in queries])
 
 
 @every_record_list
 @pytest.mark.parametrize("order", ["asc", "desc"])
-def test_every_sort_walks_each_record_once(row: Any, viewset: Any, order: str, api: Any, settings: Any) -> None:
+def test_every_sort_walks_each_record_once(operation: Any, viewset: Any, order: str, api: Any, settings: Any) -> None:
     settings.RATE_LIMIT = 100_000
     for _ in range(5):
-        stored(row, api.key.site)
-    for name in row.response.plan().columns:
-        start = where = path_of(row, viewset) + f"?limit=2&order={order}&sort={name}"
+        stored(operation, api.key.site)
+    for name in operation.response.plan().columns:
+        start = where = path_of(operation, viewset) + f"?limit=2&order={order}&sort={name}"
         seen: list[str] = []
         while where:
             answer = api.get(where)
@@ -172,12 +178,12 @@ def test_every_sort_walks_each_record_once(row: Any, viewset: Any, order: str, a
         assert [record["Id"] for record in by_index] == seen[3:], name
 
 
-@every_list_row
-def test_a_wrong_list_parameter_is_refused(row: Any, viewset: Any, api: Any) -> None:
+@every_list_operation
+def test_a_wrong_list_parameter_is_refused(operation: Any, viewset: Any, api: Any) -> None:
     for query in WRONG_QUERIES:
-        in_no_folder = query.startswith("entityFolderId") and not row.lists_folders
+        in_no_folder = query.startswith("entityFolderId") and not operation.lists_folders
         code = "UnknownParameter" if in_no_folder else "InvalidParameter"
-        assert refused(api.get(path_of(row, viewset) + "?" + query), 400, code), query
+        assert refused(api.get(path_of(operation, viewset) + "?" + query), 400, code), query
 
 
 FORGED: tuple[Any, ...] = (
@@ -196,8 +202,8 @@ FORGED: tuple[Any, ...] = (
 )
 
 
-@every_list_row
-def test_a_forged_cursor_is_refused_whatever_it_holds(row: Any, viewset: Any, api: Any, settings: Any) -> None:
+@every_list_operation
+def test_a_forged_cursor_is_refused_whatever_it_holds(operation: Any, viewset: Any, api: Any, settings: Any) -> None:
     settings.RATE_LIMIT = 100_000
     key = "a3c1b2d4-0000-4000-8000-000000000000"
     for name in ("Name", "LastModified", "SiteSequenceId"):
@@ -205,7 +211,7 @@ def test_a_forged_cursor_is_refused_whatever_it_holds(row: Any, viewset: Any, ap
             content = json.dumps([name, False, value, key, 2]).encode()
             cursor = base64.urlsafe_b64encode(content).decode().rstrip("=")
             for given in (cursor, cursor + ".", f"{cursor}.{cursor}"):
-                answer = api.get(path_of(row, viewset), {"sort": name, "cursor": given})
+                answer = api.get(path_of(operation, viewset), {"sort": name, "cursor": given})
                 assert refused(answer, 400, "InvalidParameter"), (name, value)
 
 
@@ -240,24 +246,24 @@ def test_a_cursor_of_another_list_filter_or_order_is_refused(other: str, api: An
     assert [row["Name"] for row in longer.json()] == ["Scale 2", "Scale 3", "Scale 4"]
 
 
-@every_list_row
-def test_a_text_filter_takes_as_many_values_as_an_address_holds(row: Any, viewset: Any, api: Any) -> None:
+@every_list_operation
+def test_a_text_filter_takes_as_many_values_as_an_address_holds(operation: Any, viewset: Any, api: Any) -> None:
     many = ",".join(f"{number:x}" for number in range(1500))
-    for parameter in row.parameters:
+    for parameter in operation.parameters:
         if parameter.kind == "text":
-            answer = api.get(path_of(row, viewset), {parameter.name: many})
+            answer = api.get(path_of(operation, viewset), {parameter.name: many})
             assert answer.status_code == 200, (parameter.name, answer.content)
 
 
-@every_list_row
-def test_whatever_text_can_be_stored_can_be_asked_for(row: Any, viewset: Any, api: Any) -> None:
-    names = ["search", *(parameter.name for parameter in row.parameters if parameter.kind == "text")]
+@every_list_operation
+def test_whatever_text_can_be_stored_can_be_asked_for(operation: Any, viewset: Any, api: Any) -> None:
+    names = ["search", *(parameter.name for parameter in operation.parameters if parameter.kind == "text")]
     for name in names:
         for text in ("a\u00a0b", "\u3000", "zero\u200djoined", "two\nlines", "a\ttab", "a\r\nb", "1" * 5000):
-            answer = api.get(path_of(row, viewset), {name: text})
+            answer = api.get(path_of(operation, viewset), {name: text})
             assert answer.status_code == 200, (name, text, answer.content)
         for text in ("a\x00", "\x1b[0m"):
-            assert refused(api.get(path_of(row, viewset), {name: text}), 400, "InvalidParameter"), (name, text)
+            assert refused(api.get(path_of(operation, viewset), {name: text}), 400, "InvalidParameter"), (name, text)
 
 
 def test_a_page_has_a_hundred_rows_unless_another_number_is_asked_for(api: Any) -> None:
@@ -270,26 +276,26 @@ def test_a_page_has_a_hundred_rows_unless_another_number_is_asked_for(api: Any) 
     assert whole.json()[:100] == usual.json()
 
 
-@every_list_row
-def test_list_parameters_are_named_in_any_case(row: Any, viewset: Any, api: Any) -> None:
-    answer = api.get(path_of(row, viewset) + "?LIMIT=5&startindex=0&Order=ASC&ISARCHIVED=0")
+@every_list_operation
+def test_list_parameters_are_named_in_any_case(operation: Any, viewset: Any, api: Any) -> None:
+    answer = api.get(path_of(operation, viewset) + "?LIMIT=5&startindex=0&Order=ASC&ISARCHIVED=0")
     assert answer.status_code == 200, answer.content
 
 
-@every_list_row
-def test_an_offset_whose_plus_was_sent_unencoded_is_understood(row: Any, viewset: Any, api: Any) -> None:
+@every_list_operation
+def test_an_offset_whose_plus_was_sent_unencoded_is_understood(operation: Any, viewset: Any, api: Any) -> None:
     for moment in ("2020-01-01T00:00:00+02:00", "2020-01-01T00:00:00.1234567+02:00", "2020-01-01T00:00:00.5%2B02:00"):
-        assert api.get(f"{path_of(row, viewset)}?modifiedSince={moment}").status_code == 200, moment
-    assert refused(api.get(path_of(row, viewset) + "?modifiedSince=2020-01-01+02:00"), 400, "InvalidParameter")
+        assert api.get(f"{path_of(operation, viewset)}?modifiedSince={moment}").status_code == 200, moment
+    assert refused(api.get(path_of(operation, viewset) + "?modifiedSince=2020-01-01+02:00"), 400, "InvalidParameter")
 
 
-@every_list_row
-def test_every_filter_reads_its_own_kind(row: Any, viewset: Any, api: Any) -> None:
+@every_list_operation
+def test_every_filter_reads_its_own_kind(operation: Any, viewset: Any, api: Any) -> None:
     samples = {"text": "none", "id": "a3c1b2d4-0000-4000-8000-000000000000", "date-time": "2020-01-01", "boolean": "1"}
-    for parameter in (one for one in row.parameters if one.filters):
+    for parameter in (one for one in operation.parameters if one.filters):
         value = parameter.choices[0] if parameter.choices else samples[parameter.kind]
         for given in (value, value if parameter.kind == "date-time" else f"{value},{value}"):
-            answer = api.get(path_of(row, viewset), {parameter.name: given})
+            answer = api.get(path_of(operation, viewset), {parameter.name: given})
             assert answer.status_code == 200, (parameter.name, answer.content)
         if parameter.kind != "text":
-            assert refused(api.get(path_of(row, viewset), {parameter.name: "~"}), 400, "InvalidParameter")
+            assert refused(api.get(path_of(operation, viewset), {parameter.name: "~"}), 400, "InvalidParameter")

@@ -15,7 +15,7 @@ from records.sites.models import Entity, Site
 from tests import make
 from tests.conftest import Api
 from tests.interface.conftest import BY_KEY_ALONE, SiteApi
-from tests.interface.subjects import ENDPOINT_ROWS, body_for, named, path_of, stored
+from tests.interface.subjects import ENDPOINT_OPERATIONS, body_for, named, path_of, stored
 from tests.make.complaints import complaint_body, make_complaint
 from tests.make.items import make_item
 from tests.make.materials import make_api
@@ -179,7 +179,7 @@ def test_a_write_costs_few_round_trips(
     assert not verify().faults
 
 
-write_rows = [entry for entry in ENDPOINT_ROWS if entry[0].writes]
+write_operations = [entry for entry in ENDPOINT_OPERATIONS if entry[0].writes]
 USUAL = 5
 MORE = {
     "UpdateEmployee": 6,
@@ -193,15 +193,17 @@ MORE = {
 """The operations that cost more with every field sent: they write several records, lists of people, or a file."""
 
 
-@pytest.mark.parametrize(("row", "viewset"), write_rows, ids=named(write_rows))
-def test_every_write_costs_a_known_number_of_round_trips(row: Any, viewset: Any, site: Site, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("operation", "viewset"), write_operations, ids=named(write_operations))
+def test_every_write_costs_a_known_number_of_round_trips(
+    operation: Any, viewset: Any, site: Site, tmp_path: Path
+) -> None:
     key = make.make_key(site)
     api = Api(key) if viewset in BY_KEY_ALONE else SiteApi(key, Authorization=f"Bearer {make_token(key.user)}")
 
     def prepared() -> Act:
-        path = path_of(row, viewset, stored(row, site).pk if row.takes_id else "")
-        body = body_for(row, site) if row.request is not None else None
-        return lambda: api.send(row.method, path, body)
+        path = path_of(operation, viewset, stored(operation, site).pk if operation.takes_id else "")
+        body = body_for(operation, site) if operation.request is not None else None
+        return lambda: api.send(operation.method, path, body)
 
     for _ in range(WARM):
         answer = prepared()()
@@ -210,7 +212,7 @@ def test_every_write_costs_a_known_number_of_round_trips(row: Any, viewset: Any,
     with traced(tmp_path / "trace") as trips:
         answer = act()
     assert answer.json()["Message"] == "Success.", answer.content
-    assert trips[0] <= MORE.get(row.name, USUAL)
+    assert trips[0] <= MORE.get(operation.name, USUAL)
 
 
 def test_a_repeatable_add_costs_few_round_trips_more(site: Site, api: Api, tmp_path: Path) -> None:

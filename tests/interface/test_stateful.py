@@ -24,7 +24,7 @@ from schemathesis.specs.openapi.checks import (
 
 from records.sites.models import Site
 from tests import make
-from tests.interface.subjects import ENDPOINT_ROWS, body_for, stored
+from tests.interface.subjects import ENDPOINT_OPERATIONS, body_for, stored
 from tests.make.oauth import make_token
 
 ROUNDS = 10
@@ -36,7 +36,7 @@ CHECKS = [
     response_headers_conformance,
     response_schema_conformance,
 ]
-ROWS = {row.name: row for row, _ in ENDPOINT_ROWS}
+OPERATIONS = {operation.name: operation for operation, _ in ENDPOINT_OPERATIONS}
 QUIET = settings(
     max_examples=ROUNDS,
     phases=[Phase.generate],
@@ -84,17 +84,23 @@ class Outsider:
         key = make.make_key(site)
         self.site_id = str(site.pk)
         self.headers = {**key.headers, "Authorization": f"Bearer {make_token(key.user)}"}
-        self.valid = {row.name: body_for(row, site) for row in ROWS.values() if row.request is not None}
-        self.there = {row.name: str(stored(row, site).pk) for row in ROWS.values() if row.takes_id}
+        self.valid = {
+            operation.name: body_for(operation, site)
+            for operation in OPERATIONS.values()
+            if operation.request is not None
+        }
+        self.there = {
+            operation.name: str(stored(operation, site).pk) for operation in OPERATIONS.values() if operation.takes_id
+        }
         self.answered: Counter[tuple[str, int]] = Counter()
         self.followed: Counter[tuple[str, str]] = Counter()
 
     def send(self, case: Any, name: str, link: dict[str, Any], *, plain: bool) -> Any:
         """Send a call and check its answer. A plain one is valid as a whole; others keep all that can be made up."""
-        row, valid = ROWS[name], self.valid.get(name, {})
+        operation, valid = OPERATIONS[name], self.valid.get(name, {})
         case.query = {} if plain else dict(case.query or {})
         case.headers = {} if plain else dict(case.headers or {})
-        case.query |= {parameter.name: self.site_id for parameter in row.parameters if parameter.required}
+        case.query |= {parameter.name: self.site_id for parameter in operation.parameters if parameter.required}
         if plain and valid:
             case.body = dict(valid)
         elif isinstance(case.body, dict):
@@ -102,7 +108,7 @@ class Outsider:
                 field: valid[field] if field in valid and names_records(value) else value
                 for field, value in case.body.items()
             }
-        if row.takes_id:
+        if operation.takes_id:
             case.path_parameters = {"id": link.pop("id", None) or self.there[name]}
         for parameter, value in link.items():
             place, _, header = parameter.rpartition(".")
@@ -146,9 +152,11 @@ def test_an_outsider_who_follows_the_links_of_the_document_meets_what_it_declare
     for source, targets in links.items():
         for target in targets:
             leading[target].append(source)
-    assert operations.keys() == ROWS.keys()
+    assert operations.keys() == OPERATIONS.keys()
     # What adds or lists comes first, then what reads, then what changes.
-    order = sorted(ROWS, key=lambda name: (ROWS[name].takes_id, ROWS[name].takes_id and ROWS[name].writes))
+    order = sorted(
+        OPERATIONS, key=lambda name: (OPERATIONS[name].takes_id, OPERATIONS[name].takes_id and OPERATIONS[name].writes)
+    )
     calls = {name: made_up(operations[name]) for name in order}
     for number in range(ROUNDS):
         answers: dict[str, Any] = {}
@@ -161,13 +169,14 @@ def test_an_outsider_who_follows_the_links_of_the_document_meets_what_it_declare
             response = outsider.send(case, name, link, plain=number % 2 == 0)
             if response.status_code == 200:
                 answers[name] = response
-    assert {name for name, status in outsider.answered if status == 200} == ROWS.keys()
+    assert {name for name, status in outsider.answered if status == 200} == OPERATIONS.keys()
     ways = {(source, target) for source, targets in links.items() for target in targets}
     assert {way for way in ways if not outsider.followed[way]} == set()
 
 
 def test_the_page_says_how_many_calls_are_made_up() -> None:
     page = Path(__file__).parents[2] / "docs" / "conformance.md"
-    assert f"| schemathesis: {ROUNDS * len(ROWS)} calls that it makes up, ten of each operation" in page.read_text(
-        "utf-8"
+    assert (
+        f"| schemathesis: {ROUNDS * len(OPERATIONS)} calls that it makes up, ten of each operation"
+        in page.read_text("utf-8")
     )

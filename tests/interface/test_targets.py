@@ -118,14 +118,14 @@ def test_every_door_offers_and_takes_the_same(name: str, field: Any, site: Site,
         assert isinstance(named, models.Model)
 
 
-def saved(field: Any, row: models.Model, site: Site) -> str:
+def saved(field: Any, operation: models.Model, site: Site) -> str:
     """Return what the writer says of a new record that points at the row."""
     record = field.model()
     try:
         if field.many_to_many:
-            check_lists(record, site.pk, {field.name: [row]})
+            check_lists(record, site.pk, {field.name: [operation]})
         else:
-            setattr(record, field.name, row)
+            setattr(record, field.name, operation)
             check_references(record, site.pk, [field.name])
     except ValidationError as error:
         return " ".join(error.messages)
@@ -159,7 +159,7 @@ def test_somebody_of_another_site_who_holds_a_role_here_is_taken_where_the_rule_
 def test_every_operation_that_points_is_covered() -> None:
     """A serializer's references are columns or lists of models that the fields above are taken from."""
     covered = {field.related_model for _, field in FIELDS}
-    for row, _ in registry:
-        for one in getattr(row.request, "wire_fields", dict)().values() if row.request else ():
+    for operation, _ in registry:
+        for one in getattr(operation.request, "wire_fields", dict)().values() if operation.request else ():
             model = getattr(one, "model", None)
-            assert model is None or model in covered or one.read_only, (row.name, model)
+            assert model is None or model in covered or one.read_only, (operation.name, model)
