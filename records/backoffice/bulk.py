@@ -45,7 +45,7 @@ SHOWN = 50
 """The number of records that the page for the reason lists."""
 NAMED = 500
 """The number of records that the result page names; further ones are counted."""
-RESULT = "larder_together"
+RESULT = "larder_left_as_it_was"
 """The session's key for the result of the last bulk action, until its list is opened."""
 
 

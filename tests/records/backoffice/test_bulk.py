@@ -245,3 +245,17 @@ def test_the_result_names_nothing_that_the_user_does_not_see_any_more(site: Site
     assert str(drafts[1]) not in str(dict(client.session))
     RoleMembership.objects.filter(user=manager).delete()
     assert client.get(answer.url).status_code == 403
+
+
+def test_a_result_that_an_earlier_release_kept_in_the_session_is_not_shown(site: Site) -> None:
+    client = browser(site)
+    session = client.session
+    session["larder_together"] = {
+        "model": Item._meta.label,
+        "title": "Archive: 0 of 1 done",
+        "left": [["Oven", "/admin/items/item/", "It is used."]],
+        "more": 0,
+        "back": list_address(Item),
+    }
+    session.save()
+    assert follow(client, reverse("admin:items_item_together_result")) == list_address(Item)
