@@ -174,7 +174,7 @@ class UserAdmin(PlainAdmin):
             site = current_site(request)
             return site is not None and site.pk in allowed
         if action == "view":
-            return not allowed.isdisjoint(self._sites_of(request, record))
+            return record.home_site_id in allowed or not allowed.isdisjoint(self._sites_of(request, record))
         answers: dict[uuid.UUID, bool] = request.__dict__.setdefault("larder_may_change", {})
         if record.pk not in answers:
             answers[record.pk] = may_act(Actor(user=user), Act.RENAME, record)

@@ -7,6 +7,8 @@ import pytest
 from django.urls import reverse
 
 from records.accounts.models import DefaultRole
+from records.actions.models import Action
+from records.backoffice.about import address_of
 from records.complaints.models import Complaint
 from records.customers.models import Customer
 from records.reference.models import Product
@@ -114,3 +116,18 @@ def test_a_reading_page_costs_a_fixed_number_of_queries(site: Any, django_assert
     client.get(address(customer, "read"))
     with django_assert_max_num_queries(40):
         text_of(client.get(address(customer, "read")))
+
+
+def test_a_reading_page_costs_no_query_for_each_account_of_the_site_that_it_names(
+    site: Any, django_assert_max_num_queries: Any
+) -> None:
+    people = [make.make_user(site=site, role=DefaultRole.MANAGER) for _ in range(3)]
+    action, client = make_action(site, owner=people[0]), sign_in(people[0], site)
+    counts = []
+    for owner, done_by, closed_by in ([people[0]] * 3, people):
+        Action.objects.filter(pk=action.pk).update(owner=owner, done_by=done_by, closed_by=closed_by)
+        client.get(address(action, "read"))
+        with django_assert_max_num_queries(40) as captured:
+            assert address_of(closed_by) in text_of(client.get(address(action, "read")))
+        counts.append(len(captured))
+    assert counts[0] == counts[1]
