@@ -28,7 +28,7 @@ def before(record: Any, name: str, entries: Sequence[Entry]) -> Any:
 
     Raises LookupError, with a message for users, for what is not known any more, and ValidationError.
     """
-    if any(_is_erased(entry.get(side)) for entry in entries for side in ("old", "new")):
+    if any(map(_was_erased, entries)):
         raise LookupError(str(ERASED))
     if name in children_of(record):
         return _rows_before(record, name, entries)
@@ -36,6 +36,10 @@ def before(record: Any, name: str, entries: Sequence[Entry]) -> Any:
     if field.many_to_many:
         return [_target(field.related_model, value) for value in old or ()]
     return _plain(field, old)
+
+
+def _was_erased(entry: Entry) -> bool:
+    return any(_is_erased(entry.get(side)) for side in ("old", "new"))
 
 
 def _is_erased(value: Any) -> bool:
@@ -90,6 +94,8 @@ def fault_of(field: Any, entry: Entry, content: Snapshot) -> str:
     `field` is the field that the entry is about: of the record, of a child row for a cell of it, or the relation for
     a whole row. `content` is a snapshot of the record.
     """
+    if _was_erased(entry):
+        return str(ERASED)
     name, _dot, cell = entry["field"].partition(".")
     current = content[name]
     if "row" in entry:
@@ -107,8 +113,6 @@ def _fault_of_row(entry: Entry, row: Snapshot | None, rows: Mapping[str, Snapsho
     old = entry.get("old")
     if old is None:
         return "" if row is not None else str(SAME)
-    if _is_erased(old):
-        return str(ERASED)
     known = {name: keys_of(value)[0] if isinstance(value, dict) else value for name, value in old.items()}
     is_there = any(
         all(
@@ -121,7 +125,7 @@ def _fault_of_row(entry: Entry, row: Snapshot | None, rows: Mapping[str, Snapsho
 
 def _fault_of_value(field: Any, entry: Entry, current: Any) -> str:
     old = entry.get("old")
-    if any(_is_erased(value) for value in (old, entry.get("new"), current)):
+    if _is_erased(current):
         return str(ERASED)
     if is_nothing(old):
         if is_nothing(current):

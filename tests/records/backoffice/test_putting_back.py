@@ -16,6 +16,7 @@ from records.backoffice.datetimes import NOTHING
 from records.complaints.actions import update_complaint_detail
 from records.complaints.erasure import erase_consumer
 from records.complaints.models import Complaint
+from records.customers.actions import update_customer
 from records.customers.erasure import erase_contact
 from records.employees.models import Course
 from records.history.models import Change
@@ -273,6 +274,18 @@ def test_the_contacts_that_were_erased_are_not_put_back(site: Site) -> None:
         said = client.get(place, follow=True).content.decode()
         assert "nothing was put back." in said
     assert not customer.party_contacts.exists()
+
+
+def test_an_added_contact_that_was_erased_is_not_offered_to_be_removed(site: Site) -> None:
+    customer, client = make_customer(site), browser(site)
+    contacts = [{"first_name": "Nia", "last_name": "Novak"}]
+    update_customer(site.pk, customer.pk, {"party_contacts": contacts}, author=make.SYSTEM, reason="New")
+    assert offered(client, customer) == ["party_contacts"]
+    nia, added = customer.party_contacts.get(), changes_of(customer)[-1]
+    erase_contact(site.pk, customer.pk, str(nia.pk), author=make.SYSTEM, reason="Asked for it")
+    assert offered(client, customer) == []
+    said = client.get(where(customer, "party_contacts", added, nia.pk), follow=True).content.decode()
+    assert "nothing was put back. The value was erased for good." in said
 
 
 def test_the_value_that_is_in_place_is_not_offered_and_not_written_again(site: Site) -> None:
