@@ -109,7 +109,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         connection: Any = self.connection
         # Django's wrapper of a cursor takes as long as the cursor, and is needed only if somebody follows statements.
         followed = self.queries_logged or len(self.execute_wrappers) > self._own_wrappers
-        cursors = [self.cursor() if followed else self.create_cursor() for _ in statements]
+        with self.wrap_database_errors:
+            cursors = [self.cursor() if followed else self.create_cursor() for _ in statements]
         starts = self._begin_is_pending()
         seconds = self._longest()
         text = "; ".join([*(sql for sql, _ in statements), *([then] if then else [])])

@@ -23,8 +23,12 @@ class Trip(Pipeline):
 
     def _exit_gen(self) -> Any:
         self._enqueue_sync()
-        while self.command_queue:
-            self.command_queue.popleft()()
+        try:
+            while self.command_queue:
+                self.command_queue.popleft()()
+        except BaseException:
+            self.pgconn.finish()  # The statements before are on their way, so the connection is of no use any more.
+            raise
         yield from send(self.pgconn)
         yield from self._fetch_gen(flush=False)
 

@@ -5,11 +5,12 @@ import os
 import socket
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import psycopg
 import pytest
-from django.db import OperationalError, connection, connections
+from django.db import OperationalError, connection, connections, transaction
 
 from config.postgresql import breaker as module
 from config.postgresql.breaker import Breaker
@@ -68,3 +69,16 @@ def test_a_read_that_lost_its_connection_and_gets_no_new_one_is_an_outage(
     monkeypatch.setattr(database, "get_new_connection", refused)
     with pytest.raises(OperationalError, match="connection refused"):
         ask(database)
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite is asked for each statement by itself.")
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("in_transaction", [False, True])
+def test_a_statement_that_cannot_be_sent_costs_no_more_than_its_connection(in_transaction: bool) -> None:
+    database: Any = connection
+    too_many = (f"SELECT {', '.join(['%s::int'] * 70_000)}", range(70_000))
+    block = transaction.atomic() if in_transaction else nullcontext()
+    with pytest.raises(OperationalError, match="number of parameters"), block:
+        database.together([("SELECT 1", ()), too_many, ("SELECT 2", ())])
+    assert database.together([("SELECT 1", ()), ("SELECT 2", ())]) == [[(1,)], [(2,)]]
+    ask_once(database)
