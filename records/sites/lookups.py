@@ -52,7 +52,7 @@ class TextWithin(models.Lookup[Any]):
     def as_sql(self, compiler: Any, connection: Any) -> Any:
         """Compare by UPPER, which is computed once for all spellings."""
         left, left_params = self.process_lhs(compiler, connection)
-        patterns = [_pattern(text) for text in spellings(self.rhs)]
+        patterns = [_pattern(text) for text in spellings(self.rhs, is_part=True)]
         marks = _marks("UPPER(%s)", patterns)
         right = marks if len(patterns) == 1 else f"ANY (ARRAY[{marks}])"
         return f"UPPER({left}) LIKE {right}", [*left_params, *patterns]

@@ -102,6 +102,7 @@ def fold(text: str, *, trim: bool = True) -> str:
 
 
 _SHARP_S = re.compile("(ss|ß|ẞ)", re.IGNORECASE)
+_SHARP_S_IN_PART = re.compile(r"(ss|ß|ẞ|\As|s\Z)", re.IGNORECASE)
 _SPELLINGS = ("ss", "ß", "ẞ")
 _COMBINED = 3
 """Up to how many sharp s in a text each of its spellings is combined with each one of the others."""
@@ -120,15 +121,16 @@ def _one_letter(letter: str) -> str:
     return next((large for large in (letter.upper(), letter.title()) if len(large) == 1), letter)
 
 
-def spellings(text: str) -> list[str]:
+def spellings(text: str, *, is_part: bool = False) -> list[str]:
     """Return the NFC text with ss, ß and ẞ in the place of each other, because PostgreSQL's UPPER keeps them apart.
 
-    A text with many of them is returned as it is, and with one spelling everywhere.
+    An s with which a part of a text begins or ends can be half of an ß. A text with many of them is returned as it is,
+    and with one spelling everywhere.
     """
-    pieces = _SHARP_S.split(normal(text))
+    pieces = (_SHARP_S_IN_PART if is_part else _SHARP_S).split(normal(text))
     between, given = pieces[::2], pieces[1::2]
     if len(given) <= _COMBINED:
-        chosen = list(product(_SPELLINGS, repeat=len(given)))
+        chosen = list(product(*(("s" if one.upper() == "S" else "ss", "ß", "ẞ") for one in given)))
     else:
         chosen = [tuple(given), *((one,) * len(given) for one in _SPELLINGS)]
     return ["".join(chain.from_iterable(zip(between, (*these, ""), strict=True))) for these in chosen]

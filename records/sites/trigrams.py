@@ -139,7 +139,7 @@ class HasTrigrams(models.Lookup[Any]):
         """Compare in the form that the index has; PostgreSQL only."""
         field = self.lhs.output_field
         left, params = self.process_lhs(compiler, connection)
-        texts = [fold(self.rhs)] if _is_folded(field) else spellings(self.rhs)
+        texts = [fold(self.rhs)] if _is_folded(field) else spellings(self.rhs, is_part=True)
         match = f"larder_grams({compared(field, left)}) @> larder_grams({compared(field, '%s')})"
         return f"({' OR '.join([match] * len(texts))})", [part for text in texts for part in (*params, text)]
 
