@@ -82,6 +82,18 @@ def test_text_and_photos_of_a_lost_session_are_sent_once_somebody_signed_in_in_a
     assert Attachment.objects.get().file_name == "one.jpg"
 
 
+def test_who_may_add_complaints_no_more_is_not_told_to_sign_in_again(site: Any, page_of: PageOf) -> None:
+    clerk = make.make_user(site=site, role=DefaultRole.STANDARD)
+    page = page_of(clerk, site)
+    page.goto(QUICK)
+    page.get_by_label("What happened").fill("Metal in the loaf")
+    clerk.memberships.all().delete()
+    make.give_role(clerk, site, DefaultRole.READER)
+    page.get_by_role("button", name="Send").click()
+    expect(page.get_by_text("It could not be sent.")).to_be_visible()
+    expect(page.get_by_label("What happened")).to_have_value("Metal in the loaf")
+
+
 def test_the_short_form_keeps_to_the_accessibility_rules(site: Any, page_of: PageOf) -> None:
     page = with_axe(page_of(make.make_user(site=site, role=DefaultRole.STANDARD), site))
     assert faults_at(page, QUICK) == []
