@@ -1,7 +1,10 @@
 """Many rows for the measurements, and the bare statements that the product is compared with."""
 
+import io
+from collections.abc import Mapping
 from typing import Any
 
+import orjson
 from django.db import connection
 
 from bench.harness import Body
@@ -22,6 +25,33 @@ def sql(statement: str, *parameters: Any) -> list[Any]:
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters or None)
         return cursor.fetchall() if cursor.description else []
+
+
+def call(method: str, path: str, headers: Mapping[str, str], body: Any = None, kind: str = "application/json") -> bytes:
+    """Send a request to the application, in this process, as the server does; returns the content of the answer.
+
+    Django's test client does work of its own, which would count as the product's. Fails unless the request went well.
+    """
+    from config.wsgi import application
+
+    data = b"" if body is None else orjson.dumps(body)
+    path, _, query = path.partition("?")
+    environ = {
+        "REQUEST_METHOD": method,
+        "PATH_INFO": path,
+        "QUERY_STRING": query,
+        "CONTENT_TYPE": kind,
+        "CONTENT_LENGTH": str(len(data)),
+        "HTTP_HOST": "127.0.0.1",
+        "REMOTE_ADDR": "127.0.0.1",
+        "wsgi.input": io.BytesIO(data),
+        "wsgi.url_scheme": "http",
+        **{f"HTTP_{name.upper().replace('-', '_')}": value for name, value in headers.items()},
+    }
+    statuses: list[str] = []
+    content = b"".join(application(environ, lambda status, *_: statuses.append(status)))
+    assert statuses[0].startswith("2"), (method, path, statuses, content[:300])
+    return content
 
 
 def copy(template: Any, count: int, first: int = 1, **columns: str) -> None:

@@ -1,7 +1,6 @@
 """Provisioning in this process: 50,000 users, 1,000 groups and one group of 10,000, against the same work in SQL."""
 # ruff: noqa: S608 (no outside text)
 
-import io
 import itertools
 import json
 import time
@@ -13,7 +12,7 @@ from urllib.parse import quote
 from django.db import transaction
 
 from bench.harness import Table, paired, timed
-from bench.rows import copy, migrated, sql
+from bench.rows import call, copy, migrated, sql
 from records.accounts import actions, directories
 from records.accounts.models import (
     Dialect,
@@ -112,25 +111,7 @@ class Caller:
 
     def send(self, method: str, path: str, body: Any = None) -> None:
         """Send a request and check that it went well."""
-        from config.wsgi import application
-
-        data = b"" if body is None else json.dumps(body).encode()
-        path, _, query = path.partition("?")
-        environ = {
-            "REQUEST_METHOD": method,
-            "PATH_INFO": f"/scim{path}",
-            "QUERY_STRING": query,
-            "CONTENT_TYPE": "application/scim+json",
-            "CONTENT_LENGTH": str(len(data)),
-            "HTTP_HOST": "127.0.0.1",
-            "HTTP_AUTHORIZATION": self.authorization,
-            "REMOTE_ADDR": "127.0.0.1",
-            "wsgi.input": io.BytesIO(data),
-            "wsgi.url_scheme": "http",
-        }
-        statuses: list[str] = []
-        content = b"".join(application(environ, lambda status, *_: statuses.append(status)))
-        assert statuses[0].startswith("2"), (method, path, statuses, content[:300])
+        call(method, f"/scim{path}", {"Authorization": self.authorization}, body, "application/scim+json")
 
     def members(self, role: Role, *operations: tuple[str, Any]) -> None:
         """Send a PATCH of the role's members: operations with their values, or for a text value with that path."""
