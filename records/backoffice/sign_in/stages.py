@@ -3,7 +3,9 @@
 from typing import Any
 
 from allauth.account.internal.flows.login import get_authentication_records
+from allauth.mfa.models import Authenticator
 from allauth.mfa.stages import AuthenticateStage
+from allauth.mfa.utils import is_mfa_enabled
 from django.http import HttpRequest
 from django.utils.crypto import constant_time_compare
 
@@ -27,6 +29,11 @@ class FactorStage(AuthenticateStage):
         """Return whether the account is as it was when its password was typed."""
         user = self.login.user
         return user is not None and constant_time_compare(self.state.get(ACCOUNT, ""), user.get_session_auth_hash())
+
+    def is_resumable(self, request: HttpRequest) -> bool:
+        """Return whether the step still has something to ask for; when the factors are gone, people sign in anew."""
+        user = self.login.user
+        return user is not None and is_mfa_enabled(user, [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN])
 
     def _should_handle(self, request: HttpRequest) -> bool:
         records = get_authentication_records(request, self.login.user)

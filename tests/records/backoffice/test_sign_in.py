@@ -176,6 +176,19 @@ def test_what_ends_sessions_also_ends_a_sign_in_that_waits_for_its_second_factor
     assert not SecurityEvent.objects.filter(kind="SignIn").exists()
 
 
+def test_somebody_whose_factors_are_removed_before_the_second_step_signs_in_anew(ann: User) -> None:
+    give_app(ann)
+    client = Client()
+    try_password(client, "ann")
+    Authenticator.objects.filter(user=ann).delete()
+    answer = client.get(FACTOR, follow=True)
+    assert answer.redirect_chain == [(LOGIN, 302)]
+    assert answer.status_code == 200
+    assert not is_signed_in(client)
+    try_password(client, "ann")
+    assert is_signed_in(client)
+
+
 def test_an_app_is_set_up_after_confirming_the_password_and_its_secret_is_not_readable(
     ann: User, django_capture_on_commit_callbacks: Any
 ) -> None:
