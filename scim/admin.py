@@ -332,7 +332,7 @@ class ProvisioningCallAdmin(LogAdmin, SavedFilterPages):
     """The log of the calls that directories made, and how each call ended."""
 
     site_field = "directory__home_site"
-    counted = "calls"
+    counted = _("calls")
     list_display = ("when", "token_name", "method", "line", "status", "outcome")
     list_select_related = ("directory__home_site",)
     list_filter = (PeriodFilter, OutcomeFilter, ("directory", DirectoryFilter))

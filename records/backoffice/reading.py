@@ -11,14 +11,13 @@ from typing import Any, ClassVar
 from django.contrib.admin import AdminSite
 from django.contrib.admin.helpers import AdminReadonlyField
 from django.contrib.admin.utils import flatten_fieldsets, quote
-from django.db import models
 from django.forms import ModelForm
 from django.forms.models import _get_foreign_key, modelform_factory
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.functional import cached_property
-from django.utils.html import format_html
+from django.utils.html import escape, format_html
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 
@@ -29,7 +28,7 @@ from records.backoffice.history_pages import TrailPages
 from records.backoffice.permissions import Pages
 from records.backoffice.statuses import status_tag
 from records.backoffice.transitions import StepPages
-from records.backoffice.wording import field_label, operation_label, without_markup
+from records.backoffice.wording import field_label, in_words, operation_label, printed, without_markup
 from records.sites.uses import pointing_at
 
 RELATED_SHOWN = 5
@@ -45,18 +44,10 @@ class Fact(AdminReadonlyField):
 
     @cached_property
     def text(self) -> str:
-        """Return the value as the page shows it; yes and no are words, since a tick could mark a failure as good."""
+        """Return the value as the page shows it, as HTML."""
         name = self.field["field"]
         value = getattr(self.form.instance, name, None) if isinstance(name, str) else None
-        if isinstance(value, bool):
-            return gettext("Yes") if value else gettext("No")
-        # Django shows an icon for a yes or no that nobody has chosen.
-        is_open = value is None and isinstance(self._model_field(name), models.BooleanField)
-        return NOTHING if is_open else str(self.contents())
-
-    def _model_field(self, name: Any) -> models.Field[Any, Any] | None:
-        fields = self.form.instance._meta.concrete_fields
-        return next((field for field in fields if field.name == name), None)
+        return escape(printed(value)) if isinstance(value, list) else in_words(self.contents())
 
     @property
     def plain(self) -> str:

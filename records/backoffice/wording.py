@@ -66,6 +66,7 @@ VERBS = {
 """The first word of an operation's name, and the word that users read instead, translated with the words after it."""
 
 _LINE_END = re.compile(r"<(?:br|/p|/li|/div)\b[^>]*>")
+_ICON = re.compile(r'<img src="[^"]*/icon-(yes|no|unknown)[^"]*"[^>]*>')
 _PICTURE = re.compile(r'<img\b[^>]*?\balt="([^"]*)"[^>]*>')
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
@@ -109,6 +110,12 @@ def choice_label(model: type[models.Model], name: str, value: Any) -> Any:
         }
     choices = dict(getattr(field, "flatchoices", ())) if isinstance(value, str) else {}
     return str(choices.get(value, value)) if choices else value
+
+
+def in_words(markup: Any) -> str:
+    """Return a value of Django's, as HTML, with words for its icons: a tick could mark a failure as good."""
+    words = {"yes": gettext("Yes"), "no": gettext("No"), "unknown": NOTHING}
+    return _ICON.sub(lambda icon: words[icon[1]], str(markup))
 
 
 def without_markup(markup: str) -> str:

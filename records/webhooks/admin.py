@@ -252,7 +252,7 @@ class DeliveryAdmin(LogAdmin):
     """Each attempt to deliver a message, with what the receiver answered."""
 
     site_field = "subscription__site"
-    counted = "deliveries"
+    counted = _("deliveries")
     list_display = ("when", "subscription", "what", "attempt", "ended", "status")
     list_select_related = ("subscription",)
     list_filter = (OutcomeFilter,)

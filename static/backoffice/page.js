@@ -72,6 +72,7 @@
     let cut = frame.nextElementSibling?.closest("[data-cut]");
     if (!cut) {
       cut = Object.assign(document.createElement("p"), { className: "quiet", textContent: window.larderSay("More columns are on the right: scroll the table.") });
+      cut.dataset.cut = "";
       frame.after(cut);
     }
     new ResizeObserver(() => { cut.hidden = frame.scrollWidth <= frame.clientWidth + 1; }).observe(frame);

@@ -47,10 +47,12 @@ def test_lists_and_records_are_printed_without_controls_and_readably_from_a_dark
     page = page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site)
     page.context.add_init_script("localStorage.setItem('larder-theme', 'dark')")
     page.emulate_media(media="print")
+    page.set_viewport_size({"width": 718, "height": 1047})  # A4 within the margins that browsers print with.
     for where in pages(site):
         page.goto(where)
         assert page.evaluate(CONTROLS) == [], where
         assert page.evaluate(PALE) == [], where
+        assert page.evaluate("document.documentElement.scrollWidth") <= 718, where
     page.screenshot(path="build/paper.png", full_page=True)
 
 

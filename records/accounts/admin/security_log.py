@@ -62,6 +62,7 @@ class SecurityEventAdmin(LogAdmin, SavedFilterPages):
     list_display_links = None
     list_filter = (PeriodFilter, KindFilter)
     search_fields: ClassVar[Any] = ("account_name", "author_name", "address")
+    counted = _("events")
     search_help_text = _("Account, person or network address")
     ordering: ClassVar[Any] = ("-at", "-id")
     own_pages: ClassVar[Pages] = (("export/csv/", "export_view", "export"),)
