@@ -90,6 +90,15 @@ def test_a_record_and_its_list_are_in_german(site: Site, speaker: User) -> None:
     assert "Reklamationen" in client.get(list_address(Complaint)).content.decode()
 
 
+def test_a_record_is_in_german_also_after_it_was_opened_in_english(site: Site, speaker: User) -> None:
+    where = address(make_complaint(site), "read")
+    english = sign_in(make.make_user(site=site, role=DefaultRole.MANAGER), site).get(where).content.decode()
+    german = sign_in(speaker, site).get(where).content.decode()
+    for label, translated in (("Created", "Angelegt"), ("Last modified", "Zuletzt geändert")):
+        assert f"<dt>{label}</dt>" in english
+        assert f"<dt>{translated}</dt>" in german
+
+
 def test_a_save_in_german_stores_what_a_save_in_english_stores(site: Site, speaker: User) -> None:
     complaints = [make_complaint(site) for _ in range(2)]
     english = make.make_user(site=site, role=DefaultRole.MANAGER)
