@@ -249,7 +249,7 @@ def recording(reading: Reading | None = None, *, savepoint: bool = True) -> Iter
     try:
         with transaction.atomic(savepoint=savepoint) if outer.depth > 1 else nullcontext():
             statements = reading() if reading else ()
-            known, rows = outer.ahead
+            (known, rows), outer.ahead = outer.ahead, ((), ())  # A second block reads what the first one has written.
             outer.answers = list(rows) if statements and statements == known else outer.begin(statements)
             yield outer
     except BaseException:

@@ -1,6 +1,7 @@
 """The trail: numbered, chained, whole, and closed to edits."""
 
 import uuid
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -10,13 +11,15 @@ from django.db import IntegrityError
 from records.employees import actions
 from records.history.digests import digest
 from records.history.models import INSTALLATION, ChainHead, Change, ImmutableError
-from records.history.trail import recording
+from records.history.trail import beginning, begun, recording
 from records.history.verification import verify
+from records.items import actions as item_actions
 from records.items.models import Item
 from records.sites.models import Site
-from records.sites.writing import add_record
+from records.sites.writing import add_record, locking_with_content
 from tests import make
 from tests.make.complaints import make_complaint
+from tests.make.items import make_item
 
 
 def test_changes_are_numbered_without_gap_per_site_and_chained(site: Site, other_site: Site) -> None:
@@ -154,3 +157,19 @@ def test_a_write_that_fails_as_it_is_committed_leaves_nothing() -> None:
     assert not Item.objects.exists()
     assert not Change.objects.filter(model="items.Item").exists()
     assert not ChainHead.objects.filter(chain=nowhere).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_rows_that_begin_a_transaction_are_used_once(site: Site) -> None:
+    item = make_item(site, name="one")
+    with beginning():
+        begun([], ahead=partial(locking_with_content, Item, item.pk))
+        with recording():
+            for name in ("two", "three"):
+                item_actions.update_item(site.pk, item.pk, {"name": name}, author=make.SYSTEM)
+    item.refresh_from_db()
+    assert (item.name, item.revision) == ("three", 3)
+    assert [
+        [(one["old"], one["new"]) for one in change.fields if one["field"] == "name"]
+        for change in Change.objects.filter(record_id=item.pk).order_by("number")
+    ] == [[(None, "one")], [("one", "two")], [("two", "three")]]
