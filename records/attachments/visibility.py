@@ -26,7 +26,7 @@ def hidden(user_id: uuid.UUID, may: May) -> Q:
     for entity, model in kinds().items():
         if not sees(entity, may):
             found |= Q(entity=entity)
-        elif model.SEEN_WHOLE_WITH and not may(model.SEEN_WHOLE_WITH):
+        elif hides(model, may):
             found |= Q(entity=entity, record_id__in=model.hidden_from(user_id).order_by().values("pk"))
     return found
 
@@ -66,7 +66,6 @@ def may_read(user: User, attachment: Attachment) -> bool:
 
     if not may("attachments.view_attachment") or not sees(attachment.entity, may):
         return False
-    needed = kinds()[Entity(attachment.entity)].SEEN_WHOLE_WITH
-    if not needed or may(needed):
+    if not hides(kinds()[Entity(attachment.entity)], may):
         return True
     return not Attachment.objects.filter(hidden(user.pk, may), pk=attachment.pk).exists()
