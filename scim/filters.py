@@ -26,16 +26,21 @@ from scim2_models.path import (
 )
 
 from records.sites.text import normalise
-from scim.attributes import Attributes, Entries, Listed, Nothing, Source, Term
+from scim.attributes import Attributes, Entries, Listed, Nothing, Source, Term, Text
 from scim.expressions import (
     ALWAYS,
     NEVER,
     Condition,
 )
 from scim.schemas import EXTENSIONS, GROUP, MODELS, USER, bound
+from scim.stored_lists import Rows
 
 LONGEST_FILTER = 10_000
 MOST_COMPARISONS = 200
+LONGEST_SHAPE = 1_000
+"""The most characters of a filter that is compiled once for all texts in it."""
+_PLACEHOLDER = "text of a filter "
+"""How placeholders begin. They contain blanks, so that a word without quotes is never one."""
 
 _SCHEMAS = sorted({USER, GROUP, *(urn for urns in EXTENSIONS.values() for urn in urns)}, key=len, reverse=True)
 _DOT_AFTER_SCHEMA = re.compile(rf"\b({'|'.join(re.escape(urn) for urn in _SCHEMAS)})\.(?=[A-Za-z$])", re.IGNORECASE)
@@ -156,7 +161,7 @@ class Compiler(FilterVisitor[Any]):
             # A complex attribute with a reference is compared by its value: `manager eq "…"`.
             value_path = AttrPath(node.attr_path.attr, "value", node.attr_path.uri)
             return self.visit_comparison(Comparison(value_path, node.op, node.value))
-        value = _operand(binding, node)
+        value = _operand(binding, node.value, node.op)
         source = self._source(path)
         if isinstance(source, Listed):
             return _compare_listed(source, node.op, value)
@@ -244,7 +249,7 @@ class _EntryCompiler(FilterVisitor[Any]):
     def visit_comparison(self, node: Comparison) -> Condition:
         """Compare a sub-attribute of the entry."""
         inner = self._inner(node.attr_path)
-        return _compare_sub(self.entries, _name(inner), node.op, _operand(inner, node))
+        return _compare_sub(self.entries, _name(inner), node.op, _operand(inner, node.value, node.op))
 
     def visit_present(self, node: Present) -> Condition:
         """Test whether a sub-attribute of the entry has a value."""
@@ -266,20 +271,20 @@ def _name(binding: AttributeBinding) -> str:
     return binding.urn.rpartition(":")[2].rpartition(".")[2].lower()
 
 
-def _operand(binding: AttributeBinding, node: Comparison) -> object:
+def _operand(binding: AttributeBinding, given: Any, op: CompareOperator) -> object:
     """Return the operand in the form that its source compares; raises InvalidFilterException."""
     try:
-        if isinstance(node.value, str):
+        if isinstance(given, str):
             # Escapes are resolved only here, so the operand is checked for text that no record may hold (DECISIONS
             # 1.9).
-            normalise(node.value)
-        value = coerce_value(binding, node.value, node.op)
+            normalise(given)
+        value = coerce_value(binding, given, op)
         if isinstance(value, datetime.datetime):
             # A date-time outside the years 0001 to 9999 in UTC overflows here (DECISIONS 1.8).
             value = value.astimezone(datetime.UTC)
         return binding.comparable(value)
     except (ValueError, OverflowError, ValidationError) as error:
-        raise InvalidFilterException(detail=f"{node.value!r:.200} does not fit '{binding.urn}'.") from error
+        raise InvalidFilterException(detail=f"{given!r:.200} does not fit '{binding.urn}'.") from error
 
 
 def _compare_sub(entries: Entries, name: str, op: CompareOperator, value: object) -> Condition:
@@ -351,13 +356,67 @@ def parsed(kinds: Sequence[str], expression: str) -> ScimFilter[Any]:
     return found
 
 
+def shape_of(expression: str) -> tuple[str, dict[str, str]]:
+    """Return a filter with a placeholder in place of each text in it, and the text of each placeholder.
+
+    There are none if the filter is long or contains an escape, a character that is not printed or an open string.
+    """
+    odd = "\\" in expression or not expression.isprintable() or expression.count('"') % 2
+    if odd or len(expression) > LONGEST_SHAPE:
+        return expression, {}
+    texts: dict[str, str] = {}
+
+    def placed(found: re.Match[str]) -> str:
+        placeholder = f"{_PLACEHOLDER}{len(texts)}."
+        texts[placeholder] = found[0].strip('"')
+        return f'"{placeholder}"'
+
+    return _STRINGS.sub(placed, expression), texts
+
+
+def bindings_of(kind: str, attributes: Attributes, shape: str) -> dict[str, AttributeBinding] | None:
+    """Return the attribute with which each placeholder of a shape is compared.
+
+    None if the filter does anything else than to ask whether texts are equal, of which one or each must be.
+    """
+    try:
+        found = parsed((kind,), shape)
+        bindings: dict[str, AttributeBinding] = {}
+        for term in found.ast.terms if isinstance(found.ast, LogicalExpr) else (found.ast,):
+            if not isinstance(term, Comparison) or term.op != CompareOperator.eq or not isinstance(term.value, str):
+                return None
+            binding = found.resolve_comparison(term.attr_path)
+            path = path_of(binding, MODELS[kind]) if binding else ""
+            head, _, sub = path.rpartition(".")
+            source: Any = attributes.get(path)
+            if binding and binding.is_multivalued:
+                entries = attributes.get(head)
+                source = entries.sub(sub) if isinstance(entries, Rows) else None
+            if binding is None or not isinstance(source, Text) or operand(binding, term.value) != term.value:
+                return None
+            bindings[term.value] = binding
+    except (InvalidFilterException, InvalidPathException):
+        return None
+    return bindings
+
+
+def operand(binding: AttributeBinding, text: str) -> str | None:
+    """Return the text in the form in which it is a parameter of a prepared filter, or None if it cannot be one.
+
+    Empty text, and text with blanks around it, is compared by other conditions than the rest.
+    """
+    value = _operand(binding, text, CompareOperator.eq)
+    return value if isinstance(value, str) and value and value == value.strip() else None
+
+
 def condition(kind: str, attributes: Attributes, expression: str, kinds: Sequence[str] = ()) -> Condition:
     """Return the queryset condition for a filter; raises InvalidFilterException.
 
     If several `kinds` are searched together, a term about an attribute that this kind does not declare is false.
     """
     found = parsed(kinds or (kind,), expression)
-    return Compiler(MODELS[kind], attributes, bound(ScimFilter, kind)(str(found)), len(kinds) > 1).visit(found.ast)
+    own = bound(ScimFilter, kind)(str(found)) if len(kinds) > 1 else found
+    return Compiler(MODELS[kind], attributes, own, len(kinds) > 1).visit(found.ast)
 
 
 def sort_term(attributes: Attributes, resource: type[Resource[Any]], binding: AttributeBinding | None) -> Term:

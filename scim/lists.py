@@ -1,18 +1,21 @@
 """Lists of resources: filtering, sorting and paging of a query."""
 
 import uuid
-from collections.abc import Collection
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+from django.core.exceptions import EmptyResultSet
 from django.db.models import QuerySet, TextField, Value
 from pydantic import ValidationError as ShapeError
-from scim2_models import Error, InvalidPathException, Path, SearchRequest
+from scim2_models import AttributeBinding, Error, InvalidPathException, Path, SearchRequest
 
 from records.accounts.models import Role, User
 from scim import attributes, cursors, filters, sources
 from scim.callers import Caller, Scope
 from scim.errors import Refused
+from scim.prepared import MOST_KEPT, Selection, prepared
+from scim.prepared import Keys as Ids
 from scim.projection import Projection
 from scim.representations import Representation, group_documents, list_response, user_documents
 from scim.requests import Query
@@ -33,15 +36,13 @@ def _seen(scope: Scope, kind: str) -> QuerySet[Any]:
     return User.objects.seen_by(scope) if kind == "User" else Role.objects.seen_by(scope)
 
 
-def attributes_of(caller: Caller, kind: str) -> attributes.Attributes:
+def _attributes(scope: Scope, kind: str) -> attributes.Attributes:
     """Return the sources of a kind's attributes."""
-    return sources.user_attributes(caller.scope) if kind == "User" else sources.group_attributes(caller.scope)
+    return sources.user_attributes(scope) if kind == "User" else sources.group_attributes(scope)
 
 
-def documents_of(
-    caller: Caller, kind: str, keys: Collection[uuid.UUID] | QuerySet[Any, uuid.UUID], projection: Projection
-) -> list[Representation]:
-    """Return the documents of the given resources that the token sees: in any order, or by id for a query of ids."""
+def documents_of(caller: Caller, kind: str, keys: Ids, projection: Projection) -> list[Representation]:
+    """Return the documents of the given resources that the token sees: in any order, or by id for a selection."""
     make = user_documents if kind == "User" else group_documents
     return make(caller, keys, projection)
 
@@ -53,7 +54,7 @@ def filtered(caller: Caller, kind: str, query: Query, kinds: tuple[str, ...] = (
     """
     rows = rows_of(caller, kind)
     if query.filter:
-        rows = rows.filter(filters.condition(kind, attributes_of(caller, kind), query.filter, kinds))
+        rows = rows.filter(filters.condition(kind, _attributes(caller.scope, kind), query.filter, kinds))
     return rows
 
 
@@ -70,32 +71,75 @@ def ordered(caller: Caller, kind: str, rows: QuerySet[Any], query: Query) -> Que
         binding = bound(SearchRequest, kind)(sort_by=path).sort_binding(model)
     except ShapeError as error:
         raise InvalidPathException(detail=Error.from_validation_errors(error)[0].detail) from error
-    term = filters.sort_term(attributes_of(caller, kind), model, binding)
+    term = filters.sort_term(_attributes(caller.scope, kind), model, binding)
     return rows.annotate(_sorted=term).order_by(*attributes.orderings("_sorted", descending=query.descending), "pk")
 
 
 def page_of(caller: Caller, kind: str, query: Query) -> tuple[list[Representation], int]:
     """Return one page of documents and the total; ids are found first, so that the cost depends on the page size."""
-    rows = filtered(caller, kind, query)
     start = query.start_index - 1
     documents: list[Representation] = []
     found = 0
     if query.count:
-        page = ordered(caller, kind, rows, query).values_list("pk", flat=True)[start : start + query.count]
-        keys = list(page) if query.sort_by else page
+        keys = list(_page(caller, kind, query)) if query.sort_by else _selection(caller, kind, query)
         documents = documents_at(caller, kind, keys, query)
         # A sorted page is read by two statements, and what is deleted between them still counts.
         found = len(keys) if isinstance(keys, list) else len(documents)
-    total = start + found if 0 < found < query.count else rows.count()
-    return documents, total
+    if found < query.count and (found or not start):
+        return documents, start + found
+    return documents, filtered(caller, kind, query).count()
 
 
-def documents_at(
-    caller: Caller, kind: str, keys: list[uuid.UUID] | QuerySet[Any, uuid.UUID], query: Query
-) -> list[Representation]:
+def _page(caller: Caller, kind: str, query: Query) -> QuerySet[Any, uuid.UUID]:
+    """Return the query of the ids of a page; raises InvalidFilterException and InvalidPathException."""
+    start = query.start_index - 1
+    rows = ordered(caller, kind, filtered(caller, kind, query), query)
+    return rows.values_list("pk", flat=True)[start : start + query.count]
+
+
+def _selection(caller: Caller, kind: str, query: Query) -> list[uuid.UUID] | Selection:
+    """Return the statement that selects the ids of a page; raises InvalidFilterException.
+
+    That of a first page whose filter only compares texts for equality is compiled once for all texts, and PostgreSQL
+    keeps its plan. Other statements are compiled each time.
+    """
+    shape, texts = filters.shape_of(query.filter)
+    bindings = _bindings(caller.scope, kind, shape) if texts and query.start_index == 1 else None
+    if bindings and bindings.keys() == texts.keys():
+        operands = {name: filters.operand(bindings[name], text) for name, text in texts.items()}
+        values = {name: value for name, value in operands.items() if value is not None}
+        if len(values) == len(texts):
+            alike = replace(query, filter=shape)
+            name = f"{query.count} of {kind}: {shape}"
+            return Selection(*prepared(name, caller.scope, lambda: _page(caller, kind, alike)).given(values))
+    try:
+        return Selection(*_page(caller, kind, query).query.sql_with_params())
+    except EmptyResultSet:
+        return []
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _bindings(scope: Scope, kind: str, shape: str) -> dict[str, AttributeBinding] | None:
+    """Return the attribute with which each text of a filter is compared, or None if its statement is not kept.
+
+    A source that makes anything else of the text than one parameter, such as an id, is not kept.
+    """
+    bindings = filters.bindings_of(kind, _attributes(scope, kind), shape)
+    if bindings:
+        condition = filters.condition(kind, _attributes(scope, kind), shape)
+        try:
+            parameters = _seen(scope, kind).filter(condition).query.sql_with_params()[1]
+        except EmptyResultSet:
+            return None
+        if any([*map(str, parameters)].count(placeholder) != 1 for placeholder in bindings):
+            return None
+    return bindings
+
+
+def documents_at(caller: Caller, kind: str, keys: list[uuid.UUID] | Selection, query: Query) -> list[Representation]:
     """Return the documents of these ids, with the attributes that the query asks for.
 
-    They are in the order of the ids, or ordered by id if a query of ids is given.
+    They are in the order of the ids, or ordered by id if a selection of ids is given.
     """
     if isinstance(keys, list) and not keys:
         return []

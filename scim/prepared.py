@@ -1,10 +1,9 @@
 """Queries that are compiled once for each directory, because compiling one takes longer than running it."""
 
 import uuid
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from django.core.exceptions import EmptyResultSet
 from django.db import connection
 from django.db.models import QuerySet
 from django.db.models.expressions import RawSQL
@@ -16,6 +15,17 @@ from scim.callers import Scope
 MOST_KEPT = 512
 IDS = "the ids that a query is about"
 """The placeholder for the ids among the parameters of a prepared query."""
+
+
+class Selection(NamedTuple):
+    """A statement that selects ids, as part of another statement."""
+
+    sql: str
+    parameters: Sequence[Any]
+
+
+Keys = Collection[uuid.UUID] | Selection
+"""Ids, or the statement that selects them."""
 
 
 class Prepared(NamedTuple):
@@ -30,12 +40,13 @@ class Prepared(NamedTuple):
         given = map(ids_parameter, ids)
         return self.sql, [next(given) if value == IDS else value for value in self.parameters]
 
-    def rows(self, keys: Collection[uuid.UUID] | QuerySet[Any, uuid.UUID]) -> list[tuple[Any, ...]]:
-        """Run the query for the given ids, or for those that another query selects; one statement, or none."""
-        try:
-            sql, parameters = keys.query.sql_with_params() if isinstance(keys, QuerySet) else ids_selection(keys)
-        except EmptyResultSet:
-            return []
+    def given(self, values: Mapping[str, str]) -> Statement:
+        """Return the statement with these values in place of the texts with which the query was compiled."""
+        return self.sql, [values.get(value, value) if isinstance(value, str) else value for value in self.parameters]
+
+    def rows(self, keys: Keys) -> list[tuple[Any, ...]]:
+        """Run the query for the given ids, or for those that another statement selects; one statement."""
+        sql, parameters = (keys.sql, keys.parameters) if isinstance(keys, Selection) else ids_selection(keys)
         place = self.parameters.index(IDS)
         given = [*self.parameters[:place], *parameters, *self.parameters[place + 1 :]]
         return together([(self.sql.replace(ids_sql(), sql, 1), given)])[0]

@@ -3,7 +3,7 @@
 import datetime
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from operator import itemgetter
 from typing import Any
 
@@ -16,7 +16,7 @@ from records.history.statements import together
 from records.operations.json_subqueries import rows_of
 from scim.callers import Caller, Scope
 from scim.nesting import GroupsOf, group_rows, groups_of
-from scim.prepared import prepared, the_ids
+from scim.prepared import Keys, Selection, prepared, the_ids
 from scim.projection import Projection
 from scim.schemas import EMPLOYEE, ENTERPRISE, GROUP, LIST_RESPONSE, SITE, USER
 from scim.sources import profile_prefix
@@ -97,12 +97,10 @@ def profile_url(key: uuid.UUID) -> str:
     return f"{profile_prefix()}{key}/change/"
 
 
-def user_documents(
-    caller: Caller, keys: Collection[uuid.UUID] | QuerySet[User, uuid.UUID], projection: Projection
-) -> list[Representation]:
-    """Return the documents of the given users that the token sees, ordered by id if a query of ids is given.
+def user_documents(caller: Caller, keys: Keys, projection: Projection) -> list[Representation]:
+    """Return the documents of the given users that the token sees, ordered by id if a selection of ids is given.
 
-    One statement, which also runs the query of ids. Attributes that the projection leaves out are not read;
+    One statement, of which the selection is a part. Attributes that the projection leaves out are not read;
     `Projection.apply` must still remove them.
     """
     scope = caller.scope
@@ -115,7 +113,7 @@ def user_documents(
 
     statement = prepared(f"users with {' '.join(read)}", scope, users)
     found = statement.converted(statement.rows(keys))
-    if isinstance(keys, QuerySet):
+    if isinstance(keys, Selection):
         found.sort(key=itemgetter(0))
     documents = []
     for values in found:
@@ -268,19 +266,17 @@ def _meta(row: Mapping[str, Any], location: str, kind: str) -> Representation:
     }
 
 
-def group_documents(
-    caller: Caller, keys: Collection[uuid.UUID] | QuerySet[Role, uuid.UUID], projection: Projection
-) -> list[Representation]:
+def group_documents(caller: Caller, keys: Keys, projection: Projection) -> list[Representation]:
     """Return the documents of the given roles that the token sees: a statement for the rows and one for members.
 
-    They are ordered by id if a query of ids is given. Members are not read if the projection leaves them out.
+    They are ordered by id if a selection of ids is given. Members are not read if the projection leaves them out.
     """
     scope = caller.scope
     groups = prepared(
         "groups", scope, lambda: Role.objects.seen_by(scope).filter(pk__in=the_ids()).values_list(*GROUP_COLUMNS)
     )
     found = groups.converted(groups.rows(keys))
-    if isinstance(keys, QuerySet):
+    if isinstance(keys, Selection):
         found.sort(key=itemgetter(0))
     rows = [dict(zip(GROUP_COLUMNS, row, strict=True)) for row in found]
     members: dict[uuid.UUID, list[Representation]] | None = None

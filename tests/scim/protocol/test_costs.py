@@ -163,10 +163,15 @@ def test_a_change_of_one_member_waits_for_postgresql_only_a_few_times(scim_of, t
 
 @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="Only PostgreSQL keeps the plans of statements.")
 @pytest.mark.django_db(transaction=True)
-def test_postgresql_plans_the_statement_that_reads_a_user_only_a_few_times(scim):
-    user = scim.add_user("noor")
-    for _ in range(3 * WARM):
-        assert scim.get(f"/Users/{user['id']}").status_code == 200
+@pytest.mark.parametrize("query", ["", 'userName eq "Noor%d"', 'emails.value eq "noor%d@corp.local"'])
+def test_postgresql_plans_the_statement_that_reads_a_user_only_a_few_times(scim, query):
+    for number in range(3 * WARM):
+        user = scim.add_user(f"noor{number}", emails=[{"value": f"noor{number}@corp.local"}])
+        if query:
+            (found,) = scim.get("/Users", {"filter": query % number}).json()["Resources"]
+        else:
+            found = scim.get(f"/Users/{user['id']}").json()
+        assert found["id"] == user["id"]
     with connection.cursor() as cursor:
         cursor.execute("SELECT custom_plans, generic_plans, statement FROM pg_prepared_statements")
         plans = [row[:2] for row in cursor.fetchall() if "accounts_useremail" in row[2] and "user_name" in row[2]]
