@@ -6,7 +6,7 @@ its removals are refused until a Site Administrator confirms them (DECISIONS 9.6
 
 import datetime
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from django.conf import settings
 from django.db import connection
@@ -40,20 +40,26 @@ class MassRemovalError(NotAllowedError):
 
 
 def count_removals(
-    directory: Directory, people: Collection[uuid.UUID], *, switches_off: bool = False, trail: Trail | None = None
+    directory: Directory,
+    people: Collection[uuid.UUID],
+    *,
+    switches_off: bool = False,
+    trail: Trail | None = None,
+    before: Sequence[Statement] = (),
 ) -> None:
     """Count people whom the directory is about to switch off, delete or remove from roles.
 
-    Call it inside the writing transaction, after people and roles have been locked: it locks the directory's row, and
-    a writer that holds this lock must not wait for the others. Raises MassRemovalError if these people exceed the
-    limit, unless one account is switched off and at most ten were switched off within the hour since the stop. A person
-    who is removed twice within the hour counts once. With the trail of the innermost block, the people are stored at
-    its end.
+    Call it inside the writing transaction, after people and roles have been locked, or with the statements that lock
+    them as `before`: it locks the directory's row, and a writer that holds this lock must not wait for the others.
+    Raises MassRemovalError if these people exceed the limit, unless one account is switched off and at most ten were
+    switched off within the hour since the stop. A person who is removed twice within the hour counts once. With the
+    trail of the innermost block, the people are stored at its end.
     """
     if not people:
         return
     since = now() - WINDOW
-    rows, [(counted,)] = together([locking(Directory).by(directory.pk), _counting(directory, since, people)])
+    counting = [locking(Directory).by(directory.pk), _counting(directory, since, people)]
+    *_, rows, [(counted,)] = together([*before, *counting])
     [locked] = locking(Directory).objects(rows)
     stopped = locked.stopped is not None
     if not stopped and _is_beyond(locked, counted, since, people):

@@ -80,9 +80,11 @@ def change_members(role: Role, desired: DesiredMembers, directory: Directory, *,
         for kind, people in ((SecurityKind.ROLE_GIVEN, came), (SecurityKind.ROLE_TAKEN, left)):
             names = {key: known[key].name for key in people}
             statements += noting_people(kind, names, author=author, detail=str(role), site_id=role.site_id)
-        trail.store(statements)
-        removed = {*left, *_people_of([key for key in gone if not known[key].is_user])}
-        count_removals(directory, removed, trail=trail)
+        if removed := {*left, *_people_of([key for key in gone if not known[key].is_user])}:
+            # Not at the end: the people must be locked before the directory.
+            count_removals(directory, removed, trail=trail, before=statements)
+        else:
+            trail.store(statements)
         entry = {
             "field": "members",
             "old": [{"id": str(key), "name": known[key].name} for key in sorted(gone)],

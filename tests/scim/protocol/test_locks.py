@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from records.accounts.models import RoleMembership
+from records.accounts.models import Dialect, RoleMembership
 from records.history.trail import broken_links
 from tests import make
 from tests.conftest import Api
@@ -63,6 +63,25 @@ def test_people_and_groups_are_changed_at_once_through_every_door(settings: Any)
     assert answers == [{200}] * 8 + [{204}]
     assert not list(broken_links(site.pk))
     assert not RoleMembership.objects.filter(user_id=people[3]).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_people_are_switched_off_while_a_group_that_is_answered_with_nothing_loses_them(settings: Any) -> None:
+    settings.DIRECTORY_BRAKE_PEOPLE = 1_000
+    secret = make_token(make_directory(make.make_site()), Dialect.ENTRA)
+    scim = Scim(secret)
+    people = [scim.post("/Users", user_body(f"p{number}@corp.local")).json()["id"] for number in range(3)]
+    group = scim.post("/Groups", {"displayName": "Line"}).json()["id"]
+
+    def enrol() -> set[int]:
+        operations = [members(*people, op=("add", "remove")[turn % 2]) for turn in range(TURNS * 3)]
+        return {Scim(secret).patch(f"/Groups/{group}", one).status_code for one in operations}
+
+    def switch(key: str) -> Any:
+        operations = [{"op": "replace", "path": "active", "value": turn % 2 == 1} for turn in range(TURNS * 3)]
+        return lambda: {Scim(secret).patch(f"/Users/{key}", one).status_code for one in operations}
+
+    assert make.at_once(enrol, *map(switch, people)) == [{204}, {200}, {200}, {200}]
 
 
 @pytest.mark.django_db(transaction=True)
