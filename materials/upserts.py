@@ -296,7 +296,7 @@ class Batch:
     def _write(self, old: list[Material], new: list[Material], trail: Trail) -> None:
         """Write all rows in one round trip. External ids that move from one material to another are cleared first."""
         taken = {one.external_id for one in [*old, *new] if one.external_id}
-        giving = [one.pk for one in old if self.stored[one.pk][0] in taken - {one.external_id}]
+        giving = [one.pk for one in old if (was := self.stored[one.pk][0]) in taken and was != one.external_id]
         if giving:
             Material.objects.filter(pk__in=giving).update(external_id="")
         trail.store(insertions([*old, *new], replacing=WRITTEN))

@@ -269,6 +269,8 @@ class _Names:
 
     def look_up(self) -> None:
         """Replace the placeholders by the names; one round trip at most."""
+        if not self.wanted:
+            return
         found, _ = ask(
             [
                 rows_with(model, {shown["id"] for shown in several}, model._base_manager.all, "named")

@@ -12,7 +12,7 @@ record of a site, an entry of a list, an account, a role. A model defines what i
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeVar
 
 from django.core.exceptions import ValidationError
@@ -332,10 +332,10 @@ def check_record(record: SiteRecord, *, changed: Sequence[str] | None = None, sk
 
     Only changed references are checked, so that an archived list entry stays valid on an old record.
     """
-    foreign = [field.name for field in record._meta.concrete_fields if field.is_relation]
+    foreign, unchecked = _left_out(type(record))
     faults: dict[str, Any] = {}
     for check in (
-        lambda: record.clean_fields(exclude={*foreign, *BOOKKEEPING, "site_sequence_id"}),
+        lambda: record.clean_fields(exclude=unchecked),
         record.clean,
         lambda: check_references(
             record,
@@ -350,6 +350,13 @@ def check_record(record: SiteRecord, *, changed: Sequence[str] | None = None, sk
             faults = fault.update_error_dict(faults)
     if faults:
         raise ValidationError(faults)
+
+
+@cache
+def _left_out(model: type[SiteRecord]) -> tuple[list[str], frozenset[str]]:
+    """Return the names of a model's references, and of all fields that `clean_fields` does not check."""
+    foreign = [field.name for field in model._meta.concrete_fields if field.is_relation]
+    return foreign, frozenset((*foreign, *BOOKKEEPING, "site_sequence_id"))
 
 
 def faults_in(record: SiteRecord, values: Values, *, skip: Sequence[str] = ()) -> ValidationError | None:
