@@ -19,6 +19,8 @@ LINGER_SECONDS = 10.0
 """How long data is read after a refusal, so that the client reads the answer instead of a connection reset."""
 LINGER_BYTES = 128 * 1024 * 1024
 PIECE = 256 * 1024
+LONGEST_GUESS = 100
+"""In how many bytes of a head that cannot be read its path is looked for; it decides the format of the refusal."""
 
 
 class State(enum.Enum):
@@ -52,8 +54,12 @@ class Connection:
 
     @property
     def path(self) -> str:
-        """Return the path of the request, if it is already known."""
-        return "/" if self.head is None else self.head.path or "/"
+        """Return the path of the request, of a head that cannot be read as far as it looks like one, or else `/`."""
+        if self.head is not None:
+            return self.head.path or "/"
+        parts = bytes(self.received[:LONGEST_GUESS]).split(b" ", 2)
+        is_path = len(parts) > 1 and parts[1].startswith(b"/")
+        return parts[1].partition(b"?")[0].decode("latin-1") if is_path else "/"
 
     @property
     def idle(self) -> bool:

@@ -4,6 +4,7 @@ httptools parses it. Whatever two servers could read differently is refused (RFC
 the same requests as the application.
 """
 
+import re
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -19,6 +20,7 @@ MOST_FIELDS = 100
 LONGEST_FIELD = 16_380
 """The maximum size of a header with its name, in bytes."""
 
+_METHOD = re.compile(rb"[A-Z][A-Z0-9-]{2,19}")
 _ONCE = frozenset({"HTTP_HOST", "CONTENT_TYPE", "HTTP_TRANSFER_ENCODING"})
 """Headers of which a second one would make it unclear what is meant; httptools refuses a second Content-Length."""
 _FIXED: dict[str, Any] = {
@@ -90,21 +92,25 @@ class Head:
         first = text[: text.find(b"\r\n")]
         if len(first) > LONGEST_LINE:
             raise errors.LimitRequestLine(len(first), LONGEST_LINE)
+        method = first.partition(b" ")[0]
+        if not _METHOD.fullmatch(method):
+            raise errors.InvalidRequestMethod("")
         parts = _Parts()
         parser = HttpRequestParser(parts)
         try:
-            parser.feed_data(text)
+            # httptools knows some methods only; which of them an address has is decided there.
+            parser.feed_data(b"POST" + text[len(method) :])
         except HttpParserUpgrade:
             pass  # Nothing here is upgraded; the request is answered as it is.
         except HttpParserError as error:
             raise errors.ParseException("httptools refuses the head.") from error
-        method, version = parser.get_method(), parser.get_http_version()
+        version = parser.get_http_version()
         # httptools also reads other versions and protocols, and several blanks between the parts of the line.
         if not parts.is_complete or first != b"%b %b HTTP/1.%b" % (method, parts.target, version[-1:].encode()):
             raise errors.InvalidRequestLine("")
         self.method, target = method.decode(), parts.target.decode()
         self.is_newer_than_1_0 = version != "1.0"
-        self.path, query = self._split(target)
+        self.path, query, host = self._split(target)
         self.environ: dict[str, Any] = {
             **shared,
             "REQUEST_METHOD": self.method,
@@ -114,22 +120,24 @@ class Head:
             "SERVER_PROTOCOL": f"HTTP/{version}",
         }
         self._take(parts.fields)
+        if host:
+            self.environ["HTTP_HOST"] = host
         self._read_framing()
 
-    def _split(self, target: str) -> tuple[str, str]:
-        """Return the path and the query of a request's target."""
+    def _split(self, target: str) -> tuple[str, str, str]:
+        """Return the path and the query of a request's target, and the host if the target names one (RFC 9112, 3.2)."""
         if target.startswith("/"):
             path, _, query = target.partition("#")[0].partition("?")
-            return path, query
+            return path, query, ""
         if target == "*" and self.method == "OPTIONS":
-            return target, ""
+            return target, "", ""
         try:
             parts = urlsplit(target)
         except ValueError:
             parts = None
         if parts is None or "://" not in target:
             raise errors.InvalidRequestLine("")
-        return parts.path, parts.query
+        return parts.path, parts.query, parts.netloc
 
     def _take(self, fields: list[tuple[bytes, bytes]]) -> None:
         if len(fields) > MOST_FIELDS:

@@ -45,8 +45,9 @@ def read_head(received: bytearray, shared: Mapping[str, Any]) -> Head | None:
     if end > HEAD_LIMIT:
         raise errors.LimitRequestHeaders("The head is larger than the limit.")
     text = bytes(received[: end + len(END_OF_HEAD)])
+    head = Head(text, shared)
     del received[: len(text)]
-    return Head(text, shared)
+    return head
 
 
 def body_of(head: Head, limit: int) -> "Body":

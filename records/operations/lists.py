@@ -309,7 +309,8 @@ def _any_text(parameter: Parameter, lookup: str, given: Sequence[str], records: 
 
 def _one_of(lookup: str, given: Sequence[str]) -> Q:
     """Return the condition that a text is one of the given ones, as sent or without the blanks around it."""
-    texts = list(dict.fromkeys(text for whole in given for text in (whole, whole.strip())))
+    # A value of blanks alone does not mean the records without a value.
+    texts = list(dict.fromkeys(text for whole in given for text in (whole, whole.strip() or whole)))
     return Q(**{f"{lookup}__whole_in": texts})
 
 

@@ -78,6 +78,8 @@ def test_filters_narrow_the_list_and_its_total(filled: Any) -> None:
     assert numbers(modifiedSince="2999-01-01") == []
     assert len(numbers(modifiedSince="2000-01-01")) == 10
     assert numbers(externalId="none") == []
+    make_material(filled.site, external_id="")
+    assert numbers(externalId=" ") == []
 
 
 def test_a_sort_by_what_is_no_field_is_refused(filled: Any) -> None:

@@ -59,6 +59,19 @@ def test_every_form_of_address_is_split_into_path_and_query(target: bytes, path:
     assert (head.path, head.environ["QUERY_STRING"]) == (path, query)
 
 
+def test_a_method_that_nobody_knows_is_left_to_the_address() -> None:
+    assert [read(b"%b / HTTP/1.1" % method).method for method in (b"FOO", b"M-SEARCH", b"CONNECT")] == [
+        "FOO",
+        "M-SEARCH",
+        "CONNECT",
+    ]
+
+
+def test_the_host_of_the_address_goes_before_the_header() -> None:
+    head = read(b"GET http://evil.example/a HTTP/1.1", b"Host: larder.example")
+    assert head.environ["HTTP_HOST"] == "evil.example"
+
+
 @pytest.mark.parametrize(
     ("lines", "kept"),
     [

@@ -48,6 +48,20 @@ def refusal_to(pair: tuple[socket.socket, Connection], sent: bytes) -> tuple[int
 
 
 @pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"GET /scim/Users?filter=" + b"x" * 9_000, 414),
+        (b"GET /scim/Users HTTP/1.1\r\nX: " + b"x" * 20_000 + b"\r\n\r\n", 431),
+        (b"GET /prodscim/Users HTTP/1.1\r\nno colon\r\n\r\n", 400),
+        (b"GET /scim/Users HTTP/1.1\r\nExpect: wonders\r\n\r\n", 417),
+    ],
+)
+def test_what_is_refused_on_a_mount_of_provisioning_is_an_error_of_scim(pair: Any, sent: bytes, status: int) -> None:
+    found, headers, shape = refusal_to(pair, sent)
+    assert (found, shape["status"], headers["Content-Type"]) == (status, str(status), "application/scim+json")
+
+
+@pytest.mark.parametrize(
     ("sent", "status", "code"),
     [
         (b"GARBAGE\r\n\r\n", 400, "MalformedRequest"),
