@@ -58,7 +58,8 @@ _ON_SQLITE = {
 def stored_rows(first: uuid.UUID | None = None, end: uuid.UUID | None = None) -> Iterator[Row]:
     """Yield every change of the records with an id of at least `first` and below `end`, ordered by record and number.
 
-    One cursor reads them, so the use of memory does not grow.
+    The changes of each record are next to each other, also where records of two kinds share an id, as an employee and
+    the account do. One cursor reads them, so the use of memory does not grow.
     """
     on_postgresql = connection.vendor == "postgresql"
     expressions = _ON_POSTGRESQL if on_postgresql else _ON_SQLITE
@@ -69,7 +70,7 @@ def stored_rows(first: uuid.UUID | None = None, end: uuid.UUID | None = None) ->
     ids_at = [] if on_postgresql else [COLUMNS.index(name) for name in IDS]
     with connection.chunked_cursor() as cursor:
         cursor.execute(
-            f"SELECT {columns} FROM history_change WHERE {where} ORDER BY record_id, number, chain",  # noqa: S608
+            f"SELECT {columns} FROM history_change WHERE {where} ORDER BY record_id, model, number, chain",  # noqa: S608
             [key if on_postgresql else key.hex for _, key in bounds],
         )
         while found := cursor.fetchmany(ROWS_AT_ONCE):

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from django.apps import apps
@@ -183,7 +184,7 @@ def _read_part(part: parts.Part) -> Report:
     """Compute the hashes of a part's changes, and compare its records with their changes."""
     report = Report()
     waiting: list[list[Row]] = []
-    for _, group in groupby(stored_rows(part.first, part.end), key=lambda row: row.record_id):
+    for _, group in groupby(stored_rows(part.first, part.end), key=attrgetter("record_id", "model")):
         rows = list(group)
         report.changes += len(rows)
         report.broken += _with_wrong_hash(rows, report)

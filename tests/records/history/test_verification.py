@@ -10,6 +10,9 @@ from django.core.checks import CheckMessage, run_checks
 from django.core.management import CommandError, call_command
 from django.db import connection, models
 
+from records.accounts.actions import update_user
+from records.accounts.models import SecurityKind, User
+from records.accounts.security import security_event
 from records.customers.models import Customer
 from records.employees import actions
 from records.employees.models import Employee
@@ -118,8 +121,8 @@ def test_a_deleted_tail_with_its_head_turned_back_shows_in_the_records_and_in_th
 
 
 @pytest.mark.django_db(transaction=True)
-def test_several_processes_find_what_one_finds(site: Site, employees: list[Employee]) -> None:
-    known = rows(chain=site.pk).order_by("number")
+def test_several_processes_find_what_one_finds(site: Site, employees: list[Employee], signed_in: Employee) -> None:
+    known = rows(chain=site.pk).exclude(record_id=signed_in.pk).order_by("number")
     assert parts_agree() == []
     edited, gone, *_, swapped, other = known
     rows(pk=edited.pk).update(reason="Forged")
@@ -127,12 +130,13 @@ def test_several_processes_find_what_one_finds(site: Site, employees: list[Emplo
     rows(pk=swapped.pk).update(number=10**6)
     rows(pk=other.pk).update(number=swapped.number)
     rows(pk=swapped.pk).update(number=other.number)
-    Employee.objects.filter(pk=employees[1].pk).update(position="Owner")
+    Employee.objects.filter(pk__in=[employees[1].pk, signed_in.pk]).update(position="Owner")
     found = parts_agree()
     assert f"change {edited.number} was altered: its hash is not that of its content" in found
     assert f"change {gone.number} is missing" in found
     assert f"change {swapped.number} was moved: it was written as change {other.number}" in found
-    assert any(text.endswith(f"{employees[1].pk}: position") for text in found)
+    for one in (employees[1], signed_in):
+        assert any(text.endswith(f"{one.pk}: position") for text in found)
 
 
 def parts_agree() -> list[str]:
@@ -258,6 +262,62 @@ def test_a_record_that_was_deleted_or_moved_to_another_site_is_named(site: Site,
     found = texts()
     assert any("is missing" in text and str(gone.pk) in text for text in found)
     assert any("is at another site now" in text and str(moved.pk) in text for text in found)
+
+
+@pytest.fixture
+def signed_in(site: Site) -> Employee:
+    """Return an employee who has an account, whose Id is the same, and whose newest change is a sign-in."""
+    employee = make.make_employee(site, address="1 Mill Lane")
+    actions.give_account(site.pk, employee.pk, "ada", author=make.SYSTEM, reason="Starts")
+    sign_in(employee)
+    return employee
+
+
+def sign_in(employee: Employee) -> None:
+    security_event(SecurityKind.SIGNED_IN, account=User.objects.get(pk=employee.pk), address="203.0.113.7")
+
+
+@pytest.mark.parametrize(
+    ("alter", "named"),
+    [
+        (lambda one: Employee.objects.filter(pk=one.pk).update(position="Owner"), "position"),
+        (lambda one: Employee.objects.filter(pk=one.pk).update(address="203.0.113.7"), "address"),
+        (lambda one: Employee.objects.filter(pk=one.pk).delete(), ""),
+    ],
+)
+def test_an_employee_altered_past_their_history_is_named_although_the_account_changed_later(
+    signed_in: Employee, alter: Callable[[Employee], Any], named: str
+) -> None:
+    number = rows(record_id=signed_in.pk, model="employees.Employee").latest("number").number
+    alter(signed_in)
+    name = f"employees.Employee {signed_in.pk}"
+    assert texts() == [
+        f"after change {number} the record was altered past its history: {name}: {named}"
+        if named
+        else f"the record of change {number} is missing: {name}"
+    ]
+
+
+def test_changes_of_an_employee_and_of_the_account_with_the_same_id_give_no_fault(
+    site: Site, signed_in: Employee
+) -> None:
+    assert not texts()
+    report = verify()
+    actions.update_employee(site.pk, signed_in.pk, {"phone": "77"}, author=make.SYSTEM, reason="Moved")
+    assert not texts()
+    update_user(User.objects.get(pk=signed_in.pk), {"given_name": "Eva"}, author=make.SYSTEM)
+    sign_in(signed_in)
+    actions.update_employee(site.pk, signed_in.pk, {"address": "2 Mill Lane"}, author=make.SYSTEM, reason="Moved")
+    after = verify()
+    assert not after.faults
+    assert after.records == report.records
+    assert after.changes == Change.objects.count()
+
+
+def test_an_altered_change_of_an_account_is_named_beside_those_of_the_employee(signed_in: Employee) -> None:
+    change = rows(record_id=signed_in.pk, operation="SignIn").get()
+    rows(pk=change.pk).update(fields=[{"field": "address", "old": "", "new": "198.51.100.1"}])
+    assert texts() == [f"change {change.number} was altered: its hash is not that of its content"]
 
 
 def test_an_altered_value_that_pretends_to_be_erased_is_named(site: Site, employees: list[Employee]) -> None:
