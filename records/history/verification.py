@@ -202,17 +202,20 @@ def _with_wrong_hash(rows: list[Row], report: Report) -> Iterator[Row]:
     for row in rows:
         if row.chain != (row.site_id or _INSTALLATION):
             report.add(row.chain, row.number, f"change {row.number} names another site than its chain's")
-        if row.lost_values and row.number not in erased:
+        if row.lost_values and row.hash not in erased:
             report.add(row.chain, row.number, f"change {row.number} lost values that no erasure names")
             yield row
-        elif _digest(row) != erased.get(row.number, row.hash) or (row.lost_values and not _keeps_marks(row)):
+        elif _digest(row) != erased.get(row.hash, row.hash) or (row.lost_values and not _keeps_marks(row)):
             yield row
 
 
-def _erased_by(rows: list[Row]) -> dict[int, str]:
-    """Return the changes that lost values by an erasure of the record, each with its new digest."""
+def _erased_by(rows: list[Row]) -> dict[str, str]:
+    """Return the hashes of the changes that lost values by an erasure of the record, each with its new digest.
+
+    Their numbers would not do: an account has changes in the chains of several sites.
+    """
     return {
-        int(entry["row"]): entry["new"]
+        entry["old"]: entry["new"]
         for row in rows
         if row.operation.startswith(ERASURE)
         for entry in row.fields

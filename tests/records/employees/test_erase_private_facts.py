@@ -9,7 +9,8 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.urls import reverse
 
-from records.accounts.models import DefaultRole, User, UserAttribute
+from records.accounts.models import DefaultRole, SecurityKind, User, UserAttribute
+from records.accounts.security import security_event
 from records.employees import actions
 from records.employees.erasure import PRIVATE, erase_private_facts
 from records.employees.models import Employee
@@ -104,6 +105,23 @@ def test_what_a_directory_sent_is_erased_from_the_history_of_the_account_too(sit
     before = Change.objects.count()
     erase(gone)
     assert Change.objects.count() == before
+
+
+def test_a_change_of_the_account_at_another_site_with_the_same_number_gives_no_fault(
+    site: Site, other_site: Site
+) -> None:
+    scim = Scim(people.make_token(people.make_directory(site)))
+    user = scim.add_user("wilhelmina", phoneNumbers=[{"value": "555-0100", "type": "work"}])
+    account = User.objects.get(pk=user["id"])
+    told = Change.objects.filter(record_id=account.pk, model="accounts.User", chain=site.pk).latest("number").number
+    elsewhere = Change.objects.filter(record_id=account.pk, chain=other_site.pk)
+    while not elsewhere.filter(number=told).exists():
+        assert Change.objects.filter(chain=other_site.pk).latest("number").number < told
+        security_event(SecurityKind.KEY_FIRST_USED, account=account, detail="Scale", site_id=other_site.pk)
+    assert scim.delete(f"/Users/{user['id']}").status_code == 204
+    erase(Employee.objects.get(pk=user["id"]))
+    assert "555-0100" not in everything()
+    assert not verify().faults
 
 
 def test_repeating_it_changes_nothing(employee: Employee) -> None:
