@@ -1,7 +1,6 @@
 """How the application's answer becomes the bytes of a response (PEP 3333, RFC 9112)."""
 
 import io
-import os
 import re
 import time
 from collections.abc import Callable, Iterable
@@ -99,13 +98,14 @@ class Answer:
         if not self._has_body:
             return True
         try:
-            descriptor = file.fileno()
+            file.fileno()
+            offset = file.tell()
         except (AttributeError, io.UnsupportedOperation):
             return False
         if self._left is None:
             return False
         self._send(b"")
-        self.outlet.sendfile(file, os.lseek(descriptor, 0, os.SEEK_CUR), self._left)
+        self.outlet.sendfile(file, offset, self._left)
         self._left = 0
         return True
 

@@ -20,9 +20,9 @@ _RANGE = re.compile(r"\s*bytes\s*=\s*(\d{0,18})\s*-\s*(\d{0,18})\s*", re.ASCII)
 
 
 def whole(row: FileRecord) -> Any:
-    """Open a row's file after comparing it with its SHA-256; raises the 503 that says what is wrong with it."""
+    """Open a row's file, which is known to have its SHA-256; raises the 503 that says what is wrong with it."""
     try:
-        return storage.open_whole(row)
+        return storage.open_served(row)
     except storage.FileDamagedError as error:
         raise errors.ApiError(503, "Unavailable", str(error)) from error
     except storage.StorageUnavailableError as error:
@@ -56,7 +56,7 @@ def serve(request: HttpRequest, row: FileRecord) -> HttpResponseBase:
     if request.method == "HEAD":
         opened.close()
         return HttpResponse(status=status, headers=headers)
-    return StreamingHttpResponse(Pieces(opened, start, length), status=status, headers=headers)
+    return FileAnswer(Pieces(opened, start, length), status=status, headers=headers)
 
 
 def _headers(row: FileRecord, tag: str) -> dict[str, str]:
@@ -107,20 +107,47 @@ def range_of(header: str, size: int) -> tuple[int, int] | None:
 
 
 class Pieces:
-    """The bytes of an open file from start on, in pieces; closes the file however the answer ends."""
+    """The bytes of an open file from start on, in pieces; closes the file however the answer ends.
+
+    The server sends a file that has a descriptor from its place, beginning at `tell()`.
+    """
 
     def __init__(self, opened: Any, start: int, length: int) -> None:
         self._file, self._left = opened, length
         self._file.seek(start)
 
     def __iter__(self) -> Iterator[bytes]:
-        while self._left > 0:
-            piece = self._file.read(min(PIECE, self._left))
-            if not piece:
-                raise OSError("The file became shorter while it was being served.")
-            self._left -= len(piece)
+        while piece := self.read(PIECE):
             yield piece
+
+    def read(self, size: int) -> bytes:
+        """Return at most `size` bytes, b"" at the end; raises OSError if the file has become shorter."""
+        if self._left <= 0:
+            return b""
+        piece: bytes = self._file.read(min(size, self._left))
+        if not piece:
+            raise OSError("The file became shorter while it was being served.")
+        self._left -= len(piece)
+        return piece
+
+    def fileno(self) -> int:
+        """Return the file's descriptor; raises io.UnsupportedOperation or AttributeError if it has none."""
+        return int(self._file.fileno())
+
+    def tell(self) -> int:
+        """Return the position in the file of what is read next."""
+        return int(self._file.tell())
 
     def close(self) -> None:
         """Close the file (called by Django when the answer was sent or interrupted)."""
         self._file.close()
+
+
+class FileAnswer(StreamingHttpResponse):
+    """An answer whose file the server may send from its place (`wsgi.file_wrapper`, PEP 3333)."""
+
+    block_size = PIECE
+
+    def __init__(self, pieces: Pieces, **kwargs: Any) -> None:
+        super().__init__(pieces, **kwargs)
+        self.file_to_stream = pieces

@@ -67,15 +67,19 @@ class InterfaceHandler(WSGIHandler):
 
         Django's own handler sends two signals, whose receivers take a tenth of a read's time. Of all that they do, a
         program's request needs one thing: what it left open in the database is closed. The answers of interfaces set no
-        cookie and contain no address of a page. All but files are whole; a file is sent in pieces, and the server
-        closes it and the request when it was sent or interrupted.
+        cookie and contain no address of a page. All but files are whole; a file is sent from its place or in
+        pieces, and the server closes it and the request when it was sent or interrupted.
         """
         try:
             request = self.request_class(environ)
             response: Any = self.get_response(request)
             start_response(f"{response.status_code} {response.reason_phrase}", list(response.items()))
             if response.streaming:
-                return response
+                file, wrap = getattr(response, "file_to_stream", None), environ.get("wsgi.file_wrapper")
+                if file is None or wrap is None:
+                    return response
+                file.close = response.close
+                return wrap(file, response.block_size)
             request.close()
             return [response.content]
         finally:

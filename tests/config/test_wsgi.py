@@ -17,6 +17,7 @@ import pytest
 from django.core import signals
 from django.db import close_old_connections
 from django.http import Http404
+from gunicorn.http.wsgi import FileWrapper
 
 from config import urls, wsgi
 from records.files import downloads
@@ -131,6 +132,29 @@ def test_files_are_sent_in_pieces_and_closed(site: Site, monkeypatch: Any) -> No
     assert call(signed.path, REQUEST_METHOD="HEAD", **address)[::2] == (200, b"")
     assert len(opened) == 4
     assert all(file.closed for file in opened)
+
+
+@pytest.mark.django_db
+def test_a_file_is_handed_to_the_server_which_sends_it_from_its_place(site: Site) -> None:
+    row = make_attachment(site, content=b"Wash your hands.")
+    key = {"HTTP_OCP_APIM_SUBSCRIPTION_KEY": make.make_key(site).secret}
+    shape = orjson.loads(call(f"/attachment/GetAttachment/{row.pk}", QUERY_STRING="WithURL=true", **key)[2])
+    path = urlsplit(shape["FileURL"]).path
+    given: list[tuple[int, int]] = []
+    files: list[Any] = []
+
+    class Wrapper(FileWrapper):
+        def __init__(self, file: Any, size: int) -> None:
+            given.append((os.fstat(file.fileno()).st_size, file.tell()))
+            files.append(file)
+            super().__init__(file, size)
+
+    served = {"wsgi.file_wrapper": Wrapper}
+    assert call(path, **served)[::2] == (200, b"Wash your hands.")
+    assert call(path, HTTP_RANGE="bytes=5-8", **served)[::2] == (206, b"your")
+    assert call(path, REQUEST_METHOD="HEAD", **served)[::2] == (200, b"")
+    assert given == [(16, 0), (16, 5)]
+    assert all(file._file.closed for file in files)
 
 
 def test_the_first_parts_of_paths_come_from_the_url_configuration() -> None:

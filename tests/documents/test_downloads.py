@@ -1,6 +1,8 @@
 """The address that serves a file: who gets it, for how long, in which form."""
 
+import os
 import time
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -11,6 +13,7 @@ from django.test import Client
 from documents.views import ADDRESSES
 from records.accounts import actions as account_actions
 from records.accounts import keys
+from records.files import storage
 from records.sites.models import Site
 from tests import make
 from tests.make import documents as docs
@@ -96,6 +99,37 @@ def test_if_range_and_if_none_match_are_honoured(api: Any, site: Site) -> None:
     assert got(path, headers={"Range": "bytes=0-9", "If-Range": tag}).status_code == 206
     assert got(path, headers={"Range": "bytes=0-9", "If-Range": '"other"'}).status_code == 200
     assert got(path, headers={"If-None-Match": tag}).status_code == 304
+
+
+def test_an_unchanged_file_is_compared_once_and_a_changed_one_again(
+    api: Any, site: Site, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[Any] = []
+    compare = storage._compare
+
+    def noted(row: Any, file: Any) -> None:
+        compared.append(row.path)
+        compare(row, file)
+
+    monkeypatch.setattr(storage, "_compare", noted)
+    path = address(api, site)
+    assert got(path).status_code == got(path).status_code == 200
+    assert len(compared) == 2, "a change right after the comparison might not change the file's times"
+    monkeypatch.setattr(storage, "SETTLED_SECONDS", -1.0)
+    assert got(path).body == got(path).body == CONTENT
+    assert got(path, headers={"Range": "bytes=5-9"}).body == CONTENT[5:10]
+    assert Client().head(path).status_code == 200
+    assert len(compared) == 3
+    place = files / compared[0]
+    before = place.stat()
+    place.write_bytes(b"?" + CONTENT[1:])
+    os.utime(place, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert got(path).status_code == Client().head(path).status_code == 503
+    place.write_bytes(CONTENT)
+    assert got(path).body == got(path).body == CONTENT
+    monkeypatch.setattr(storage, "COMPARED_EVERY", 1e-6)
+    assert got(path).body == got(path).body == CONTENT
+    assert len(compared) == 8
 
 
 def test_head_has_the_headers_and_no_body_and_other_methods_are_405(api: Any, site: Site) -> None:
