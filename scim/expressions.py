@@ -108,14 +108,14 @@ def compare_text(expression: Expression | Combinable, op: CompareOperator, value
 
 
 def compare_moment(expression: Expression | Combinable, op: CompareOperator, value: object) -> Condition:
-    """Return the comparison of a date-time that is always assigned; an incomplete date-time matches nothing."""
+    """Return the comparison of a date-time that is always assigned, with one or, for `eq` and `ne`, with null."""
     if value is None:
         return ALWAYS if op == CompareOperator.ne else NEVER
     if op == CompareOperator.eq:
         return Q(Exact(expression, Value(value)))
     if op == CompareOperator.ne:
         return ~Q(Exact(expression, Value(value)))
-    return Q(_ORDERINGS[op](expression, Value(value))) if op in _ORDERINGS else NEVER
+    return Q(_ORDERINGS[op](expression, Value(value)))
 
 
 def compare_flag(expression: Expression | Combinable, op: CompareOperator, value: object) -> Condition:

@@ -11,6 +11,7 @@ from django.db.models import Exists, Q
 from pydantic import ValidationError as ShapeError
 from scim2_models import Error, InvalidFilterException, InvalidPathException, Resource, ScimFilter, SearchRequest
 from scim2_models.path import (
+    STRING_OPERATORS,
     AttributeBinding,
     AttrPath,
     CompareOperator,
@@ -65,6 +66,10 @@ _BARE_WORD = re.compile(
     rf'({_STRING})|(?<=\s)(eq\s+)(?!(?:true|false|null|-?[\d.]+)(?=[\s)\]]|$))([^\s()\[\]"]+)', re.IGNORECASE
 )
 """A word in a path. It is not a number and does not follow another operator, so that the path selects no more."""
+
+_DATE_AND_TIME = re.compile(r"\d{4}-\d\d-\d\dt\d\d:.*", re.ASCII | re.IGNORECASE)
+"""How a date-time begins; without this the models would read a number as seconds, and a date as its midnight."""
+_EQUALITY = (CompareOperator.eq, CompareOperator.ne)
 
 
 def refuse_other_quotes(expression: str) -> None:
@@ -272,7 +277,18 @@ def _name(binding: AttributeBinding) -> str:
 
 
 def _operand(binding: AttributeBinding, given: Any, op: CompareOperator) -> object:
-    """Return the operand in the form that its source compares; raises InvalidFilterException."""
+    """Return the operand in the form that its source compares.
+
+    Raises InvalidFilterException for an operand that the operator cannot compare with the attribute: only text and
+    date-times have an order or parts, and a date-time has no parts (RFC 7644, section 3.4.2.2; DECISIONS 7.5).
+    """
+    if not isinstance(given, str) and op not in _EQUALITY:
+        raise InvalidFilterException(detail=f"'{op}' compares with text or with a date-time.")
+    if binding.target_type is datetime.datetime and given is not None:
+        if op in STRING_OPERATORS:
+            raise InvalidFilterException(detail=f"'{op}' compares text, but '{binding.urn}' is a date-time.")
+        if not _DATE_AND_TIME.fullmatch(str(given)):
+            raise InvalidFilterException(detail=f"{given!r:.200} is not a date-time, such as 2026-01-31T09:00:00Z.")
     try:
         if isinstance(given, str):
             # Escapes are resolved only here, so the operand is checked for text that no record may hold (DECISIONS

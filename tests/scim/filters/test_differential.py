@@ -119,9 +119,9 @@ def operands(documents):
 
 def filters(values, moments):
     """Return a strategy for filters."""
-    text = st.sampled_from(values).map(json.dumps) | st.just("null")
+    text = comparing_text(values)
     comparisons = st.one_of(
-        st.tuples(st.sampled_from(TEXTS), st.sampled_from(ORDER), text).map(" ".join),
+        st.tuples(st.sampled_from(TEXTS), text).map(" ".join),
         st.tuples(
             st.sampled_from(FLAGS), st.sampled_from(["eq", "ne"]), st.sampled_from(["true", "false", '"True"'])
         ).map(" ".join),
@@ -133,13 +133,19 @@ def filters(values, moments):
 
     def inner(attribute: str) -> st.SearchStrategy[str]:
         single = st.one_of(
-            st.tuples(st.sampled_from(INNER[attribute]), st.sampled_from(ORDER), text).map(" ".join),
+            st.tuples(st.sampled_from(INNER[attribute]), text).map(" ".join),
             st.sampled_from(INNER[attribute]).map("{} pr".format),
         )
         return joined(single, 3)
 
     selections = st.sampled_from(sorted(INNER)).flatmap(lambda name: inner(name).map(lambda body: f"{name}[{body}]"))
     return joined(comparisons | selections, 6)
+
+
+def comparing_text(values):
+    """Return a strategy for an operator and an operand that it compares with text."""
+    operators = st.sampled_from(ORDER), st.sampled_from(values).map(json.dumps)
+    return st.tuples(*operators).map(" ".join) | st.sampled_from(["eq null", "ne null"])
 
 
 def joined(leaf, leaves):
