@@ -69,21 +69,28 @@ _BARE_WORD = re.compile(
 
 _DATE_AND_TIME = re.compile(r"\d{4}-\d\d-\d\dt\d\d:.*", re.ASCII | re.IGNORECASE)
 """How a date-time begins; without this the models would read a number as seconds, and a date as its midnight."""
-_EQUALITY = (CompareOperator.eq, CompareOperator.ne)
+_UNORDERED = re.compile(r"\s(co|sw|ew|gt|ge|lt|le)\s+(true|false|null)(?=[\s)\]]|$)", re.IGNORECASE)
 
 
-def refuse_other_quotes(expression: str) -> None:
-    """Raise InvalidFilterException for text in single or curly quotes, which would be compared with its quotes."""
-    if _OTHER_QUOTE.search(_STRINGS.sub('""', expression)):
+def refuse_misread(expression: str) -> None:
+    """Raise InvalidFilterException for a filter that would find other resources than its author means.
+
+    Text in single or curly quotes would be compared with its quotes. Null and booleans have no order and no parts, so
+    such a comparison would find nothing, and everything under `not` (RFC 7644, section 3.4.2.2).
+    """
+    plain = _STRINGS.sub('""', expression)
+    if _OTHER_QUOTE.search(plain):
         raise InvalidFilterException(detail="Put text in a filter in straight double quotes, not in other ones.")
+    if _UNORDERED.search(plain):
+        raise InvalidFilterException(detail="Only eq and ne compare with null, true and false.")
 
 
 def tidied_path(path: str) -> str:
     """Return the path of a PATCH with bare words quoted and with colons instead of dots after schema URNs.
 
-    Raises InvalidFilterException for text in other quotes.
+    Raises InvalidFilterException as `refuse_misread` does.
     """
-    refuse_other_quotes(path)
+    refuse_misread(path)
     quoted = _BARE_WORD.sub(lambda m: m[1] or f'{m[2]}"{m[3]}"', path)
     return "".join(
         part if i % 2 else colon_after_schema(part) for i, part in enumerate(re.split(f"({_STRING})", quoted))
@@ -109,10 +116,10 @@ def qualified(kind: str, name: str) -> str:
 def tidied(expression: str, *, of_users: bool = False) -> str:
     """Return the filter with bare operands quoted and colons instead of dots after schema URNs; strings are unchanged.
 
-    `of_users` adds the schema to names that only an extension of User declares. Raises InvalidFilterException for text
-    in other quotes.
+    `of_users` adds the schema to names that only an extension of User declares. Raises InvalidFilterException as
+    `refuse_misread` does.
     """
-    refuse_other_quotes(expression)
+    refuse_misread(expression)
     quoted = _BARE_OPERAND.sub(lambda m: m[1] or f'{m[2]}{m[3]}"{m[4]}"', expression)
     parts = re.split(f"({_STRING})", quoted)
     tidy = [part if i % 2 else colon_after_schema(part) for i, part in enumerate(parts)]
@@ -279,11 +286,9 @@ def _name(binding: AttributeBinding) -> str:
 def _operand(binding: AttributeBinding, given: Any, op: CompareOperator) -> object:
     """Return the operand in the form that its source compares.
 
-    Raises InvalidFilterException for an operand that the operator cannot compare with the attribute: only text and
-    date-times have an order or parts, and a date-time has no parts (RFC 7644, section 3.4.2.2; DECISIONS 7.5).
+    Raises InvalidFilterException for an operand that does not fit the attribute, and for a part of a date-time
+    (DECISIONS 7.5).
     """
-    if not isinstance(given, str) and op not in _EQUALITY:
-        raise InvalidFilterException(detail=f"'{op}' compares with text or with a date-time.")
     if binding.target_type is datetime.datetime and given is not None:
         if op in STRING_OPERATORS:
             raise InvalidFilterException(detail=f"'{op}' compares text, but '{binding.urn}' is a date-time.")

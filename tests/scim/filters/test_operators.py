@@ -131,6 +131,20 @@ def test_only_text_and_date_times_have_an_order_or_parts(scim, expression):
         assert_error(scim.get("/Users", {"filter": expression.format(f"{op} {operand}")}), 400, "invalidFilter")
 
 
+@pytest.mark.parametrize(
+    "selection", ["type gt null", "not (type GT null)", "value co true", 'type eq "x" or type lt false']
+)
+def test_a_path_of_a_patch_compares_nothing_without_an_order(scim, selection):
+    user = scim.add_user("mira")
+    group = scim.add_group("Team", user["id"])
+    user = scim.user(user["id"])
+    for path in (f"/Users/{user['id']}", f"/Groups/{group['id']}"):
+        name = "emails" if "Users" in path else "members"
+        answer = scim.patch(path, {"op": "remove", "path": f"{name}[{selection}]"})
+        assert_error(answer, 400, "invalidFilter")
+    assert (scim.user(user["id"]), scim.members(group["id"])) == (user, {user["id"]})
+
+
 @pytest.mark.parametrize("path", MOMENTS)
 @pytest.mark.parametrize(
     "operand",
