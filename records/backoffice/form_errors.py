@@ -1,11 +1,12 @@
 """Where the faults of a form are shown: at the fields and rows that have them, and in the summary above the form."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from django import forms
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
+from django.utils.html import format_html
 from django.utils.text import capfirst
 
 from records.backoffice.forms import RecordFormSet
@@ -41,19 +42,27 @@ def _faults(form: forms.BaseForm, row: str) -> Iterator[Fault]:
             yield Fault(bound.auto_id if bound is not None and shown else "", where, str(message))
 
 
-def show_faults(form: forms.BaseForm, formsets: Iterable[RecordFormSet], fault: ValidationError) -> None:
-    """Add every fault to the field or row that it belongs to; if there is none, to the top of the page."""
+def show_faults(
+    form: forms.BaseForm,
+    formsets: Iterable[RecordFormSet],
+    fault: ValidationError,
+    name_of: Callable[[str], str] = lambda name: name.replace("_", " ").capitalize(),
+) -> None:
+    """Add every fault to the field or row that it belongs to; if there is none, to the top of the page.
+
+    There, `name_of` says how a field that the form does not have is called, as text or as safe HTML.
+    """
     by_relation = {formset.relation: list(formset.row_forms()) for formset in formsets}
     for name, error in _leaves(fault):
         place = error.params or {} if isinstance(error.params, dict) else {}
         relation, idx = place.get("relation"), place.get("idx")
         if relation in by_relation and isinstance(idx, int) and idx < len(by_relation[relation]):
-            _add(by_relation[relation][idx], str(place.get("name", "")), error)
+            _add(by_relation[relation][idx], str(place.get("name", "")), error, name_of)
         else:
-            _add(form, name or str(relation or ""), error)
+            _add(form, name or str(relation or ""), error, name_of)
 
 
-def _add(form: forms.BaseForm, name: str, error: ValidationError) -> None:
+def _add(form: forms.BaseForm, name: str, error: ValidationError, name_of: Callable[[str], str]) -> None:
     message = "; ".join(error.messages)
     name = "change_reason" if name == "reason" and name not in form.fields else name
     if name not in form.fields:
@@ -62,7 +71,7 @@ def _add(form: forms.BaseForm, name: str, error: ValidationError) -> None:
     if name in form.fields:
         form.add_error(name, message)
     else:
-        form.add_error(None, f"{name.replace('_', ' ').capitalize()}: {message}" if name else message)
+        form.add_error(None, format_html("{}: {}", name_of(name), message) if name else message)
 
 
 def _leaves(fault: ValidationError) -> list[tuple[str, Any]]:

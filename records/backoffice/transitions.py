@@ -21,6 +21,7 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
+from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -33,6 +34,7 @@ from records.backoffice.extension_points import RecordLink, RecordPanel
 from records.backoffice.form_errors import show_faults
 from records.backoffice.forms import ReasonForm
 from records.backoffice.permissions import Pages, SitePermissions
+from records.backoffice.wording import field_label
 from records.sites.uses import uses_of
 
 CHANGED = _("%(record)s was changed.")
@@ -205,7 +207,7 @@ class StepPages(SitePermissions):
             try:
                 step.act(self, request, record, form.cleaned_data.get("change_reason", "").strip(), form.cleaned_data)
             except ValidationError as fault:
-                show_faults(form, (), fault)
+                show_faults(form, (), fault, lambda name: self._edited_at(request, record, name))
             else:
                 self.message_user(request, step.done % {"record": record}, messages.SUCCESS)
                 return redirect(address)
@@ -222,3 +224,11 @@ class StepPages(SitePermissions):
             "back": address,
         }
         return TemplateResponse(request, "backoffice/step.html", context)
+
+    def _edited_at(self, request: HttpRequest, record: Any, name: str) -> str:
+        """Return a field's label, with a link to the field in the record's form for those who may use it."""
+        page: Any = self
+        label = field_label(self.model, name)
+        if not page.has_change_permission(request, record):
+            return label
+        return format_html('<a href="{}#id_{}">{}</a>', self.url_of("change", quote(record.pk)), name, label)

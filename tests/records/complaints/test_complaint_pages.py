@@ -91,11 +91,15 @@ def test_what_is_known_so_far_is_kept_as_a_draft_and_not_submitted(site: Site) -
 
 def test_submitting_an_unfinished_draft_says_what_is_missing(site: Site) -> None:
     draft = make_draft(site)
-    response = step(browser(site, DefaultRole.STANDARD), draft, "submit")
+    client = browser(site, DefaultRole.STANDARD)
+    form = client.get(address(draft)).text
+    response = step(client, draft, "submit")
     assert response.status_code == 200
     page = response.content.decode()
     for name in ("Customer", "Product", "Nonconformance"):
-        assert f"{name}: This field is required." in page
+        link = f'<a href="{address(draft)}#id_{name.lower()}">{name}</a>'
+        assert f"{link}: This field is required." in page
+        assert f'id="id_{name.lower()}"' in form
     assert Complaint.objects.get().is_draft
 
 
