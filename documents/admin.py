@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.conf import settings
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.db.models import Q
 from django.http import HttpRequest
@@ -97,6 +97,13 @@ def storage_fault() -> ValidationError:
     )
 
 
+def _warn_uploader(request: HttpRequest, document: Document) -> None:
+    """Tell users who named themselves as approvers that they cannot approve the version that they just uploaded."""
+    if document.user_to_approve.filter(pk=user_of(request).pk).exists():
+        text = gettext("You uploaded this version, so you cannot approve it. Name somebody else.")
+        messages.warning(request, text)
+
+
 def _upload(model_admin: Any, request: HttpRequest, record: Document, reason: str, data: dict[str, Any]) -> None:
     content, facts = received(data["file"])
     values = {"name": record.name, **facts}
@@ -104,6 +111,7 @@ def _upload(model_admin: Any, request: HttpRequest, record: Document, reason: st
         actions.update_document(record.site_id, record.pk, values, content, author=author_of(request), reason=reason)
     except StorageUnavailableError:
         raise storage_fault() from None
+    _warn_uploader(request, record)
 
 
 UPLOAD = RecordStep(
@@ -208,9 +216,11 @@ class DocumentAdmin(RecordAdmin):
         content, facts = received(values.pop("file"))
         facts["version"] = values.pop("first_number")
         try:
-            return actions.add_document(site_id, {**values, **facts}, content, author=author_of(request))
+            document = actions.add_document(site_id, {**values, **facts}, content, author=author_of(request))
         except StorageUnavailableError:
             raise storage_fault() from None
+        _warn_uploader(request, document)
+        return document
 
     def versions_view(self, request: HttpRequest, object_id: str) -> Any:
         """Show every version with its signatures."""

@@ -36,7 +36,10 @@ LONGEST_ANSWER = 20_000
 
 
 class SigningForm(forms.Form):
-    """The form of a signature: the decision, a comment, and a confirmation of the signer's identity."""
+    """The form of a signature: the decision, a comment, and a confirmation of the signer's identity.
+
+    Those who may not approve their own upload can only reject it.
+    """
 
     decision = forms.ChoiceField(widget=forms.RadioSelect)
     comment = TextField(
@@ -55,11 +58,14 @@ class SigningForm(forms.Form):
     )
     credential = forms.CharField(required=False, max_length=LONGEST_ANSWER, widget=forms.HiddenInput)
 
-    def __init__(self, duty: Duty, ways: set[Confirmation], *args: Any, confirmed: bool, **kwargs: Any) -> None:
+    def __init__(
+        self, duty: Duty, ways: set[Confirmation], *args: Any, confirmed: bool, own_upload: bool, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
         field: Any = self.fields["decision"]
-        field.choices = [("sign", SAID[duty]), (REJECT, gettext("It has to be changed: reject it"))]
+        signs = [] if own_upload else [("sign", SAID[duty])]
+        field.choices = [*signs, (REJECT, gettext("It has to be changed: reject it"))]
         if Confirmation.PASSWORD not in ways or confirmed:
             del self.fields["password"]
         if Confirmation.PASSKEY not in ways or confirmed:
@@ -79,7 +85,8 @@ def sign(admin_site: AdminSite, request: HttpRequest, version_id: uuid.UUID) -> 
     purpose = f"sign {version.pk}"
     confirmed = Confirmation.PROVIDER in ways and provider.confirmed_recently(request, purpose)
     kept = request.session.get(purpose) or {}
-    form = SigningForm(duty, ways, request.POST or None, initial=kept, confirmed=confirmed)
+    own_upload = duty is Duty.APPROVE and version.created_by_id == user.pk
+    form = SigningForm(duty, ways, request.POST or None, initial=kept, confirmed=confirmed, own_upload=own_upload)
     if request.method == "POST" and form.is_valid():
         if request.POST.get("way") == BY_PROVIDER and Confirmation.PROVIDER in ways and not confirmed:
             return _to_provider(request, version, purpose, form.cleaned_data)
@@ -93,7 +100,7 @@ def sign(admin_site: AdminSite, request: HttpRequest, version_id: uuid.UUID) -> 
         "form": form,
         "version": version,
         "document": version.document,
-        "own_upload": duty is Duty.APPROVE and version.created_by_id == user.pk,
+        "own_upload": own_upload,
         "since": shown(version.created),
         "signatures": [{"signature": one, "at": shown(one.date)} for one in version.signatures.all()],
         **_ways_shown(user, ways, confirmed=confirmed),

@@ -91,6 +91,12 @@ def field_label(model: type[models.Model], name: str) -> str:
     return capfirst(": ".join(parts))
 
 
+def with_article(name: Any) -> str:
+    """Return the name of a kind of record after its English article; a translation may leave the article out."""
+    text = gettext("an %(kind)s") if str(name).startswith(tuple("aeio")) else gettext("a %(kind)s")
+    return text % {"kind": name}
+
+
 def choice_label(model: type[models.Model], name: str, value: Any) -> Any:
     """Return a stored choice, such as a status, as the reader's language calls it, also among the cells of a row.
 

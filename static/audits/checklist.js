@@ -173,7 +173,7 @@
     if (reply.type === "opaqueredirect" || reply.status === 403) {
       if (!isAgain && (await window.larderRenew())) return post(entry, true);
       if (isAgain) throw new Error(say("Reload the page to send them."));
-      throw new Error(say("You are signed out: sign in again in another tab and leave this page open. They are sent then."));
+      throw new Error(say("You are signed out: sign in again in another tab and leave this page open. Sending goes on then."));
     }
     if (reply.status === 429 || reply.status >= 500) throw new TypeError(String(reply.status));
     return { status: reply.status, body: await reply.json() };
@@ -205,7 +205,7 @@
         trouble = "";
         take(entry, reply);
       } catch (error) {
-        trouble = error instanceof TypeError || error instanceof SyntaxError ? say("They are sent when it is back.") : error.message;
+        trouble = error instanceof TypeError || error instanceof SyntaxError ? say("Sending goes on when it is back.") : error.message;
         later = setTimeout(send, 10000);
         break;
       } finally {

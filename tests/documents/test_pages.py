@@ -106,6 +106,27 @@ def test_a_signer_finds_opens_and_signs_what_waits(site: Site) -> None:
     assert docs.statuses(document) == ["Awaiting Change"]
 
 
+def test_an_uploader_is_warned_and_offered_no_approval_of_the_own_version(site: Site, manager: User) -> None:
+    client = sign_in(manager)
+    sent = {"name": "Hygiene", "first_number": "1", "user_to_approve": [str(manager.pk)], "larder_site": str(site.pk)}
+    warning = "You uploaded this version, so you cannot approve it. Name somebody else."
+    answer = client.post(f"{LIST}add/", {**sent, "file": upload()}, follow=True)
+    assert warning in answer.text
+    document = Document.objects.get()
+    newer = {"file": upload(), "change_reason": "New tap."}
+    assert warning in client.post(f"{LIST}{document.pk}/do/upload/", newer, follow=True).text
+    path = f"{INBOX}{docs.version_of(document).pk}/"
+    page = client.get(path).text
+    assert "I approve it" not in page
+    assert ">Sign</button>" not in page
+    client.post(path, {"decision": "sign", "password": make.PASSWORD})
+    assert docs.statuses(document)[-1] == "Awaiting Approval"
+    client.post(path, {"decision": "reject", "password": make.PASSWORD, "comment": "Wrong file."})
+    assert docs.statuses(document)[-1] == "Awaiting Change"
+    other = docs.make_document(site, user_to_approve=[docs.make_signer(site)])
+    assert warning not in client.post(f"{LIST}{other.pk}/do/upload/", {**newer, "file": upload()}, follow=True).text
+
+
 def test_guessing_the_password_of_a_signature_locks_as_signing_in_does(site: Site) -> None:
     reviewer = docs.make_signer(site)
     document = docs.make_document(site, user_to_review=[reviewer])

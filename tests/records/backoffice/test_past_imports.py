@@ -54,6 +54,13 @@ def test_a_file_that_is_imported_again_is_warned_of_and_doubles_nothing_when_it_
     assert (change.operation, change.reason) == ("UpdateCustomer", "New phone")
 
 
+def test_the_report_says_an_item(site: Site) -> None:
+    client = browser(site)
+    bring_in(client, Item, [{"Name": "Detector"}])
+    report = text_of(check(client, Item, [{"Name": "Detector"}]))
+    assert "1 row would add an item whose code or name exists already" in report
+
+
 def test_the_report_offers_to_match_without_another_upload(site: Site) -> None:
     client = browser(site)
     make_customer(site, name="Other name", code="a1")
