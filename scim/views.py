@@ -3,7 +3,7 @@
 import json
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import orjson
 from django.conf import settings
+from django.contrib.auth.hashers import make_password
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.decorators import method_decorator
@@ -18,6 +19,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django_scim import views as stock
 
 from records.accounts.models import Role, User
+from records.accounts.provisioning import PasswordNotHashedError
 from records.history.models import Change
 from records.history.trail import Reading, Trail, recording, rehearsing
 from records.operations import conditional, limits
@@ -54,6 +56,8 @@ class ProvisioningRequest(HttpRequest):
     """A request with its caller."""
 
     caller: Caller
+    hashed_password: str | None
+    """The hash of the password that the request sets, once it is made."""
 
 
 class ProvisioningView(stock.SCIMView):
@@ -216,6 +220,9 @@ class ResourceView(ProvisioningView):
         if request.META.get("HTTP_IF_MATCH") is not None:
             raise Refused(412, "Send no If-Match or version with a POST: there is no resource yet.")
         body = self.read(request)
+        return self._writing(request, partial(self._add, request, body))
+
+    def _add(self, request: ProvisioningRequest, body: dict[str, Any]) -> HttpResponse:
         with self._recording():
             adapter = self.scim_adapter(None, request=request)
             adapter.from_dict(body)
@@ -234,6 +241,9 @@ class ResourceView(ProvisioningView):
         if key is None:
             return self.http_method_not_allowed(request)
         body = self.read(request)
+        return self._writing(request, partial(self._change_to, request, key, collect, body))
+
+    def _change_to(self, request: ProvisioningRequest, key: str, collect: str, body: dict[str, Any]) -> HttpResponse:
         query = self.query_of_change(request)
         says_nothing = request.method == "PATCH" and self.answers_nothing(request.caller, query)
         with self._locking(request, key) as (adapter, trail):
@@ -242,6 +252,21 @@ class ResourceView(ProvisioningView):
                 adapter.save()
             answered = self._written(adapter, query, 200)
             return nothing(ETag=adapter.version) if says_nothing else answered
+
+    def _writing(self, request: ProvisioningRequest, write: Callable[[], HttpResponse]) -> HttpResponse:
+        """Call a write; one that sets a password ends after its checks, and begins again when the hash is made.
+
+        Nothing is locked while it is made.
+        """
+        request.hashed_password = None
+        noted = len(request.caller.notes)
+        try:
+            return write()
+        except PasswordNotHashedError as needed:
+            del request.caller.notes[noted:]
+            password = needed.password
+        request.hashed_password = make_password(password)
+        return write()
 
     @contextmanager
     def _recording(self, reading: Reading | None = None) -> Iterator[Trail]:

@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import Permission
 from django.core.exceptions import ValidationError
 from django.db import models
@@ -51,8 +52,9 @@ def add_user(
 def set_password(user: User, password: str, *, author: Author) -> None:
     """Give the account a password, which ends all its other sessions. The history does not contain the password."""
     notes = [{"field": "password", "old": "", "new": "set"}]
+    hashed = make_password(password)  # This takes long, and nobody waits for it as long as nothing is locked.
     with changing(User, None, user.pk, author=author, operation="SetPassword", notes=notes) as locked:
-        locked.set_password(password)
+        locked.password = hashed
         security_event(SecurityKind.PASSWORD_SET, account=locked, author=author)
     user.password = locked.password
 

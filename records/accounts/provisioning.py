@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.contrib.auth.hashers import make_password
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
@@ -26,8 +27,19 @@ from records.accounts.names import check_address, check_user_name, look_of
 from records.accounts.recovery import follow_fact
 from records.accounts.security import security_event
 from records.history.snapshots import FieldChange, differences, snapshot
-from records.history.trail import Author, now, recording
+from records.history.trail import Author, is_rehearsal, now, recording
 from records.sites.text import fold
+
+
+class PasswordNotHashedError(Exception):
+    """Raised for a password that may be set but is not hashed yet, which takes long and is not done under locks.
+
+    The caller ends the transaction, hashes the password, and writes again with `DesiredAccount.hashed`.
+    """
+
+    def __init__(self, password: str) -> None:
+        super().__init__("The password has to be hashed before the transaction begins.")
+        self.password = password
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +67,8 @@ class DesiredAccount:
     active: bool = True
     external_id: str = ""
     password: str | None = None
+    hashed: str | None = None
+    """The hash of the password."""
     emails: Sequence[DesiredEmail] = ()
     attributes: dict[str, Any] = field(default_factory=dict)
     keys: tuple[Key, ...] = ()
@@ -89,9 +103,11 @@ def add_account(key: uuid.UUID, desired: DesiredAccount, directory: Directory, *
     """Make the account of a person whom the directory adds; raises ValidationError (Duplicate: the name is in use)."""
     check_user_name(desired.user_name)
     _check_password(desired, directory)
+    hashed = _hashed(desired)
     with recording() as trail:
         user = User(
             id=key,
+            password=hashed,
             home_site=directory.home_site,
             directory=directory,
             made_by_directory=True,
@@ -102,7 +118,6 @@ def add_account(key: uuid.UUID, desired: DesiredAccount, directory: Directory, *
             user_name_look=look_of(desired.user_name),
             **{name: getattr(desired, name) for name in _COLUMNS},
         )
-        user.set_password(desired.password)
         user.clean_fields(exclude=_UNCHECKED)
         user.save(force_insert=True)
         _keep_emails(user, [])
@@ -139,6 +154,7 @@ def change_account(
     before_name, was_active = user.user_name, user.is_active
     check_user_name(desired.user_name, user)
     ends = user.is_active and not desired.active
+    hashed = _hashed(desired)
     with recording() as trail:
         before = snapshot(user)
         if desired.email != user.email:
@@ -154,7 +170,7 @@ def change_account(
             replace_keys(user, None, desired.keys)
         _replace_emails(user, desired.emails)
         if desired.password:
-            user.set_password(desired.password)
+            user.password = hashed
         user.clean_fields(exclude=_UNCHECKED)
         changed = differences(user, before, snapshot(user))
         extra: list[FieldChange] = []
@@ -207,6 +223,15 @@ def _check_password(desired: DesiredAccount, directory: Directory) -> None:
     except ValidationError as fault:
         faults = [ValidationError(text, code="InvalidValue") for text in fault.messages]
         raise ValidationError({"password": faults}) from fault
+
+
+def _hashed(desired: DesiredAccount) -> str:
+    """Return what the account stores as its password; raises PasswordNotHashedError. A rehearsal needs no hash."""
+    if desired.password is None or is_rehearsal():
+        return make_password(None)
+    if desired.hashed is None:
+        raise PasswordNotHashedError(desired.password)
+    return desired.hashed
 
 
 def _leave_undone(user: User, desired: DesiredAccount, actor: Actor) -> None:

@@ -1,7 +1,10 @@
 """What a directory may do to accounts and roles: adopt, rename, set passwords, give roles (DECISIONS 9.2 to 9.5)."""
 
 import pytest
+from django.contrib.auth.hashers import get_hasher
+from django.db import connection
 
+from records.accounts.actions import set_password
 from records.accounts.models import DefaultRole, Directory, Role, SecurityEvent, User
 from records.employees.actions import give_account
 from scim.models import ProvisioningCall
@@ -61,6 +64,38 @@ def test_passwords_are_ignored_unless_the_directory_may_set_them_and_then_obey_t
     assert scim.patch(f"/Users/{user}", replace(password="quite-unlike-a-word")).status_code == 200
     assert User.objects.get(pk=user).check_password("quite-unlike-a-word")
     assert SecurityEvent.objects.filter(kind="SetPassword", account_id=user).count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_password_is_hashed_once_while_no_transaction_is_open_and_after_the_policy_was_checked(scim, monkeypatch):
+    Directory.objects.update(may_set_passwords=True)
+    hasher = type(get_hasher())
+    encode, hashed = hasher.encode, []
+
+    def noted(self, password, *rest, **named):
+        hashed.append((password, connection.in_atomic_block))
+        return encode(self, password, *rest, **named)
+
+    monkeypatch.setattr(hasher, "encode", noted)
+    user = scim.add_user("mira", password="first-of-them-4711")["id"]
+    body = {"password": "second-of-them-4711", "hat": "red"}
+    assert scim.put(f"/Users/{user}", {**scim.user(user), **body}).status_code == 200
+    assert ProvisioningCall.objects.latest("pk").outcome.count("hat") == 1
+    assert scim.patch(f"/Users/{user}", replace(password="third-of-them-4711")).status_code == 200
+    message = "urn:ietf:params:scim:api:messages:2.0"
+    data = {"schemas": [f"{message}:PatchOp"], "Operations": [replace(password="fourth-one-4711")]}
+    calls = [{"method": "PATCH", "path": f"/Users/{user}", "data": data}]
+    answer = scim.post("/Bulk", {"schemas": [f"{message}:BulkRequest"], "Operations": calls}).json()
+    assert answer["Operations"][0]["status"] == "200"
+    set_password(User.objects.get(pk=user), "fifth-of-them-4711", author=make.SYSTEM)
+    words = ("first-of-them", "second-of-them", "third-of-them", "fourth-one", "fifth-of-them")
+    assert hashed == [(f"{word}-4711", False) for word in words]
+    assert scim.patch(f"/Users/{user}", replace(password="1")).status_code == 400
+    assert scim.patch(f"/Users/{user}", replace(password="sixth-of-them-4711"), If_Match='W/"0"').status_code == 412
+    assert len(hashed) == 5
+    monkeypatch.undo()
+    assert User.objects.get(pk=user).check_password("fifth-of-them-4711")
+    assert SecurityEvent.objects.filter(kind="SetPassword", account_id=user).count() == 4
 
 
 def test_a_directory_sets_no_password_and_no_recovery_address_of_an_adopted_account(scim, site):
