@@ -139,7 +139,7 @@ class SubscriptionAdmin(PlainAdmin):
     def progress(self, webhook: Subscription) -> str:
         """Return up to which change everything was delivered; two small queries."""
         if not behind().filter(pk=webhook.pk).exists() and webhook.state == State.ACTIVE:
-            return gettext("Everything was delivered.")
+            return gettext("No change waits to be delivered.")
         last = feed.last_number(webhook.site_id)
         return gettext("Delivered up to change %(position)s; the newest change of the site is %(last)s.") % {
             "position": webhook.position,
@@ -148,9 +148,16 @@ class SubscriptionAdmin(PlainAdmin):
 
     @admin.display(description=_("failures"))
     def trouble(self, webhook: Subscription) -> str:
-        """Return since when deliveries fail and when the next attempt is made."""
+        """Return since when deliveries fail and when the next attempt is made, or that the newest message failed."""
         if webhook.failing_since is None:
-            return NOTHING
+            newest = Delivery.objects.filter(subscription=webhook).first()
+            if newest is None or newest.outcome != Outcome.FAILED:
+                return NOTHING
+            return gettext("The newest message (%(kind)s) failed at %(at)s: %(fault)s") % {
+                "kind": Kind(newest.kind).label,
+                "at": shown(newest.at),
+                "fault": newest.fault,
+            }
         attempts = "1 attempt" if webhook.failures == 1 else f"{webhook.failures} attempts"
         state = gettext("Failing since %(failing_since)s, %(attempts)s") % {
             "failing_since": shown(webhook.failing_since),

@@ -114,10 +114,22 @@ def test_pause_resume_test_and_send_again_are_buttons(receiver: Receiver, site: 
     assert Delivery.objects.filter(kind=Kind.AGAIN, outcome=Outcome.DELIVERED).count() == 1
     admin.post(step(webhook, "resume"), {})
     assert tasks.deliver.call() == 1
-    assert "Everything was delivered." in admin.get(address(webhook)).text
+    assert "No change waits to be delivered." in admin.get(address(webhook)).text
     operations = Change.objects.filter(record_id=webhook.pk).order_by("number").values_list("operation", flat=True)
     expected = ["AddWebhook", "PauseWebhook", "TestWebhook", "SendWebhookAgain", "ResumeWebhook"]
     assert list(operations) == expected
+
+
+def test_a_failed_test_is_a_failure_of_the_webhook(receiver: Receiver, site: Site, admin: Any) -> None:
+    webhook = make_webhook(site, receiver.address)
+    receiver.status = 500
+    admin.post(step(webhook, "test"))
+    run_tasks()
+    assert "The newest message (Test) failed at" in admin.get(address(webhook)).text
+    receiver.status = 200
+    admin.post(step(webhook, "test"))
+    run_tasks()
+    assert "The newest message" not in admin.get(address(webhook)).text
 
 
 def test_the_list_of_deliveries_has_pages_filters_and_an_empty_state(
