@@ -70,7 +70,7 @@ def test_an_audit_is_walked_over_a_connection_that_breaks(site: Any, audit: Any,
     page.keyboard.press("Tab")
     tap(page, "Next")
     tap(page, "Partly")
-    expect(page.get_by_text("2 answers wait for the connection.", exact=False)).to_be_visible()
+    expect(page.get_by_text("2 answers wait for the connection. Sending goes on when it is back.")).to_be_visible()
     expect_count(page, KEPT, 1)
     tap(page, "Finish")
     expect(page.get_by_role("heading", name="Finish")).to_be_focused()
@@ -81,6 +81,12 @@ def test_an_audit_is_walked_over_a_connection_that_breaks(site: Any, audit: Any,
     expect_count(page, KEPT, 0)
     assert answers_of(audit) == ["Yes", "No", "Partly"]
     assert audit.findings.all()[1].comment == "One net missing"
+    above, below = (
+        page.get_by_role("link", name=name).bounding_box() for name in ("Submit for review", "Back to the audit")
+    )
+    assert above is not None
+    assert below is not None
+    assert below["y"] >= above["y"] + above["height"] + 4 or below["x"] >= above["x"] + above["width"] + 4
     page.get_by_role("link", name="Submit for review").click()
     page.get_by_role("button", name="Submit for review").click()
     expect(page.get_by_text("awaits its review")).to_be_visible()

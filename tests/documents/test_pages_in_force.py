@@ -222,5 +222,7 @@ def test_a_reader_of_one_site_and_manager_of_another_sees_each_as_it_should(
     client = sign_in(person, other_site)
     assert "Awaiting Review" in text_of(client, address(pending, "read"))
     assert "old.txt" in text_of(client, address(stock.newer, "read"))
-    assert client.get(address(stock.pending, "read")).status_code == 404
+    hidden = client.get(address(stock.pending, "read"))
+    assert hidden.status_code == 404
+    assert "or it is not shown to your role" in hidden.text
     assert "Recall" not in found
