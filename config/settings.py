@@ -4,8 +4,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from django.utils.translation import gettext_noop
-
 from config import env
 from config.logs import logging_at
 from config.openapi import SPECTACULAR_SETTINGS as SPECTACULAR_SETTINGS
@@ -142,6 +140,13 @@ INSTALLED_APPS = [
     "records.reminders",
     "records.webhooks",
 ]
+
+
+def gettext_noop(text: str) -> str:
+    """Mark a text for translation. Django's own function asks for the settings, which are only being read here."""
+    return text
+
+
 # The groups of the back-office's menu and the apps in each, in order; all other apps follow under Administration.
 BACKOFFICE_MENU = {
     gettext_noop("Records"): (

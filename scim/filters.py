@@ -72,6 +72,10 @@ _DATE_AND_TIME = re.compile(r"\d{4}-\d\d-\d\dt\d\d:.*", re.ASCII | re.IGNORECASE
 _UNORDERED = re.compile(r"\s(co|sw|ew|gt|ge|lt|le)\s+(true|false|null)(?=[\s)\]]|$)", re.IGNORECASE)
 
 
+_PART_OF_NUMBER = re.compile(r"\s(co|sw|ew)\s+-?\d[\d.e+-]*(?=[\s)\]]|$)", re.IGNORECASE)
+"""A number of which a path compares a part. A filter quotes it; in a path it would match nothing."""
+
+
 def refuse_misread(expression: str) -> None:
     """Raise InvalidFilterException for a filter that would find other resources than its author means.
 
@@ -91,6 +95,8 @@ def tidied_path(path: str) -> str:
     Raises InvalidFilterException as `refuse_misread` does.
     """
     refuse_misread(path)
+    if _PART_OF_NUMBER.search(_STRINGS.sub('""', path)):
+        raise InvalidFilterException(detail="Put text in a filter in straight double quotes.")
     quoted = _BARE_WORD.sub(lambda m: m[1] or f'{m[2]}"{m[3]}"', path)
     return "".join(
         part if i % 2 else colon_after_schema(part) for i, part in enumerate(re.split(f"({_STRING})", quoted))

@@ -1,5 +1,6 @@
 """Queries that are compiled once for each directory, because compiling one takes longer than running it."""
 
+import threading
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -66,6 +67,7 @@ class Prepared(NamedTuple):
 
 
 _kept: dict[tuple[str, str, Scope], Prepared] = {}
+_making_room = threading.Lock()
 
 
 def the_ids() -> RawSQL:
@@ -76,11 +78,14 @@ def the_ids() -> RawSQL:
 def prepared(name: str, scope: Scope, query: Callable[[], QuerySet[Any, Any]]) -> Prepared:
     """Return the compiled `query`, which may depend only on the name and the scope, and must be a values query."""
     key = (connection.vendor, name, scope)
-    if key not in _kept:
+    found = _kept.get(key)
+    if found is None:
         compiler = query().query.get_compiler(connection=connection)
         sql, parameters = compiler.as_sql()
         converters = compiler.get_converters([column for column, _, _ in compiler.select])
-        while len(_kept) >= MOST_KEPT:
-            _kept.pop(next(iter(_kept)), None)
-        _kept[key] = Prepared(sql, tuple(parameters), converters)
-    return _kept[key]
+        found = Prepared(sql, tuple(parameters), converters)
+        with _making_room:
+            while len(_kept) >= MOST_KEPT:
+                _kept.pop(next(iter(_kept)), None)
+            _kept[key] = found
+    return found

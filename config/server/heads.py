@@ -169,7 +169,7 @@ class Head:
                 raise errors.UnsupportedTransferCoding(coding)
             if not self.is_newer_than_1_0:
                 raise errors.InvalidHeader("TRANSFER-ENCODING")
-        self.length = int(environ.get("CONTENT_LENGTH", 0))
+        self.length = int(environ.get("CONTENT_LENGTH", "0").lstrip("0") or 0)
         self.has_body = self.is_chunked or self.length > 0
         options = {option.strip().lower() for option in environ.get("HTTP_CONNECTION", "").split(",")}
         self.keeps_alive = "close" not in options and (self.is_newer_than_1_0 or "keep-alive" in options)

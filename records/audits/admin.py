@@ -163,8 +163,9 @@ class AuditRecordAdmin(ChecklistPages, RecordAdmin):
         A form that was opened before the audit was closed shows again what was typed; the action refuses to save it.
         """
         names: list[str] = list(FIXED)
-        if obj is not None and not obj.is_open and request.method != "POST":
-            names += [name for name in self.get_fields(request, obj) if name not in (*FIXED, "entity_folder")]
+        if obj is not None and not obj.is_open:
+            closed = [name for name in self.get_fields(request, obj) if name not in (*FIXED, "entity_folder")]
+            names += [] if any(name in request.POST for name in closed) else closed
         return (*super().get_readonly_fields(request, obj), *map(self.display_name_of, names))
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:

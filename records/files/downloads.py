@@ -1,6 +1,8 @@
 """Serving files as answers that no browser runs (DECISIONS 5); signed addresses of them are in addresses.py."""
 
+import io
 import re
+import tempfile
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
@@ -132,6 +134,9 @@ class Pieces:
 
     def fileno(self) -> int:
         """Return the file's descriptor; raises io.UnsupportedOperation or AttributeError if it has none."""
+        if isinstance(getattr(self._file, "file", None), tempfile.SpooledTemporaryFile):
+            # What came from a bucket is in memory, and would be written to the disk first.
+            raise io.UnsupportedOperation("fileno")
         return int(self._file.fileno())
 
     def tell(self) -> int:

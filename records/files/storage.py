@@ -23,7 +23,7 @@ from records.operations.outages import is_refusal
 logger = logging.getLogger("larder.files")
 ROOT = "documents"
 """The folder of every stored file; it got its name when only documents had files."""
-SETTLED_SECONDS = 1.0
+SETTLED_SECONDS = 2.0
 """How long ago a file was last changed if a change from now on is certain to be seen by its times."""
 COMPARED_EVERY = 3600
 """For how many seconds a comparison of an unchanged file counts at most, since a disk can alter a file silently."""

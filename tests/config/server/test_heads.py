@@ -145,6 +145,11 @@ def test_a_long_line_of_blanks_is_read_in_no_time() -> None:
         read(b"GET / HTTP/1.1", b"A:" + b" " * 16_000 + b"\x00")
 
 
+def test_a_length_may_begin_with_any_number_of_zeros() -> None:
+    assert read(POST, b"Content-Length: " + b"0" * 5_000 + b"1").length == 1
+    assert read(POST, b"Content-Length: 00").length == 0
+
+
 def test_a_connection_over_a_socket_file_has_no_address() -> None:
     shared = environment_of(b"", "/run/larder.sock")
     assert (shared["REMOTE_ADDR"], shared["SERVER_NAME"], shared["SERVER_PORT"]) == ("", "localhost", "80")

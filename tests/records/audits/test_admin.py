@@ -181,7 +181,9 @@ def test_a_closed_audit_can_only_be_filed(site):
     client = browser(site)
     data = form_of(client.get(address(record)))
     assert not {"notes", "due_date", "findings-0-question"} & data.keys()
-    ok(save(client, record, notes="Forged", entity_folder=str(folder.pk)))
+    ok(save(client, record, entity_folder=str(folder.pk)))
+    # The form was open when somebody closed the audit: it is shown again, and nothing is stored.
+    assert save(client, record, notes="Late", entity_folder="").status_code == 200
     record.refresh_from_db()
     assert (record.notes, record.entity_folder_id) == ("As found", folder.pk)
 

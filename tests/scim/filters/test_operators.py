@@ -132,7 +132,15 @@ def test_only_text_and_date_times_have_an_order_or_parts(scim, expression):
 
 
 @pytest.mark.parametrize(
-    "selection", ["type gt null", "not (type GT null)", "value co true", 'type eq "x" or type lt false']
+    "selection",
+    [
+        "type gt null",
+        "not (type co 5)",
+        "not (display sw -1.5)",
+        "not (type GT null)",
+        "value co true",
+        'type eq "x" or type lt false',
+    ],
 )
 def test_a_path_of_a_patch_compares_nothing_without_an_order(scim, selection):
     user = scim.add_user("mira")
