@@ -189,6 +189,11 @@ class DocumentVersion(FileRecord):
             ),
             models.CheckConstraint(condition=Q(file_size__gt=0), name="version_has_a_file"),
         )
+        indexes = (
+            models.Index(
+                fields=("created_by",), condition=Q(record_status=Status.AWAITING_CHANGE), name="version_to_change"
+            ),
+        )
 
     def __str__(self) -> str:
         return gettext("version %(number)s") % {"number": self.version}
@@ -346,7 +351,8 @@ class Notice(models.Model):
     """One mail about a version to one person; it is kept with its outcome, so that the mail is sent once.
 
     `documents.tasks` sends it. A worker that takes a notice first moves `due` into the future, so that no other worker
-    sends the notice as well. If that worker is killed, the notice becomes due again.
+    sends the notice as well. If that worker is killed, the notice becomes due again. `dismissed` is when the person
+    dismissed the notice of a rejection (`documents.rejections`).
     """
 
     class Kind(models.TextChoices):
@@ -356,6 +362,7 @@ class Notice(models.Model):
         APPROVE = "Approve", _("Asked to approve")
         IN_FORCE = "In force", _("A version came into force")
         READ = "Read", _("Asked to read")
+        REJECTED = "Rejected", _("A version was rejected")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     version = models.ForeignKey(DocumentVersion, models.PROTECT, related_name="notices", db_index=False)
@@ -366,6 +373,7 @@ class Notice(models.Model):
     attempts = models.PositiveIntegerField(default=0)
     sent = models.DateTimeField(null=True, blank=True)
     last_error = models.CharField(max_length=255, blank=True)
+    dismissed = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ("created", "id")

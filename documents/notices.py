@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from documents import reading
 from documents.models import IN_FORCE, Document, DocumentVersion, Duty, Notice, Signer, Status
+from documents.rejections import rejections_of
 from documents.tasks import NOT_OWED, send_notices
 from records.accounts.models import User
 from records.history.trail import now
@@ -17,15 +18,19 @@ KINDS = {
     Status.AWAITING_APPROVAL: Notice.Kind.APPROVE,
     Status.APPROVED: Notice.Kind.IN_FORCE,
     Status.ISSUED: Notice.Kind.IN_FORCE,
+    Status.AWAITING_CHANGE: Notice.Kind.REJECTED,
 }
 
 
 def tell(version: DocumentVersion) -> None:
-    """Store a mail to each person who must sign the version next, or who is notified that it is in force."""
+    """Store a mail to each person who must sign the version next, is told that it is in force, or has to change it."""
     kind = KINDS.get(Status(version.record_status))
     if kind is Notice.Kind.IN_FORCE:
         owe(version, kind, version.document.user_to_notify.values_list("pk", flat=True))
         ask_readers(version.document)
+    elif kind is Notice.Kind.REJECTED:
+        others = rejections_of(version).exclude(user=version.created_by_id)
+        owe(version, kind, [version.created_by_id] if version.created_by_id and others.exists() else [])
     elif kind is not None:
         duty = Duty.REVIEW if kind is Notice.Kind.REVIEW else Duty.APPROVE
         waiting = Signer.objects.filter(version=version, duty=duty, signature__isnull=True)

@@ -17,7 +17,7 @@ from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.translation import gettext
 
-from documents import approvals, reading, signing, visibility
+from documents import approvals, reading, rejections, signing, visibility
 from documents.models import IN_FORCE, Document, DocumentVersion, Duty, Signer
 from records.accounts import access
 from records.backoffice.autocomplete import choose_url
@@ -44,6 +44,7 @@ def addresses(admin_site: AdminSite) -> Sequence[Any]:
     return [
         path("documents/inbox/", view(partial(inbox, admin_site)), name="documents_inbox"),
         path("documents/inbox/<uuid:version_id>/", view(sign_page), name="documents_sign"),
+        path("documents/rejected/<uuid:version_id>/", view(partial(rejected, admin_site)), name="documents_rejected"),
         path("documents/file/<uuid:version_id>/", view(file), name="documents_file"),
         path("documents/in-force/<uuid:document_id>/", view(file_in_force), name="documents_in_force"),
     ]
@@ -75,6 +76,33 @@ def inbox(admin_site: AdminSite, request: HttpRequest) -> HttpResponseBase:
         "more": len(waiting) > PAGE,
     }
     return TemplateResponse(request, "documents/inbox.html", context)
+
+
+def rejected(admin_site: AdminSite, request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
+    """Show the uploader who rejected a version and why, with the way to a new version; POST dismisses the notice."""
+    user = user_of(request)
+    version = rejections.waiting_for(user).filter(pk=version_id).first()
+    if version is None:
+        messages.warning(request, gettext("This version does not wait for a change by you, or not any more."))
+        return redirect("admin:index")
+    document = version.document
+    if request.method == "POST":
+        rejections.dismiss(version, user)
+        text = gettext("%(document)s, %(version)s: the start page does not show the rejection any more.")
+        messages.success(request, text % {"document": document, "version": version})
+        return redirect("admin:index")
+    show_times_of(document.site)
+    may_change = access.may(user, document.site_id, "documents.change_document")
+    upload = reverse("admin:documents_document_step", args=(quote(document.pk), "upload"))
+    context = {
+        **admin_site.each_context(request),
+        "title": gettext("Rejected: %(document)s, %(version)s") % {"document": document, "version": version},
+        "version": version,
+        "document": document,
+        "rejections": [{"signature": one, "at": shown(one.date)} for one in rejections.rejections_of(version)],
+        "upload_url": upload if may_change else "",
+    }
+    return TemplateResponse(request, "documents/rejected.html", context)
 
 
 def file(request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:

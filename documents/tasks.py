@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from django_tasks import task
 from django_tasks_db.models import DBTaskResult
 
-from documents import reading
+from documents import reading, rejections
 from documents.models import WAITING, Notice, Status
 from records.accounts import access
 from records.accounts.languages import in_language_of
@@ -30,7 +30,13 @@ GIVEN_UP = datetime.timedelta(days=7)
 NOT_OWED = "No longer owed; not sent."
 SIGNING = "/admin/documents/inbox/"
 READING = "/admin/documents/reading/"
-TEMPLATES = {Notice.Kind.IN_FORCE: "document_in_force", Notice.Kind.READ: "document_read"}
+REJECTED = "/admin/documents/rejected/"
+TEMPLATES = {
+    Notice.Kind.IN_FORCE: "document_in_force",
+    Notice.Kind.READ: "document_read",
+    Notice.Kind.REJECTED: "document_rejected",
+}
+PAGES = {Notice.Kind.READ: READING, Notice.Kind.REJECTED: REJECTED}
 
 
 def _due() -> QuerySet[Notice]:
@@ -84,7 +90,7 @@ def _send(notice: Notice) -> bool:
 
 
 def still_owed(notice: Notice) -> bool:
-    """Return whether the mail is still correct: the version still waits for this active person, or is in force.
+    """Return whether the mail is still correct: the version waits for this active person, or is in force or rejected.
 
     A person who no longer holds a role at the site gets no mail about its documents.
     """
@@ -97,6 +103,8 @@ def still_owed(notice: Notice) -> bool:
         return reading.waiting_for(user).filter(pk=version.pk).exists()
     if notice.kind == Notice.Kind.IN_FORCE:
         return version.record_status in (Status.APPROVED, Status.ISSUED)
+    if notice.kind == Notice.Kind.REJECTED:
+        return rejections.waiting_for(user).filter(pk=version.pk).exists()
     if version.record_status not in WAITING:
         return False
     return version.signers.filter(user=user, duty=notice.kind, signature__isnull=True).exists()
@@ -105,7 +113,7 @@ def still_owed(notice: Notice) -> bool:
 def _page_of(notice: Notice) -> str:
     if notice.kind == Notice.Kind.IN_FORCE:
         return f"/admin/documents/document/{notice.version.document_id}/"
-    return f"{READING if notice.kind == Notice.Kind.READ else SIGNING}{notice.version_id}/"
+    return f"{PAGES.get(Notice.Kind(notice.kind), SIGNING)}{notice.version_id}/"
 
 
 def message_of(notice: Notice) -> EmailMessage:
@@ -122,6 +130,7 @@ def _message_of(notice: Notice) -> EmailMessage:
         "document": version.document,
         "version": version,
         "site": version.document.site,
+        "rejection": rejections.rejections_of(version).last() if notice.kind == Notice.Kind.REJECTED else None,
         "link": settings.BASE_URL + _page_of(notice),
     }
     template = TEMPLATES.get(Notice.Kind(notice.kind), "document_turn")

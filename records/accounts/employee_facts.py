@@ -89,18 +89,19 @@ def follow_employee(
     )
 
 
-def forget_contacts(user_id: uuid.UUID) -> User:
+def forget_contacts(user_id: uuid.UUID) -> tuple[User, bool]:
     """Take every phone number and address from the account, in the transaction that erases them from the employee.
 
-    Returns the account, whose row is locked.
+    Returns the account, whose row is locked, and whether there was any.
     """
     user = User.objects.select_for_update(of=("self",), no_key=True).get(pk=user_id)
     kept = {name: value for name, value in user.directory_attributes.items() if name not in CONTACTS}
-    if kept != user.directory_attributes:
+    was_known = kept != user.directory_attributes
+    if was_known:
         replace_keys(user, list(CONTACTS), ())
         user.directory_attributes, user.revision, user.last_modified = kept, F("revision") + 1, now()
         user.save(update_fields=["directory_attributes", "revision", "last_modified"])
-    return user
+    return user, was_known
 
 
 def _set_primary_email(user: User, value: str) -> None:

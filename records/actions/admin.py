@@ -115,8 +115,10 @@ class ActionAdmin(RecordAdmin):
     def record(self, action: Action) -> Any:
         """Return a link to the record that the action is about, with the name of the finding if there is one."""
         record: Any = action.about()
-        if record is None or not getattr(action, "shows_about", False):
+        if record is None:
             return self.get_empty_value_display()
+        if not getattr(action, "shows_about", False):
+            return gettext("a record that you may not see")
         finding = record.findings.filter(pk=action.finding_id).first() if action.finding_id else None
         return format_html("{}, {}", link_to(record), finding) if finding is not None else link_to(record)
 

@@ -105,8 +105,9 @@ def schedule_audit_record(
 ) -> AuditRecord:
     """Schedule one audit of a program for a date; fields that `values` omits are copied from the program.
 
-    Either `date` or `due_date` may be omitted. If the program is due later or has no due date, its due date becomes the
-    audit's. Raises RecordNotFoundError or ValidationError.
+    Either `date` or `due_date` may be omitted. An audit that is due before the program is an extra one: the program
+    stays due when it was. A program without a due date is due with the audit. Raises RecordNotFoundError or
+    ValidationError.
     """
     with recording():
         program = lock_program(site_id, program_id)
@@ -119,7 +120,7 @@ def schedule_audit_record(
             )
         given = {**_taken_over(program), **values, "date": planned, "due_date": due}
         record = _add(program, given, author=author, reason=reason)
-        if program.next_due_date is None or due < program.next_due_date:
+        if program.next_due_date is None:
             values = {"next_due_date": due}
             update_audit_program(site_id, program_id, values, author=author, operation="ScheduleAudit", reason=reason)
     return record

@@ -57,29 +57,35 @@ def free_due_dates(program: AuditProgram, count: int) -> list[datetime.datetime]
 def next_due_date(program: AuditProgram, finished: AuditRecord | None = None) -> datetime.datetime | None:
     """Return the program's next due date: the earliest due date of its open audits except `finished`; one query.
 
-    If no audit is open, the due date of `finished` is moved forward by the frequency until it is after the completion
-    date; without a frequency the result is None. If `finished` is None and no audit is open, the program's own due date
-    is returned.
+    Audits that are due before the program are extra ones and do not count: if `finished` is one, the program's due date
+    stays. If no audit is open, the due date of `finished` is moved forward by the frequency until it is after the
+    completion date; without a frequency the result is None. If `finished` is None and no audit is open, the program's
+    own due date is returned.
     """
+    due = program.next_due_date
+    if finished is not None and due is not None and finished.due_date is not None and finished.due_date < due:
+        return due
     waiting = program.records.filter(is_archived=False, record_status__in=OPEN, due_date__isnull=False)
+    if due is not None:
+        waiting = waiting.filter(due_date__gte=due)
     if finished is not None:
         waiting = waiting.exclude(pk=finished.pk)
     earliest = waiting.order_by("due_date").values_list("due_date", flat=True).first()
     if earliest is not None:
         return earliest
     if finished is None:
-        return program.next_due_date
+        return due
     anchor, done = finished.due_date or finished.completed_date, finished.completed_date
     if program.frequency_months is None or anchor is None or done is None:
         return None
     months = (done.year - anchor.year) * 12 + done.month - anchor.month
     step = max(1, months // program.frequency_months)
     zone = zone_of(program)
-    due = months_later(anchor, step * program.frequency_months, zone)
-    while due is not None and due <= done:
+    later = months_later(anchor, step * program.frequency_months, zone)
+    while later is not None and later <= done:
         step += 1
-        due = months_later(anchor, step * program.frequency_months, zone)
-    return due
+        later = months_later(anchor, step * program.frequency_months, zone)
+    return later
 
 
 def zone_of(program: AuditProgram) -> datetime.tzinfo:

@@ -42,7 +42,10 @@ PLAN_ONE = RecordStep(
     _plan_one,
     applies=lambda program: not program.is_archived,
     form=PlanOneForm,
-    explanation=_("People, checklists and rating are taken over from the program and can be changed afterwards."),
+    explanation=_(
+        "One more audit, on a day that you choose. If it is due before the program is, the program stays due when it"
+        " was. People, checklists and rating are taken over from the program and can be changed afterwards."
+    ),
     done=_("One more audit of %(record)s was planned."),
 )
 START = RecordStep(

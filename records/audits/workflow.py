@@ -66,8 +66,8 @@ def _auditing(
             yield record
         if record.record_status == COMPLETED != was[0]:
             due = next_due_date(program, record)
-        elif record.due_date != was[1]:
-            due = next_due_date(program)
+        elif record.due_date != was[1] and was[1] == program.next_due_date:
+            due = min(filter(None, (record.due_date, next_due_date(program))), default=None)
         else:
             return
         if due != program.next_due_date:
@@ -103,7 +103,7 @@ def update_audit_record(
 
     In review, the audit is rated again, and every finding must keep a response. Findings can be changed while the audit
     is In Progress and, with a reason, while it is Awaiting Review. For a completed or cancelled audit, only the folder
-    can be changed. If the due date changes, the program's due date changes too.
+    can be changed. If the due date of the audit that the program is due with changes, the program's changes too.
     """
     with _auditing(
         site_id, record_id, author=author, operation=operation, reason=reason, precondition=precondition

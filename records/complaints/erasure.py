@@ -20,7 +20,7 @@ def erase_consumer(
     """Replace the consumer's name, address, phones and e-mail by a keyed digest, also in the history.
 
     This is possible in every state of the complaint, even if it is archived. Several complaints of one consumer can
-    still be recognised as related. Raises as `erasing` does; repeating it changes nothing.
+    still be recognised as related. Raises as `erasing` does, also when it is repeated.
     """
     personal = Personal(CONSUMER)
     with erasing(

@@ -30,8 +30,8 @@ def erase_contact(
 ) -> Customer:
     """Replace a contact's name, e-mail and phone by a keyed digest, also in the history of the customer.
 
-    A contact that was removed from the customer is erased from the history too. The customer may be archived. Repeating
-    it changes nothing. Raises the errors of `erasing`, and ValidationError (InvalidReference) for a contact that the
+    A contact that was removed from the customer is erased from the history too. The customer may be archived. Raises
+    the errors of `erasing`, also when it is repeated, and ValidationError (InvalidReference) for a contact that the
     customer never had.
     """
     personal = Personal(CONTACT, RELATION, contact)

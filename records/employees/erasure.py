@@ -27,7 +27,7 @@ def erase_private_facts(
     """Erase date of birth, address, phones, nationality and notes, also in the history and at the account.
 
     The name, the job and the training stay, since signatures and other records refer to them. Raises as `erasing` does,
-    and ValidationError (InvalidTransition) for an employee who is not archived; repeating it changes nothing.
+    also when it is repeated, and ValidationError (InvalidTransition) for an employee who is not archived.
     """
     personal = Personal(PRIVATE)
     with erasing(
@@ -65,10 +65,11 @@ def _erase_from_account(user_id: uuid.UUID, erasure: Erasure, *, author: Author,
     The account has a Change of its own for it, if its history had any. A change of the history loses all that the
     directory sent at that time, since the parts of a value have one digest together.
     """
-    account = forget_contacts(user_id)
+    account, was_known = forget_contacts(user_id)
     with recording() as trail:
         sent = _SentByDirectory(("directory_attributes",))
         rewritten = erase_from_history(account, sent, erasure.words, keyed)
+        erasure.has_erased_elsewhere = was_known or bool(rewritten)
         if rewritten:
             site_id = account.home_site_id
             trail.add(account, rewritten, author=author, operation=ERASE_EMPLOYEE, reason=reason, site_id=site_id)

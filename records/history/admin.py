@@ -29,6 +29,7 @@ from records.backoffice.transfer.sheets import KINDS
 from records.backoffice.wording import operation_label, operation_words
 from records.history.models import Change
 from records.history.proofs import last_proof, named_at
+from records.history.snapshots import kinds_with_history
 from records.sites.hidden import revealing_fields
 from records.sites.text import read_uuid
 
@@ -40,8 +41,8 @@ class ModelFilter(admin.SimpleListFilter):
     parameter_name = "kind"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the kinds that have pages."""
-        labels = ((model._meta.label, str(model._meta.verbose_name_plural)) for model in admin.site._registry)
+        """Return the kinds that have a history of their own."""
+        labels = ((model._meta.label, str(model._meta.verbose_name_plural)) for model in kinds_with_history())
         return sorted(((label, capfirst(name)) for label, name in labels), key=lambda pair: pair[1])
 
     def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:

@@ -8,6 +8,7 @@ from functools import cache, partial
 from itertools import repeat
 from typing import Any
 
+from django.apps import apps
 from django.db import models
 
 from records.history.english import stored_text
@@ -28,6 +29,15 @@ def children_of(record: models.Model) -> tuple[str, ...]:
 def excluded_from_history(model: type[models.Model]) -> frozenset[str]:
     """Return the attribute names that are bookkeeping, not content (declared as HISTORY_EXCLUDE)."""
     return frozenset(getattr(model, "HISTORY_EXCLUDE", ()))
+
+
+def kinds_with_history() -> list[type[models.Model]]:
+    """Return the models whose rows have changes of their own; rows that are part of a record are in its changes."""
+    found = [model for model in apps.get_models() if hasattr(model, "HISTORY_EXCLUDE")]
+    parts = {
+        model._meta.get_field(name).related_model for model in found for name in getattr(model, "HISTORY_CHILDREN", ())
+    }
+    return [model for model in found if model not in parts]
 
 
 def snapshot(record: models.Model) -> Snapshot:

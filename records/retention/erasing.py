@@ -39,6 +39,8 @@ class Erasure:
     changed: list[FieldChange] = field(default_factory=list)
     words: set[str] = field(default_factory=set)
     """What the erased values said; a reason that quotes one of them is erased as well."""
+    has_erased_elsewhere: bool = False
+    """Whether something was erased from another row that belongs to the person, such as the account."""
 
     def mark(self, row: models.Model, name: str) -> bool:
         """Put the mark of an erased value into a column of the record or of a child row; return whether there was one.
@@ -80,9 +82,9 @@ def erasing(
 ) -> Iterator[Erasure]:
     """Lock a record for an erasure, and erase the personal values from its history when the block ends.
 
-    The block erases them from the record. Everything is one transaction with its Change; nothing to erase leaves none.
-    The reason is required and stays, so it must not quote what is erased. Raises RecordNotFoundError, ValidationError
-    (InvalidTransition while the record is on legal hold), or the error of the precondition.
+    The block erases them from the record. Everything is one transaction with its Change. The reason is required and
+    stays, so it must not quote what is erased. Raises RecordNotFoundError, ValidationError (InvalidTransition while the
+    record is on legal hold, or if there is nothing to erase), or the error of the precondition.
     """
     why = required_reason(reason)
     with recording() as trail:
@@ -100,7 +102,12 @@ def erasing(
             raise ValidationError({"reason": ValidationError(text, code="InvalidValue")})
         erasure.changed += erase_from_history(record, personal, words, keyed)
         if not erasure.changed:
-            return
+            if erasure.has_erased_elsewhere:
+                return
+            text = gettext(
+                "There is nothing to erase: no such data is in the record or in its history. Nothing was changed."
+            )
+            raise ValidationError(text, code="InvalidTransition")
         stamp(record, author)
         record.save(force_update=True)
         trail.add(record, erasure.changed, author=author, operation=operation, reason=why)

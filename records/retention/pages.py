@@ -124,7 +124,10 @@ def notices(request: HttpRequest, record: Any) -> Sequence[RecordNotice]:
             )
         )
     if until := actions.kept_until(record):
-        found.append(RecordNotice(gettext("Kept at least until %(until)s.") % {"until": until.isoformat()}))
+        text = gettext(
+            "Kept at least until %(until)s. It may be erased from that day on; nothing is deleted by itself."
+        )
+        found.append(RecordNotice(text % {"until": until.isoformat()}))
     return found
 
 

@@ -304,7 +304,7 @@
 
   const tellWhetherItOpens = (isReady) => {
     part("offline").textContent = isReady
-      ? say("Without a connection this checklist can be opened again in this browser, until you sign out.")
+      ? say("This browser keeps the checklist, and answers that were not sent, until you sign out, at most until %(end)s. Until then it can be opened again here without a connection.", { end: new Date(endOfSession()).toLocaleString("sv-SE", { dateStyle: "short", timeStyle: "short" }) })
       : say("Without a connection you can go on answering, but leave this page open: this browser cannot open it again.");
     part("offline").hidden = false;
   };

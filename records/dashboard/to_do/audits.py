@@ -68,7 +68,12 @@ def to_schedule(viewer: Viewer) -> Section:
         gettext("Every audit program that is due has its audit planned."),
         list_url=viewer.list_of(AuditProgram),
     )
-    planned = AuditRecord.objects.filter(audit_program=OuterRef("pk"), is_archived=False, record_status__in=OPEN)
+    planned = AuditRecord.objects.filter(
+        audit_program=OuterRef("pk"),
+        is_archived=False,
+        record_status__in=OPEN,
+        due_date__gte=OuterRef("next_due_date"),
+    )
     rows = AuditProgram.objects.at(viewer.site).filter(
         viewer.is_due("next_due_date"), ~Exists(planned), is_archived=False
     )

@@ -1,15 +1,22 @@
 """Documents that the person has to sign or read, and documents of the site that have to be reviewed."""
 
+from typing import Any
+
+from django.db.models import Prefetch
 from django.urls import reverse
+from django.utils.text import Truncator
 from django.utils.translation import gettext, pgettext
 
-from documents import reading
+from documents import reading, rejections
 from documents.approvals import waiting_for
-from documents.models import Document, DocumentVersion, Duty, Signer
+from documents.models import Document, DocumentVersion, Duty, Meaning, Signature, Signer
 from documents.visibility import documents_for
 from records.backoffice.date_filters import address_part
 from records.backoffice.datetimes import shown
 from records.dashboard.to_do.sections import AHEAD, Line, Section, Viewer
+
+REASON_SHOWN = 200
+"""How many characters of the reason for a rejection a line shows."""
 
 
 def to_sign(viewer: Viewer) -> Section:
@@ -33,6 +40,27 @@ def to_sign(viewer: Viewer) -> Section:
         )
 
     return section.of(waiting_for(viewer.user), line)
+
+
+def rejected(viewer: Viewer) -> Section | None:
+    """Return the person's own versions that were rejected, with the reasons, at all of their sites; None without."""
+    section = Section("rejected", gettext("Your documents that were rejected"), "")
+    reasons = Prefetch("signatures", Signature.objects.filter(meaning=Meaning.REJECTED), to_attr="rejections")
+
+    def line(version: Any) -> Line:
+        last = version.rejections[-1]
+        return Line(
+            gettext("Your version %(version)s of %(name)s")
+            % {"name": version.document.name, "version": version.version},
+            reverse("admin:documents_rejected", args=(version.pk,)),
+            gettext("Rejected by %(who)s: %(why)s")
+            % {"who": last.user_name, "why": Truncator(last.comment).chars(REASON_SHOWN)},
+            gettext("since %(created)s") % {"created": shown(last.date, day=True)},
+            viewer.other_site(version.site_id),
+        )
+
+    found = section.of(rejections.waiting_for(viewer.user).prefetch_related(reasons), line)
+    return found if found.total else None
 
 
 def to_read(viewer: Viewer) -> Section:

@@ -11,6 +11,8 @@ def sections_for(admin_site: AdminSite, request: HttpRequest) -> list[Section]:
     """Return the sections of everything that this person can have to do; two or three queries each."""
     viewer = Viewer(admin_site, request)
     found = [documents.to_sign(viewer), documents.to_read(viewer), actions.own(viewer)]
+    if rejected := documents.rejected(viewer):
+        found.insert(0, rejected)
     if viewer.may("actions.close_action"):
         found.append(actions.to_judge(viewer))
     found.append(complaints.own(viewer))

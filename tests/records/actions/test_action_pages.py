@@ -171,3 +171,15 @@ def test_the_owner_of_any_role_reads_on_the_page_why_an_action_came_back(site: S
     assert "Sent back" not in client.get(address(action, "read")).text
     move(action, Status.CANCELLED, manager, reason="The line is sold.")
     assert "The line is sold." in client.get(address(action, "read")).text
+
+
+def test_an_owner_who_may_not_see_the_record_is_told_that_there_is_one_without_its_name(site: Site) -> None:
+    owner = make.make_user(site=site)
+    make.make_role(site, ["actions.view_action"], [owner])
+    complaint = make_complaint(site)
+    about, alone = (make_action(site, owner=owner, about=record) for record in (complaint, None))
+    client = browser(site, user=owner)
+    page = client.get(address(about, "read")).text
+    assert "a record that you may not see" in page
+    assert str(complaint) not in page
+    assert "a record that you may not see" not in client.get(address(alone, "read")).text

@@ -154,14 +154,35 @@ def test_what_was_archived_since_is_not_taken_over(site):
     assert [list(record.auditors.all()), list(record.checklists.all())] == [[stays], [kept]]
 
 
-def test_an_audit_for_an_earlier_date_makes_the_program_due_then(site):
-    program = make_program(site, next_due_date=day("2030-06-01"))
-    make_audit(program, date=day("2030-08-01"))
+def due_of(program):
     program.refresh_from_db()
-    assert program.next_due_date == day("2030-06-01")
-    record = make_audit(program, date=day("2030-03-01"))
-    program.refresh_from_db()
-    assert (program.next_due_date, record.due_date) == (day("2030-03-01"), day("2030-03-01"))
+    return program.next_due_date
+
+
+def test_an_extra_audit_leaves_the_program_due_when_it_was(site):
+    program = make_program(site, frequency_months=6, next_due_date=day("2099-06-01"))
+    make_audit(program, date=day("2099-08-01"))
+    early = [make_audit(program, date=day("2099-03-01")) for _ in range(2)]
+    assert (due_of(program), early[0].due_date) == (day("2099-06-01"), day("2099-03-01"))
+    workflow.update_audit_record(site.pk, early[0].pk, {"due_date": day("2099-02-01")}, author=make.SYSTEM)
+    assert due_of(program) == day("2099-06-01")
+    cancel(early[0])
+    assert due_of(program) == day("2099-06-01")
+    complete(submit(find(start(early[1]), None)))
+    assert due_of(program) == day("2099-06-01")
+    [regular] = schedule(program)
+    assert regular.due_date == day("2099-06-01")
+    workflow.update_audit_record(site.pk, regular.pk, {"due_date": day("2099-05-15")}, author=make.SYSTEM)
+    assert due_of(program) == day("2099-05-15")
+    complete(submit(find(start(regular), None)))
+    assert due_of(program) == day("2099-08-01")
+    assert Change.objects.filter(record_id=program.pk).count() == 3
+
+
+def test_the_first_audit_of_a_program_without_a_due_date_makes_it_due(site):
+    program = make_program(site, frequency_months=6)
+    cancel(make_audit(program, date=day("2099-03-01")))
+    assert due_of(program) == day("2099-03-01")
 
 
 def test_an_audit_without_any_date_is_refused(site):

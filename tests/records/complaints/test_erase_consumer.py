@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.urls import reverse
 
 from records.accounts.models import DefaultRole
 from records.complaints import actions
@@ -75,18 +76,31 @@ def test_nothing_of_the_consumer_is_left_and_the_chain_verifies(
     assert (change.operation, change.reason) == ("EraseConsumer", "Asked by letter")
 
 
-def test_equal_consumers_have_equal_digests(site: Site, complaint: Complaint) -> None:
-    other = make_complaint(site, consumer_last_name="Przybylski")
+def test_equal_consumers_have_equal_digests_that_only_the_pepper_can_repeat(
+    site: Site, complaint: Complaint, settings: Any
+) -> None:
+    other, later = (make_complaint(site, consumer_last_name="Przybylski") for _ in range(2))
     for one in (complaint, other):
         erase_consumer(site.pk, one.pk, author=make.SYSTEM, reason="Asked")
         one.refresh_from_db()
     assert complaint.consumer_last_name == other.consumer_last_name
+    settings.CREDENTIAL_PEPPERS = ["another pepper, of somebody who has the database alone"]
+    erase_consumer(site.pk, later.pk, author=make.SYSTEM, reason="Asked")
+    later.refresh_from_db()
+    assert later.consumer_last_name.startswith("erased-")
+    assert later.consumer_last_name != other.consumer_last_name
 
 
-def test_repeating_it_changes_nothing(site: Site, complaint: Complaint) -> None:
+def test_repeating_it_changes_nothing_and_says_so(site: Site, complaint: Complaint) -> None:
+    page = browser(site, DefaultRole.SITE_ADMINISTRATOR)
     erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="Asked")
     before = Change.objects.count()
-    erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="Asked again")
+    with pytest.raises(ValidationError, match="There is nothing to erase"):
+        erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="Asked again")
+    step = reverse("admin:complaints_complaint_step", args=(complaint.pk, "erase-consumer"))
+    answer = page.post(step, {"change_reason": "Asked again"}, follow=True)
+    assert "There is nothing to erase" in answer.text
+    assert "no longer says who" not in answer.text
     assert Change.objects.count() == before
     assert not verify().faults
 

@@ -121,13 +121,15 @@ def test_repeating_it_changes_nothing_and_later_changes_verify(customer: Custome
     key = jane_of(customer).pk
     erase(customer, key)
     before = Change.objects.count()
-    erase(customer, key)
+    with pytest.raises(ValidationError, match="There is nothing to erase"):
+        erase(customer, key)
     assert Change.objects.count() == before
     change(customer, [{"id": key, "position": "Head of purchasing"}])
     assert not verify().faults
     change(customer, [])
     assert not verify().faults
-    erase(customer, key, reason="Once more")
+    with pytest.raises(ValidationError, match="There is nothing to erase"):
+        erase(customer, key, reason="Once more")
     assert not verify().faults
 
 

@@ -23,6 +23,7 @@ from records.customers.models import Customer
 from records.dashboard.demo.place import content
 from records.history import seals
 from records.history.models import Change
+from records.history.snapshots import kinds_with_history
 from records.history.trail import broken_links, recording
 from records.items.models import Item
 from records.packs.kinds import KINDS, Span
@@ -75,6 +76,8 @@ def complaints_make_sense() -> None:
         assert not complaints.filter(is_archived=True).exists()
         assert Customer.objects.filter(site=site).count() >= 12
         assert Item.objects.filter(site=site).count() >= 10
+        offered = {model._meta.label for model in kinds_with_history()}
+        assert {*Change.objects.values_list("model", flat=True).order_by().distinct()} <= offered
         assert Change.objects.filter(site=site, model="complaints.Complaint").count() >= complaints.count()
         assert list(broken_links(site.pk)) == []
     main = Complaint.objects.filter(site__code="HILL")

@@ -19,6 +19,7 @@ from records.accounts.actions import set_members
 from records.accounts.models import DefaultRole, User
 from records.actions.models import Action, Status
 from records.audits.models import AuditRecord
+from records.backoffice.datetimes import NOTHING
 from records.complaints.models import Complaint
 from records.dashboard.figures.periods import Period, months_on
 from records.dashboard.monthly import figures
@@ -215,6 +216,8 @@ def test_every_figure_is_the_number_of_the_records_in_the_list_behind_it(busy: S
     report = client.get(PAGE).context["report"]
     linked = list(cells_of(report))
     assert len(linked) > 20
+    figures_shown = [cell for line in report.lines for cell in (line.now, line.before)]
+    assert [cell.text for cell in figures_shown if not cell.url and cell.text not in ("0", NOTHING)] == []
     for name, cell in linked:
         if cell.text.isdigit():
             assert int(cell.text) in counts_behind(client, cell.url), (name, cell)

@@ -19,7 +19,7 @@ from tests.make import audits as make_audits
 from tests.make.actions import make_action, move
 from tests.make.backoffice import browser, sign_in
 from tests.make.complaints import make_completed, make_draft, required_of
-from tests.make.documents import make_document
+from tests.make.documents import make_document, sign, version_of
 from tests.make.figures import make_complaints, noon
 
 START = reverse("admin:index")
@@ -131,8 +131,10 @@ def test_a_program_that_is_due_waits_until_an_audit_is_planned(site: Site) -> No
     program = make_audits.make_program(site, next_due_date=now() + datetime.timedelta(days=5))
     client = browser(site)
     assert waits(page(client)) == {"schedule": 1}
+    make_audits.make_audit(program, due_date=now() + datetime.timedelta(days=1))
+    assert waits(page(client)) == {"schedule": 1, "audits": 1}  # An extra one: the regular one is still to be planned.
     make_audits.make_audit(program, due_date=now() + datetime.timedelta(days=5))
-    assert waits(page(client)) == {"audits": 1}
+    assert waits(page(client)) == {"audits": 2}
 
 
 def test_charts_need_the_permission_to_see_what_they_count(site: Site) -> None:
@@ -239,8 +241,13 @@ def test_the_page_costs_the_same_for_3_and_for_300_complaints(site: Site, kinds:
             page(client)
         return len(queries)
 
+    def make_rejected() -> None:
+        rejected = make_document(site, user_to_review=[manager], author=make.author_of(manager))
+        sign(version_of(rejected), manager, "reject", comment="Once more")
+
     page(client)
     make_complaints(site, [now()] * 3)
+    make_rejected()
     # The audit's change moves the head of the site's chain, so that nothing is kept from the page before.
     make_audits.make_audit(program, due_date=now())
     few = cost()
@@ -249,7 +256,7 @@ def test_the_page_costs_the_same_for_3_and_for_300_complaints(site: Site, kinds:
     for day in range(12):
         make_audits.make_completed(rating_program, due_date=now() - datetime.timedelta(days=day))
         make_audits.make_audit(program, due_date=now() - datetime.timedelta(days=day * 10))
-        make_document(site, user_to_review=[manager])
+        make_rejected()
     assert cost() == few
 
 

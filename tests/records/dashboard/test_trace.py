@@ -79,7 +79,11 @@ def test_records_of_every_kind_that_name_the_lot_are_found(site: Site) -> None:
     make_attachment(site, file_name="L26330-7.jpg")
     for _ in range(2):
         make_complaint(site, trace_number="L1")
-    found = names(traced(browser(site), "l26330-7"))
+    client = browser(site)
+    paper, table = (client.get(f"/admin/trace/{kind}/", {"lots": "l26330-7"}) for kind in ("pdf", "xlsx"))
+    said = [re.sub(r"\s+", " ", words_of(paper.content, "pdf/")), words_of(b"".join(table), "xlsx/")]
+    found = names(traced(client, "l26330-7"))
+    assert [name for text in said for rows in found.values() for name in rows if name not in text] == []
     assert found == {
         "complaint": ["Complaint 1"],
         "material": ["Rye flour (No. 1)"],

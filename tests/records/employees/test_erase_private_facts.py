@@ -103,8 +103,21 @@ def test_what_a_directory_sent_is_erased_from_the_history_of_the_account_too(sit
     assert not verify().faults
     assert "Street" not in browser(site).get(reverse("admin:accounts_user_history", args=(gone.pk,))).text
     before = Change.objects.count()
-    erase(gone)
+    with pytest.raises(ValidationError, match="There is nothing to erase"):
+        erase(gone)
     assert Change.objects.count() == before
+
+
+def test_a_number_that_only_the_account_has_is_erased_although_the_employee_has_nothing_private(site: Site) -> None:
+    scim = Scim(people.make_token(people.make_directory(site)))
+    user = scim.add_user("wilhelmina", phoneNumbers=[{"value": "555-0142", "type": "fax"}])
+    assert scim.delete(f"/Users/{user['id']}").status_code == 204
+    gone = Employee.objects.get(pk=user["id"])
+    assert gone.phone == gone.mobile == ""
+    assert "555-0142" in everything()
+    erase(gone)
+    assert "555-0142" not in everything()
+    assert not verify().faults
 
 
 def test_a_change_of_the_account_at_another_site_with_the_same_number_gives_no_fault(
@@ -128,7 +141,8 @@ def test_repeating_it_changes_nothing(employee: Employee) -> None:
     leave(employee)
     erase(employee)
     before = Change.objects.count()
-    erase(employee)
+    with pytest.raises(ValidationError, match="There is nothing to erase"):
+        erase(employee)
     assert Change.objects.count() == before
     assert not verify().faults
 

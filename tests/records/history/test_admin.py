@@ -1,11 +1,14 @@
 """The pages of the trail."""
 
+from documents import copies
 from records.accounts.models import DefaultRole
 from records.history.models import Change
+from records.history.trail import now
 from records.items import actions
 from records.sites.models import Site
 from tests import make
 from tests.make.backoffice import address, browser, list_address, sign_in
+from tests.make.documents import make_document, version_of
 from tests.make.items import make_item
 
 
@@ -36,3 +39,15 @@ def test_the_trail_is_searched_by_the_reason_that_it_shows(site: Site) -> None:
     actions.update_item(site.pk, oven.pk, {"location": "Hall 2"}, author=make.SYSTEM, reason="Moved for the audit")
     page = browser(site).get(list_address(Change), {"q": "moved audit"})
     assert [change.record_name for change in page.context["cl"].result_list] == ["Oven"]
+
+
+def test_the_trail_is_narrowed_to_kinds_that_have_no_page_of_their_own(site: Site) -> None:
+    document = make_document(site)
+    reader = make.make_user(site=site, role=DefaultRole.READER)
+    copies.add(version_of(document).pk, 1, reader, date=now(), author=make.author_of(reader))
+    client = browser(site)
+    trail = list_address(Change)
+    assert '<option value="documents.ControlledPrint"' in client.get(trail).text
+    shown = client.get(trail, {"kind": "documents.ControlledPrint"}).context["cl"].result_list
+    assert [change.operation for change in shown] == ["ControlledPrint"]
+    assert "documents.DocumentVersion" not in client.get(trail).text

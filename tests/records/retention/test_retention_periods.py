@@ -9,6 +9,7 @@ from records.accounts.models import DefaultRole
 from records.complaints.models import Complaint
 from records.history.models import Change
 from records.history.verification import verify
+from records.operations.housekeeping import clean_up
 from records.retention.actions import add_period, kept_until
 from records.retention.models import RetentionPeriod
 from records.sites.models import Site
@@ -66,6 +67,15 @@ def test_a_site_administrator_sets_a_period_and_records_of_the_kind_show_it(site
     assert client.post(archive, {"change_reason": "No rule"}).status_code == 302
     assert kept_until(complaint) is None
     assert not verify().faults
+
+
+def test_what_may_be_erased_by_now_says_so_and_stays(site: Site) -> None:
+    complaint = made_on(site, datetime.datetime(2001, 3, 1, 12, tzinfo=datetime.UTC))
+    add_period(site.pk, {"entity": "complaint", "months": 24}, author=make.SYSTEM)
+    clean_up.call()
+    page = browser(site, DefaultRole.READER).get(address(complaint, "read")).text
+    assert "Kept at least until 2003-03-01. It may be erased from that day on; nothing is deleted by itself." in page
+    assert kept_until(complaint) == datetime.date(2003, 3, 1)
 
 
 def test_the_day_is_that_of_the_site(site: Site) -> None:

@@ -1,0 +1,112 @@
+"""A rejected version: its uploader is told by mail and on the start page, until a new version or a dismissal."""
+
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.urls import reverse
+
+from documents.models import DocumentVersion, Notice
+from records.accounts.models import DefaultRole, User
+from records.sites.models import Site
+from tests import make
+from tests.documents.test_notices import to, work
+from tests.make import documents as docs
+from tests.make.backoffice import sign_in
+
+START = reverse("admin:index")
+WHY = "Step 3 lacks the <temperature>."
+
+
+def make_rejected(site: Site, uploader: User, **fields: Any) -> DocumentVersion:
+    """Make a document of the uploader whose first version was rejected."""
+    reviewer = docs.make_signer(site)
+    document = docs.make_document(site, author=make.author_of(uploader), user_to_review=[reviewer], **fields)
+    return docs.sign(docs.version_of(document), reviewer, "reject", comment=WHY)
+
+
+def page_of(version: DocumentVersion) -> str:
+    return reverse("admin:documents_rejected", args=(version.pk,))
+
+
+def told(client: Any) -> list[str]:
+    """Return what the start page says about rejected versions."""
+    sections = [section for section in client.get(START).context["waiting"] if section.key == "rejected"]
+    return [f"{row.name}: {row.task}" for section in sections for row in section.rows]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_uploader_gets_a_mail_with_the_reason_and_nobody_else(site: Site) -> None:
+    uploader = docs.make_signer(site, DefaultRole.MANAGER)
+    version = make_rejected(site, uploader, name="Hygiene & <order>")
+    mail.outbox.clear()
+    work()
+    [message] = [message for message in mail.outbox if message.subject.startswith("Rejected")]
+    assert (message.to, message.subject) == ([uploader.email], "Rejected: Hygiene & <order>, version 1")
+    assert WHY in message.body
+    assert f"http://127.0.0.1:8000{page_of(version)}" in message.body
+    rejecter = version.signatures.get().user
+    assert rejecter.printed_name in message.body
+    mail.outbox.clear()
+    work()
+    assert to() == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_rejects_an_own_version_or_dismissed_it_or_replaced_it_gets_no_mail(site: Site) -> None:
+    uploader = docs.make_signer(site, DefaultRole.MANAGER)
+    document = docs.make_document(site, author=make.author_of(uploader), user_to_review=[uploader])
+    docs.sign(docs.version_of(document), uploader, "reject", comment="A page is missing.")
+    dismissed, replaced = make_rejected(site, uploader), make_rejected(site, uploader)
+    client = sign_in(uploader, site)
+    client.post(page_of(dismissed))
+    docs.add_version(replaced.document, author=make.author_of(uploader))
+    work()
+    assert [message.subject for message in mail.outbox if "Rejected" in message.subject] == []
+
+
+def test_the_start_page_says_so_until_a_new_version(site: Site) -> None:
+    uploader = docs.make_signer(site, DefaultRole.MANAGER)
+    version = make_rejected(site, uploader, name="Hygiene")
+    client = sign_in(uploader, site)
+    who = version.signatures.get().user_name
+    assert told(client) == [f"Your version 1 of Hygiene: Rejected by {who}: {WHY}"]
+    assert told(sign_in(docs.make_signer(site, DefaultRole.MANAGER), site)) == []
+    page = client.get(page_of(version)).text
+    assert "Step 3 lacks the &lt;temperature&gt;." in page
+    assert reverse("admin:documents_document_step", args=(version.document_id, "upload")) in page
+    docs.add_version(version.document, author=make.author_of(uploader))
+    assert told(client) == []
+    assert client.get(page_of(version)).status_code == 302
+
+
+def test_a_dismissed_notice_does_not_come_back_and_the_version_stays_as_it_is(site: Site) -> None:
+    uploader = make.make_user(site=site, role=DefaultRole.MANAGER)
+    version, other = make_rejected(site, uploader), make_rejected(site, uploader)
+    client = sign_in(uploader, site)
+    for _ in range(2):
+        assert client.post(page_of(version)).status_code == 302
+    assert [one.partition(" of ")[2].partition(":")[0] for one in told(client)] == [other.document.name]
+    assert Notice.objects.filter(version=version, kind=Notice.Kind.REJECTED).count() == 1
+    assert docs.statuses(version.document) == ["Awaiting Change"]
+
+
+def test_nobody_else_opens_or_dismisses_it(site: Site, other_site: Site) -> None:
+    uploader = docs.make_signer(site, DefaultRole.MANAGER)
+    version = make_rejected(site, uploader)
+    for user in (docs.make_signer(site, DefaultRole.MANAGER), version.signatures.get().user):
+        client = sign_in(user, site)
+        assert client.get(page_of(version)).status_code == 302
+        client.post(page_of(version))
+    assert told(sign_in(uploader, site))
+    version.document.is_archived = True
+    version.document.save(update_fields=["is_archived"])
+    assert told(sign_in(uploader, site)) == []
+
+
+def test_who_may_only_read_is_told_without_a_way_to_upload(site: Site) -> None:
+    uploader = make.make_user(site=site, role=DefaultRole.READER)
+    version = make_rejected(site, uploader)
+    page = sign_in(uploader, site).get(page_of(version))
+    assert "Dismiss the notice" in page.text
+    assert "Upload a new version" not in page.text
