@@ -2,23 +2,33 @@
 
 Run by hand: `python -m tests.postgres python -m bench.backoffice`. It stores the records, which takes about a minute on
 an idle machine, and opens the overviews of the site, then the list, the search and the pages of one record of each
-kind, five times each, in this process. The line of a page has the time of the first opening, in which everything is
-counted anew, and the median. Of the median it has the time of the processor that this process took, and the time that
-it waited for statements. What takes longer than 300 ms is marked and named again at the end.
+kind. Each line has three times, each the median of several openings:
+
+- `new process`: the first page that a process opens, which has loaded what a worker loads in the background after its
+  start. Its connection is new, and it has counted nothing yet.
+- `after a write`: the first opening after a record of each kind of which figures are shown was archived and restored.
+- `again`: without a write in between. Of this it also has the processor time of this process, and the time that it
+  waited for statements.
+
+What takes longer than 300 ms in one of them is marked and named again at the end.
 
 `BENCH_ROWS=1000` for a short run; `BENCH_BESIDE=5000` for fewer records of the other kinds than complaints, actions and
 attachments; `BENCH_ONLY=complaint,start` for the pages whose name contains one of these; `BENCH_ALL=1` for every order,
 filter and choice of each list as well. `--sql` prints the two slowest statements of each page that is marked.
 """
 
+import gc
 import os
 import statistics
 import sys
 import tempfile
 import time
+import traceback
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import timedelta
+from multiprocessing import Pipe
 from typing import Any
 
 import django
@@ -29,15 +39,22 @@ os.environ.update(ALLOWED_HOSTS="testserver", LOG_LEVEL="warning", STATIC_COLLEC
 django.setup()
 
 from django.contrib import admin  # noqa: E402
-from django.db import connection, models  # noqa: E402
+from django.db import connection, connections, models  # noqa: E402
 from django.test.utils import CaptureQueriesContext, setup_test_environment  # noqa: E402
 from django.urls import reverse  # noqa: E402
 
 from bench.backoffice_rows import fill  # noqa: E402
+from config.wsgi import prepare_pages  # noqa: E402
 from records.accounts.models import DefaultRole, KeyCall, SubscriptionKey  # noqa: E402
+from records.actions.models import Action  # noqa: E402
+from records.attachments.models import Attachment  # noqa: E402
+from records.audits.models import AuditRecord  # noqa: E402
 from records.backoffice.autocomplete import choose_url  # noqa: E402
 from records.complaints.models import Complaint  # noqa: E402
+from records.customers.models import Customer  # noqa: E402
+from records.employees.models import Employee  # noqa: E402
 from records.history.trail import now  # noqa: E402
+from records.items.models import Item  # noqa: E402
 from records.sites.models import Site  # noqa: E402
 from tests import make  # noqa: E402
 from tests.make.backoffice import address, list_address, sign_in  # noqa: E402
@@ -47,8 +64,10 @@ BESIDE = int(os.environ.get("BENCH_BESIDE", ROWS))
 """How many products, customers, items, materials, employees, documents and audits there are."""
 ONLY = os.environ.get("BENCH_ONLY", "").split(",")
 ALL = bool(os.environ.get("BENCH_ALL"))
-TIMES = 5
+TIMES, FIRST_TIMES = 5, 3
 SLOW = 300.0
+COUNTED = (Complaint, Action, AuditRecord, Employee, Item, Customer, Attachment)
+"""The kinds of which overviews show figures, apart from documents, which only their versions change."""
 
 
 def wanted(name: str) -> bool:
@@ -63,25 +82,68 @@ class Visit:
         name = f"bench{time.time_ns()}"
         self.user = make.make_user(site=site, role=DefaultRole.SITE_ADMINISTRATOR, user_name=name)
         self.client = sign_in(self.user, site)
+        self.counted = [model._default_manager.order_by("pk").last() for model in COUNTED]
         self.slow: list[str] = []
+        prepare_pages()
+        gc.collect()
+        gc.freeze()
+        connections.close_all()
+        self._newcomers, theirs = Pipe()
+        if os.fork() == 0:
+            self._newcomers.close()
+            self._fork_for_each(theirs)
+        theirs.close()
+
+    def _fork_for_each(self, channel: Any) -> None:
+        """Open each page that is asked for in a process that has opened none before, and send how long it takes."""
+        failed = 0
+        with suppress(EOFError):
+            while not failed:
+                where, query = channel.recv()
+                if (process := os.fork()) == 0:
+                    try:
+                        channel.send(self._open(where, query)[0])
+                        os._exit(0)
+                    finally:
+                        traceback.print_exc()
+                        os._exit(1)
+                failed = os.waitpid(process, 0)[1]
+        os._exit(failed and 1)
+
+    def _open(self, where: str, query: dict[str, Any]) -> tuple[float, float, float, Any]:
+        """Return the milliseconds that a page takes, the processor's and the database's part, and the statements."""
+        with CaptureQueriesContext(connection) as captured:
+            started, cpu = time.perf_counter(), time.process_time()
+            answer = self.client.get(where, query)
+            took, cpu = time.perf_counter() - started, time.process_time() - cpu
+        assert answer.status_code == 200, (answer.status_code, where)
+        return 1000 * took, 1000 * cpu, 1000 * sum(float(entry["time"]) for entry in captured), list(captured)
+
+    def _in_new_process(self, where: str, query: dict[str, Any]) -> float:
+        self._newcomers.send((where, query))
+        took: float = self._newcomers.recv()
+        return took
+
+    def _after_a_write(self, where: str, query: dict[str, Any]) -> float:
+        for record in self.counted:
+            make.archive(record)
+            make.archive(record, archived=False)
+        return self._open(where, query)[0]
 
     def open(self, name: str, where: str, **query: Any) -> None:
-        """Open a page five times and print the first and the median time, the median's parts, and the queries."""
+        """Open a page several times in each way, and print what it takes."""
         if not wanted(name):
             return
-        took, queries = [], 0
-        for _ in range(TIMES):
-            with CaptureQueriesContext(connection) as captured:
-                started, cpu = time.perf_counter(), time.process_time()
-                answer = self.client.get(where, query)
-                parts = (time.perf_counter() - started, time.process_time() - cpu)
-            took.append([1000 * part for part in (*parts, sum(float(entry["time"]) for entry in captured))])
-            assert answer.status_code == 200, (name, answer.status_code, where)
-            queries = len(captured)
-        whole, cpu, database = (statistics.median(parts) for parts in zip(*took, strict=True))
-        mark = "  <-- slow" if whole > SLOW else ""
-        median = f"median {whole:7.1f} ms: {cpu:6.1f} here, {database:6.1f} database"
-        line = f"{name:58} {queries:3} queries, first {took[0][0]:7.1f} ms, {median}{mark}"
+        new, written = (
+            statistics.median(way(where, query) for _ in range(FIRST_TIMES))
+            for way in (self._in_new_process, self._after_a_write)
+        )
+        found = [self._open(where, query) for _ in range(TIMES)]
+        again, cpu, database = (statistics.median(one[part] for one in found) for part in range(3))
+        captured = found[-1][3]
+        mark = "  <-- slow" if max(new, written, again) > SLOW else ""
+        ways = f"new process {new:7.1f}, after a write {written:7.1f}, again {again:7.1f} ms"
+        line = f"{name:50} {len(captured):3} queries, {ways}: {cpu:6.1f} here, {database:6.1f} database{mark}"
         print(line, flush=True)
         if mark:
             self.slow.append(line)

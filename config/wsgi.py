@@ -1,9 +1,13 @@
 """The WSGI application for gunicorn: interfaces have their own handler, Django's handler serves the rest."""
 
+import datetime
 import os
 import threading
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import django
@@ -15,7 +19,9 @@ django.setup(set_prefix=False)
 
 # Django is set up from here on. The URL configuration is loaded now, so that the first caller does not wait for it.
 from django.conf import settings  # noqa: E402
+from django.template import TemplateSyntaxError, engines  # noqa: E402
 from django.urls import reverse  # noqa: E402
+from django.utils import formats, translation  # noqa: E402
 
 from config import urls as urls  # noqa: E402
 from config.postgresql.limits import bound  # noqa: E402
@@ -51,10 +57,24 @@ def django_application(environ: dict[str, Any], start_response: Any) -> Iterable
 
 
 def prepare_pages() -> None:
-    """Load the middleware and the pages, for which the first person would have to wait otherwise."""
+    """Load the middleware, the pages, their templates and texts, and the fonts of papers.
+
+    The first person who opens a page would have to wait for them otherwise.
+    """
     with _loading:
         _handler()
     reverse("admin:index")
+    for code, _ in settings.LANGUAGES:
+        with translation.override(code):
+            formats.date_format(datetime.date.min)
+            translation.gettext("Yes")
+    for engine in engines.all():
+        for folder in engine.template_dirs:
+            for file in Path(folder).rglob("*.html"):
+                # A package may bring a template for tags of a package that is not installed.
+                with suppress(TemplateSyntaxError):
+                    engine.get_template(str(file.relative_to(folder)))
+    import_module("records.dashboard.printing.fonts").use_fonts()
 
 
 @cache

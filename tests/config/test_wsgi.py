@@ -17,9 +17,13 @@ import pytest
 from django.core import signals
 from django.db import close_old_connections
 from django.http import Http404
+from django.template import engines
+from django.utils.translation import trans_real
 from gunicorn.http.wsgi import FileWrapper
+from reportlab.pdfbase import pdfmetrics
 
 from config import urls, wsgi
+from records.dashboard.printing import fonts
 from records.files import downloads
 from records.operations import middleware, paths
 from records.sites.models import Site
@@ -86,6 +90,18 @@ def test_a_page_passes_through_every_middleware() -> None:
     assert status == 302
     assert "Content-Security-Policy" in headers
     assert headers["X-Api-Version"] == middleware.VERSION
+
+
+def test_templates_texts_and_fonts_are_loaded_before_the_first_person_comes() -> None:
+    engine: Any = engines["django"]
+    (loader,) = engine.engine.template_loaders
+    loader.reset()
+    loaded: Any = vars(trans_real)["_translations"]
+    loaded.clear()
+    wsgi.prepare_pages()
+    assert {"dashboard/start.html", "dashboard/monthly.html", "admin/base.html"} <= loader.get_template_cache.keys()
+    assert set(loaded) >= {"en", "de"}
+    assert fonts.PLAIN in pdfmetrics.getRegisteredFontNames()
 
 
 @pytest.mark.django_db
