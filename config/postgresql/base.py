@@ -5,17 +5,18 @@ import select
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, transaction
 from django.db.backends.postgresql import base
 from django.db.backends.utils import debug_transaction
 from psycopg import _queries
-from psycopg.pq import ExecStatus, TransactionStatus
+from psycopg.pq import TransactionStatus
 
 from config.postgresql.breaker import breaker_of, watchdog
 from config.postgresql.limits import limits
-from config.postgresql.trips import trip
+from config.postgresql.trips import Rows, Statement, Trips
 from config.statements import observing
 
 BEYOND_THE_LIMIT = 2.0
@@ -29,16 +30,13 @@ TOO_SLOW = OperationalError("a statement was not ended by the server's own time 
 _queries.MAX_CACHED_STATEMENT_LENGTH = 32_768
 _queries.MAX_CACHED_STATEMENT_PARAMS = 200
 
-Statement = tuple[str, Sequence[Any]]
-Rows = list[tuple[Any, ...]]
-
 
 class DatabaseWrapper(base.DatabaseWrapper):
     """Connects through the breaker, and repeats a read on a new connection if it used a stale one."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.execute_wrappers += [self._observed, self._watched]
+        self.execute_wrappers += [observing, self._watched]
         self._own_wrappers = len(self.execute_wrappers)
         self._last_statements: Sequence[Statement] = ()
         self._on_last_answers: Callable[[list[Rows]], None] | None = None
@@ -54,12 +52,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """
         self.close_if_health_check_failed()
         self.ensure_connection()
-        if len(statements) == 1 and not self._begin_is_pending():
-            # One round trip anyway, and a pipeline would cost more than the statement.
-            ((sql, parameters),) = statements
-            with self.cursor() as cursor:
-                cursor.execute(sql, parameters)
-                return [_rows_of(cursor)]
+        self.validate_no_broken_transaction()
         try:
             return self._in_one_trip(statements)
         except (OperationalError, InterfaceError):
@@ -104,50 +97,49 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self._last_statements, self._on_last_answers = (), None
         super()._rollback()  # type: ignore[misc]
 
+    def init_connection_state(self) -> None:
+        """Prepare a new connection."""
+        super().init_connection_state()
+        self._trips = Trips(self.connection)
+
     def _in_one_trip(self, statements: Sequence[Statement], *, then: str = "") -> list[Rows]:
-        """Send the statements in one pipeline, followed by `then`."""
-        connection: Any = self.connection
-        # Django's wrapper of a cursor takes as long as the cursor, and is needed only if somebody follows statements.
-        followed = self.queries_logged or len(self.execute_wrappers) > self._own_wrappers
-        with self.wrap_database_errors:
-            cursors = [self.cursor() if followed else self.create_cursor() for _ in statements]
-        starts = self._begin_is_pending()
-        seconds = self._longest()
+        """Send the statements together, after a pending BEGIN and followed by `then`."""
+        if self.queries_logged or len(self.execute_wrappers) > self._own_wrappers:
+            self._tell_followers(statements)
+        first = "BEGIN" if self._begin_is_pending() else ""
         text = "; ".join([*(sql for sql, _ in statements), *([then] if then else [])])
+        connection, seconds = self.connection, self._longest()
         if seconds:
             watchdog.begin(connection, seconds)
         was_cut = False
         try:
-            observing(
-                lambda *_: self._send(cursors, statements, "BEGIN" if starts else "", then), text, None, False, {}
+            found: list[Rows] = observing(
+                lambda *_: self._send(statements, first=first, last=then), text, None, False, {}
             )
+            return found
         except (OperationalError, InterfaceError):
             was_cut = bool(seconds) and watchdog.end(connection)
             if was_cut:
                 self._breaker.failed(self._connect_once, TOO_SLOW)
             raise
         finally:
-            if starts:
-                connection._autocommit = False
             if seconds and not was_cut:
                 watchdog.end(connection)
-        found = [_rows_of(cursor) for cursor in cursors]
-        for cursor in cursors:
-            cursor.close()
-        return found
 
-    def _send(self, cursors: Sequence[Any], statements: Sequence[Statement], first: str, last: str) -> None:
-        """Send the statements, and those before and after them if there are any, in one pipeline."""
-        connection: Any = self.connection
-        with self.wrap_database_errors, trip(connection) as sent:
-            if first:
-                # psycopg would wait for the result of its own BEGIN before sending anything else.
-                connection._autocommit = True
-                sent.command(first)
-            for cursor, (sql, parameters) in zip(cursors, statements, strict=True):
-                cursor.execute(sql, parameters)
-            if last:
-                sent.command(last)
+    def _send(self, statements: Sequence[Statement], **commands: str) -> list[Rows]:
+        with self.wrap_database_errors:
+            return self._trips.send(statements, **commands)
+
+    def _tell_followers(self, statements: Sequence[Statement]) -> None:
+        """Tell whoever follows the statements of this connection of each of them, as a cursor of Django does."""
+        for sql, parameters in statements:
+            execute: Callable[..., Any] = _nothing
+            for follow in reversed(self.execute_wrappers[self._own_wrappers :]):
+                execute = partial(follow, execute)
+            execute(sql, parameters, False, {"connection": self})
+            if self.queries_logged:
+                shown = self.ops.last_executed_query(None, sql, parameters)
+                self.queries_log.append({"sql": shown, "time": "0"})
 
     def _longest(self) -> float:
         """Return after how many seconds the watchdog cuts a statement's connection; 0 for never."""
@@ -196,18 +188,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
         poll.register(connection.fileno(), select.POLLIN)
         return not poll.poll(0)
 
-    def _observed(self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:
-        """Observe a statement, except in a pipeline: there it only waits to be sent with the others."""
-        if self.connection.pgconn.pipeline_status:
-            return execute(sql, params, many, context)
-        return observing(execute, sql, params, many, context)
-
     def _watched(self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:
         """Run a statement under the watchdog; a read outside a transaction runs again if the connection was lost."""
         connection = self.connection
         seconds = self._longest()
-        if connection.pgconn.pipeline_status:
-            return execute(sql, params, many, context)  # The code that opened the pipeline watches it.
         if seconds:
             watchdog.begin(connection, seconds)
         was_cut = False
@@ -228,10 +212,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return execute(sql, params, many, context)
 
 
-def _rows_of(cursor: Any) -> Rows:
-    """Return the rows of a statement, if it returns any; the cursor's description would cost an object a column."""
-    found = cursor.pgresult
-    return cursor.fetchall() if found is not None and found.status == ExecStatus.TUPLES_OK else []
+def _nothing(*_: Any) -> None:
+    """Run no statement: it is sent with the others."""
 
 
 _READS = re.compile(r"\s*(SELECT\b|WITH\b(?!.*\b(INSERT|UPDATE|DELETE|MERGE)\b))", re.IGNORECASE | re.DOTALL)

@@ -1,41 +1,142 @@
-"""A pipeline that sends everything at once: psycopg's own waits and sends for each of its statements."""
+"""Sends statements to PostgreSQL together, and waits once for the answers to all of them.
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
-from typing import Any
+psycopg's pipeline waits and sends for each statement, and each of its cursors makes anew what is the same for all
+statements of a connection. Both take several times as long as to send a statement and to read its rows.
+"""
 
-from psycopg import Pipeline
-from psycopg.generators import send
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
+from psycopg import OperationalError
+from psycopg._preparing import Key, Prepare
+from psycopg._queries import PostgresQuery, _query2pg_nocache
+from psycopg.adapt import Transformer
+from psycopg.errors import error_from_result
+from psycopg.generators import execute, fetch_many, send
+from psycopg.pq import ConnStatus, ExecStatus
 
-class Trip(Pipeline):
-    """Keeps its commands until its end, then sends all of them with one system call and reads the results."""
+Statement = tuple[str, Sequence[Any]]
+Rows = list[tuple[Any, ...]]
 
-    def command(self, text: str) -> None:
-        """Add a command without parameters and without rows, such as BEGIN."""
-        self.command_queue.append(partial(self.pgconn.send_query_params, text.encode(), None))
-        self.result_queue.append(None)
-
-    def _communicate_gen(self) -> Any:
-        """Send nothing after a single statement."""
-        yield from ()
-
-    def _exit_gen(self) -> Any:
-        self._enqueue_sync()
-        try:
-            while self.command_queue:
-                self.command_queue.popleft()()
-        except BaseException:
-            self.pgconn.finish()  # The statements before are on their way, so the connection is of no use any more.
-            raise
-        yield from send(self.pgconn)
-        yield from self._fetch_gen(flush=False)
+_DONE = frozenset({ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK, ExecStatus.EMPTY_QUERY, ExecStatus.PIPELINE_SYNC})
 
 
-@contextmanager
-def trip(connection: Any) -> Iterator[Trip]:
-    """Send what the block executes on psycopg's connection when the block ends; raises the first statement's error."""
-    connection._pipeline = found = Trip(connection)
-    with connection.pipeline():
-        yield found
+class _Awaited(NamedTuple):
+    """What is sent, and what is done with its result."""
+
+    command: Callable[[], None]
+    has_rows: bool = False
+    key: Key | None = None
+    """The statement, if psycopg has to know whether it was prepared or run."""
+    prepare: Prepare = Prepare.NO
+    name: bytes = b""
+
+
+class Trips:
+    """Sends the statements of one connection, which prepares them by the same rules as those of psycopg's cursors."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        self._adapter = Transformer.from_context(connection)
+
+    def send(self, statements: Sequence[Statement], *, first: str = "", last: str = "") -> list[Rows]:
+        """Run the statements, between two commands without parameters if they are given; returns the rows of each.
+
+        After the first one that fails, none of the others runs, and its error is raised.
+        """
+        connection = self._connection
+        with connection.lock:
+            connection._check_connection_ok()
+            if connection._prepared._to_flush:
+                connection.wait(connection._prepared.maintain_gen(connection))
+            queries = [self._query(sql, parameters) for sql, parameters in statements]
+            if len(queries) == 1 and not first and not last:
+                awaited = [*self._awaited(queries[0])]
+                if len(awaited) == 1:
+                    return self._rows(awaited, connection.wait(self._alone(awaited[0])))
+            else:
+                awaited = [one for query in queries for one in self._awaited(query)]
+            for text, at in (first, 0), (last, len(awaited) + 1):
+                if text:
+                    command = partial(connection.pgconn.send_query_params, text.encode(), None)
+                    awaited.insert(at, _Awaited(command))
+            try:
+                answers = connection.wait(self._together(awaited))
+            except BaseException:
+                connection.pgconn.finish()  # Statements may be on their way, so the connection is of no use any more.
+                raise
+            if connection.pgconn.status != ConnStatus.BAD:
+                connection.pgconn.exit_pipeline_mode()
+            return self._rows(awaited, answers)
+
+    def _query(self, sql: str, parameters: Sequence[Any]) -> PostgresQuery:
+        """Return a statement and its parameters in the form that PostgreSQL takes."""
+        query = PostgresQuery(self._adapter)
+        query.query, query._want_formats, query._order, query._parts = _parsed(sql)
+        query.dump(parameters)
+        return query
+
+    def _awaited(self, query: PostgresQuery) -> Iterator[_Awaited]:
+        """Yield what has to be sent for a statement: what prepares it, if it is run often enough, and what runs it."""
+        pgconn, known = self._connection.pgconn, self._connection._prepared
+        prepare, name = known.get(query)
+        if prepare is Prepare.SHOULD:
+            command = partial(pgconn.send_prepare, name, query.query, param_types=query.types)
+            yield _Awaited(command, key=known.key(query), prepare=prepare, name=name)
+        if prepare is Prepare.NO:
+            types = {"param_types": query.types, "param_formats": query.formats}
+            command = partial(pgconn.send_query_params, query.query, query.params, **types)
+        else:
+            command = partial(pgconn.send_query_prepared, name, query.params, param_formats=query.formats)
+        yield _Awaited(command, True, known.maybe_add_to_cache(query, prepare, name), prepare, name)
+
+    def _alone(self, awaited: _Awaited) -> Any:
+        """Send a single statement, for which a pipeline would cost more than the statement itself."""
+        awaited.command()
+        return [(yield from execute(self._connection.pgconn))]
+
+    def _together(self, awaited: Sequence[_Awaited]) -> Any:
+        """Send everything with one system call, and return the results of each, as far as there are any."""
+        pgconn = self._connection.pgconn
+        pgconn.enter_pipeline_mode()
+        for one in awaited:
+            one.command()
+        pgconn.pipeline_sync()
+        yield from send(pgconn)
+        answers: list[Any] = []
+        while len(answers) <= len(awaited) and (results := (yield from fetch_many(pgconn))):
+            answers.append(results)
+        return answers
+
+    def _rows(self, awaited: Sequence[_Awaited], answers: Sequence[Any]) -> list[Rows]:
+        """Return the rows of each statement; raises the error of the first one that failed."""
+        known, failed = self._connection._prepared, None
+        found: list[Rows] = []
+        for one, results in zip(awaited, answers, strict=False):
+            result = results[0]
+            if result.status not in _DONE:
+                failed = failed or result
+            if one.key is not None and (one.has_rows or result.status not in _DONE):
+                known.validate(one.key, one.prepare, one.name, results)
+            if one.has_rows and failed is None:
+                found.append(self._read(result))
+        if failed is not None:
+            raise error_from_result(failed, encoding="utf-8")
+        if len(answers) < len(awaited):
+            raise OperationalError("the connection was lost")
+        return found
+
+    def _read(self, result: Any) -> Rows:
+        if result.status != ExecStatus.TUPLES_OK:
+            return []
+        self._adapter.set_pgresult(result)
+        rows: Rows = self._adapter.load_rows(0, result.ntuples, tuple)
+        self._adapter.set_pgresult(None)
+        return rows
+
+
+@lru_cache(1024)
+def _parsed(sql: str) -> Any:
+    """Return a statement with PostgreSQL's placeholders, as psycopg parses it; the text itself finds it again."""
+    return _query2pg_nocache(sql.encode(), "utf-8")

@@ -290,11 +290,10 @@ class ReadPlan:
             parameters[place] = value.hex if is_id else value
         if proof is not None:
             parameters[compiled.owners_at : compiled.owners_at + len(proof.owners)] = proof.owners
-        with database.cursor() as cursor:
-            cursor.execute(compiled.sql, parameters)
-            row = cursor.fetchone()
-        if row is None:
+        [rows] = database.together([(compiled.sql, parameters)])  # type: ignore[attr-defined]
+        if not rows:
             return None
+        row = rows[0]
         if proof is not None:
             check(proof, row[-1])
             row = row[:-1]
