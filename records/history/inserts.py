@@ -59,17 +59,25 @@ def insertions(rows: Sequence[models.Model], *, replacing: Sequence[str] = ()) -
 def insertion_of(row: models.Model, computed: Mapping[str, Statement], *, before: Statement = ("", ())) -> Statement:
     """Return the statement that stores a row; the database computes some of its columns.
 
-    `computed` maps the attribute names of these columns to SQL with its parameters; `before` is a WITH clause.
+    `computed` maps the attribute names of these columns to SQL with its parameters; `before` is a WITH clause. Their
+    texts must be among a few, because each statement is composed once.
     """
-    head, _, _ = _insertion(type(row), connection.vendor, ())
-    values = database_values(row)
-    places = ["%s"] * len(values)
-    # From the last one on, so that the positions of the others stay the same.
-    for place, (_, name, _) in reversed([*enumerate(_fields(type(row), connection.vendor))]):
+    values = list(before[1])
+    for (_, name, _), value in zip(_fields(type(row), connection.vendor), database_values(row), strict=True):
         if name in computed:
-            places[place], values[place : place + 1] = computed[name]
+            values += computed[name][1]
+        else:
+            values.append(value)
     row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
-    return f"{before[0]} {head} VALUES ({', '.join(places)})", [*before[1], *values]
+    places = tuple((name, sql) for name, (sql, _) in computed.items())
+    return _computed_insertion(type(row), connection.vendor, before[0], places), values
+
+
+@cache
+def _computed_insertion(model: type[models.Model], vendor: str, before: str, computed: Sequence[tuple[str, str]]) -> str:
+    head, _, _ = _insertion(model, vendor, ())
+    texts = dict(computed)
+    return f"{before} {head} VALUES ({', '.join(texts.get(name, '%s') for _, name, _ in _fields(model, vendor))})"
 
 
 def database_values(row: models.Model) -> list[Any]:
