@@ -276,9 +276,11 @@ class CalledViewSet(ViewSet):
         A parameter that takes only one value is refused if it has two different ones, whatever the case of its name:
         nobody could say which of them applies.
         """
+        self.query: dict[str, list[str]] = {}
+        if not self.http_request.META.get("QUERY_STRING"):
+            return
         lists.check_utf8(self.http_request)
         known = {name.casefold(): name for name in self.known_parameters()}
-        self.query: dict[str, list[str]] = {}
         for given, found in self.http_request.GET.lists():
             name = known.get(given.casefold())
             if name is None:
