@@ -3,13 +3,13 @@
 import enum
 import socket
 import time
-from concurrent.futures import Future
 from typing import Any
 
 from config.server import incoming
 from config.server.heads import Head, environment_of
 from config.server.limits import largest_body
 from config.server.outgoing import Outlet, send_now
+from config.server.threads import Task
 
 HEAD_SECONDS = 10.0
 BODY_SECONDS = 30.0
@@ -44,7 +44,7 @@ class Connection:
         self.received = bytearray()
         self.head: Head | None = None
         self.body: incoming.Body | None = None
-        self.future: Future[bool] | None = None
+        self.task: Task | None = None
         self.watched = 0
         """The events for which the poller waits."""
         self.keep = False
@@ -130,7 +130,7 @@ class Connection:
         """Discard the request and its body."""
         if self.body is not None:
             self.body.file.close()
-        self.head = self.body = self.future = None
+        self.head = self.body = self.task = None
 
     def close(self) -> None:
         """Close everything that the connection has open."""

@@ -11,8 +11,8 @@ import resource
 import selectors
 import socket
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 
 from gunicorn import glogging
 from gunicorn.workers.gthread import ThreadWorker
@@ -24,6 +24,7 @@ from config.server.board import FREE, board
 from config.server.connection import Connection, State
 from config.server.incoming import BodyTooLargeError
 from config.server.refusals import Refusal
+from config.server.threads import Task, Threads
 
 logger = logging.getLogger("larder.server")
 
@@ -73,8 +74,12 @@ class Worker(ThreadWorker):
         self.started = time.monotonic()
         self.resume_at = self.head_start_since = self.sweep_at = self.notify_at = 0.0
         self.stopping = False
-        self.apart = ThreadPoolExecutor(1, thread_name_prefix="apart")
+        self.apart = Threads(1, "apart")
         super().init_process()
+
+    def get_thread_pool(self) -> Threads:
+        """Return the threads that compute the answers (called by gunicorn)."""
+        return Threads(self.cfg.threads, "answers")
 
     # --- The loop ---------------------------------------------------------------------------------------------------
 
@@ -136,8 +141,6 @@ class Worker(ThreadWorker):
             now = time.monotonic()
         for connection in list(self.connections):
             self.drop(connection)
-        self.tpool.shutdown(wait=False)
-        self.apart.shutdown(wait=False)
         self.poller.close()
         self.method_queue.close()
 
@@ -158,18 +161,17 @@ class Worker(ThreadWorker):
             for listener in self.sockets:
                 listeners.heed_new(listener)
         answering = [
-            (one, one.future) for one in self.connections if one.state is State.ANSWERING and one.future is not None
+            (one, one.task) for one in self.connections if one.state is State.ANSWERING and one.task is not None
         ]
-        futures = [future for _, future in answering]
-        busy = sum(future.running() for future in futures)
-        waiting = sum(not future.running() and not future.done() for future in futures)
+        busy = sum(task.is_taken and not task.is_done for _, task in answering)
+        waiting = sum(not task.is_taken for _, task in answering)
         note_server(threads=self.cfg.threads, busy=busy, waiting=waiting, connections=len(self.connections))
-        for connection, future in answering:
-            if future.done():
-                self.on_answered(connection, future)
+        for connection, task in answering:
+            if task.is_done:
+                self.on_answered(connection, task)
         for connection in [one for one in self.connections if one.deadline <= now]:
             if connection.state is State.ANSWERING:
-                if connection.future is not None and connection.future.cancel():
+                if connection.task is not None and connection.task.cancel():
                     self.refuse(connection, refusals.TOO_BUSY)
                 else:
                     connection.deadline = float("inf")
@@ -271,14 +273,14 @@ class Worker(ThreadWorker):
         """Return whether an event can be handled now: not while the connection's request is being answered."""
         if connection.state is not State.ANSWERING:
             return True
-        if connection.future is not None and connection.future.done():
-            self.on_answered(connection, connection.future)
+        if connection.task is not None and connection.task.is_done:
+            self.on_answered(connection, connection.task)
             return bool(connection.watched)
         # The client sends more or has closed; both can wait.
         self.watch(connection, 0)
-        if connection.future is not None and connection.future.done():
+        if connection.task is not None and connection.task.is_done:
             # Its thread ended just now, and may have left the rest to the event that is ignored here.
-            self.method_queue.defer(self.on_answered, connection, connection.future)
+            self.method_queue.defer(self.on_answered, connection, connection.task)
         return False
 
     def read_on(self, connection: Connection) -> None:
@@ -299,9 +301,9 @@ class Worker(ThreadWorker):
         if connection.path in ANSWERED_BY_POLLER:
             self.finish(connection, self.handle(connection))
             return
-        pool = self.apart if connection.path.startswith(ANSWERED_APART) else self.tpool
-        future = connection.future = pool.submit(self.handle, connection)
-        future.add_done_callback(lambda done: self.after_answer(connection, done))
+        threads = self.apart if connection.path.startswith(ANSWERED_APART) else self.tpool
+        connection.task = Task(partial(self.handle, connection), partial(self.after_answer, connection))
+        threads.submit(connection.task)
 
     def handle(self, connection: Connection) -> bool:
         """Answer a complete request; return whether the connection is kept alive. Runs in a thread."""
@@ -321,19 +323,19 @@ class Worker(ThreadWorker):
                     connection.sock.sendall(refusals.answer(connection.path, refusals.FAULT))
         return False
 
-    def after_answer(self, connection: Connection, done: "Future[bool]") -> None:
+    def after_answer(self, connection: Connection, task: Task) -> None:
         """Wake the poller after an answer, unless nothing is left to do before the client's next request wakes it.
 
         Runs in the thread. Until that request, or the next sweep, the connection seems to be answered still.
         """
-        is_done = not done.cancelled() and done.result() and not connection.sock.left and not connection.received
-        if not (is_done and connection.watched and self.alive):
-            self.method_queue.defer(self.on_answered, connection, done)
+        is_all = task.keep and not connection.sock.left and not connection.received
+        if not (is_all and connection.watched and self.alive):
+            self.method_queue.defer(self.on_answered, connection, task)
 
-    def on_answered(self, connection: Connection, done: "Future[bool]") -> None:
+    def on_answered(self, connection: Connection, task: Task) -> None:
         """Continue after a thread has computed the answer; a second call for the same answer does nothing."""
-        if done is connection.future and not done.cancelled() and connection in self.connections:
-            self.finish(connection, done.result())
+        if task is connection.task and connection in self.connections:
+            self.finish(connection, task.keep)
 
     def finish(self, connection: Connection, keep: bool) -> None:
         """Send what is left of the answer, then keep or close the connection."""

@@ -3,13 +3,14 @@
 import selectors
 import socket
 from collections.abc import Iterator
-from concurrent.futures import Future
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from config.server.connection import Connection, State
+from config.server.threads import Task
 from config.server.worker import Worker
 
 PEER = ("127.0.0.1", 1)
@@ -33,12 +34,14 @@ class Answered:
         self.connection.received += REQUEST
         assert self.connection.is_complete()
         self.connection.state = State.ANSWERING
-        self.future = self.connection.future = Future()
+        self.keep = True
+        after = partial(self.worker.after_answer, self.connection)
+        self.task = self.connection.task = Task(lambda: self.keep, after)
 
     def end(self, *, keep: bool = True) -> None:
         """End the thread's work."""
-        self.future.set_result(keep)
-        self.worker.after_answer(self.connection, self.future)
+        self.keep = keep
+        self.task.run()
 
 
 @pytest.fixture
@@ -80,7 +83,7 @@ def test_the_thread_wakes_the_poller_where_something_is_left_to_do(answered: Ans
         case "stopping":
             answered.worker.alive = False
     answered.end(keep=why != "closed")
-    assert answered.deferred == [(answered.worker.on_answered, connection, answered.future)]
+    assert answered.deferred == [(answered.worker.on_answered, connection, answered.task)]
 
 
 def test_an_answer_that_ends_while_an_event_is_ignored_is_not_forgotten(answered: Answered) -> None:
@@ -93,4 +96,4 @@ def test_an_answer_that_ends_while_an_event_is_ignored_is_not_forgotten(answered
 
     answered.worker.watch = watch_late
     assert not answered.worker.may_go_on(answered.connection)
-    assert answered.deferred == [(answered.worker.on_answered, answered.connection, answered.future)]
+    assert answered.deferred == [(answered.worker.on_answered, answered.connection, answered.task)]
