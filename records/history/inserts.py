@@ -74,7 +74,9 @@ def insertion_of(row: models.Model, computed: Mapping[str, Statement], *, before
 
 
 @cache
-def _computed_insertion(model: type[models.Model], vendor: str, before: str, computed: Sequence[tuple[str, str]]) -> str:
+def _computed_insertion(
+    model: type[models.Model], vendor: str, before: str, computed: Sequence[tuple[str, str]]
+) -> str:
     head, _, _ = _insertion(model, vendor, ())
     texts = dict(computed)
     return f"{before} {head} VALUES ({', '.join(texts.get(name, '%s') for _, name, _ in _fields(model, vendor))})"
