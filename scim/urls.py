@@ -10,28 +10,32 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, URLResolver, path
 from django.urls.resolvers import RoutePattern
+from django.utils.datastructures import MultiValueDict
 from django.views.decorators.csrf import csrf_exempt
 
 from scim.mounts import Mount
 
 
-class Endpoints:
-    """The URL configuration below one mount, which is loaded when somebody first asks for it."""
+class Below(URLResolver):
+    """The endpoints below one mount. They have no names, so that a link to another page loads none of them."""
+
+    reverse_dict: Any = MultiValueDict()
+    namespace_dict: Any = {}
+    app_dict: Any = {}
 
     def __init__(self, mount: Mount) -> None:
+        super().__init__(RoutePattern(f"{mount}/"), __name__)
         self.mount = mount
 
     @cached_property
-    def urlpatterns(self) -> list[URLPattern]:
+    def url_patterns(self) -> list[URLPattern]:  # type: ignore[override]
         """Return the endpoints; a trailing slash is accepted everywhere."""
         from scim.endpoints import mount
 
         return mount(self.mount)
 
-
-def below(mount: Mount) -> URLResolver:
-    """Return the endpoints below a mount."""
-    return URLResolver(RoutePattern(f"{mount}/"), Endpoints(mount))  # type: ignore[arg-type]
+    def _populate(self) -> None:
+        """Collect no names."""
 
 
 @csrf_exempt
@@ -43,8 +47,8 @@ def root(request: HttpRequest, **fixed: Any) -> HttpResponseBase:
 
 
 urlpatterns: list[URLPattern | URLResolver] = [
-    below("scim"),
-    below("prodscim"),
+    Below("scim"),
+    Below("prodscim"),
     path("scim", root, {"mount": "scim"}),
     path("prodscim", root, {"mount": "prodscim"}),
 ]
