@@ -189,7 +189,7 @@ def set_members(
         for member in remove:
             name = "user" if isinstance(member, User) else "member_role"
             RoleMembership.objects.filter(**{"role": locked, name: member}).delete()
-        present = {entry["id"] for entry in members_of(locked)}
+        present = {entry["id"] for entry in before} - {str(member.pk) for member in remove}
         new = [member for member in dict.fromkeys(add) if str(member.pk) not in present]
         for member in new:
             if isinstance(member, Role):

@@ -159,6 +159,7 @@ def addresses_of_every_page(site: Site) -> Iterator[str]:
             yield reverse(name, kwargs=filled)
 
 
+@pytest.mark.long
 def test_every_page_is_complete_and_keeps_to_the_accessibility_rules_in_every_look(
     site: Site, page_of: Callable[..., Page]
 ) -> None:

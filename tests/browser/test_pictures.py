@@ -94,6 +94,7 @@ def test_the_guide_shows_exactly_the_pictures_in_its_folder_and_they_are_small()
     assert {name: size for name, size in kept.items() if size > LARGEST} == {}
 
 
+@pytest.mark.long
 @pytest.mark.django_db(transaction=True)
 def test_every_picture_of_the_guide_is_taken_from_the_demo(page_of: PageOf, capsys: Any) -> None:
     call_command("demo", "--json")

@@ -93,6 +93,7 @@ def upload_until_it_ends(server: Server, answered: dict[str, str]) -> None:
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="The files are the same, and SQLite's is one more of them.")
+@pytest.mark.long
 def test_a_server_killed_in_the_middle_of_uploads_keeps_what_it_answered(tmp_path: Path) -> None:
     server = Server(tmp_path)
     answered: dict[str, str] = {}

@@ -141,6 +141,7 @@ def led(link: dict[str, Any], response: Any, site_id: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.long
 def test_an_outsider_who_follows_the_links_of_the_document_meets_what_it_declares(
     operations: dict[str, Any], site: Site, settings: Any
 ) -> None:

@@ -30,6 +30,7 @@ def unloaded(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[str], Any]]
     return by
 
 
+@pytest.mark.long
 def test_the_pages_are_loaded_when_somebody_first_asks_for_them() -> None:
     code = """
 import os, sys

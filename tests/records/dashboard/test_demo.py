@@ -38,6 +38,7 @@ from tests.make import packs, pdfs
 from tests.make.backoffice import address, list_address, sign_in
 
 
+@pytest.mark.long
 @pytest.mark.django_db
 def test_the_demo_tells_its_story_and_every_page_opens_with_it(capsys: Any, tmp_path: Path) -> None:
     """One test, since filling the demo is what takes its time."""

@@ -285,6 +285,7 @@ def test_a_backup_names_each_file_that_is_missing_and_saves_the_rest(tmp_path: P
     assert (tmp_path / "b.tar.gz").exists()
 
 
+@pytest.mark.long
 def test_a_backup_of_the_demo_on_sqlite_is_restored(tmp_path: Path, settings: Any) -> None:
     folder = tmp_path / "sqlite"
     environment = {
