@@ -8,6 +8,8 @@ from records.history.trail import Author
 from records.retention.erasing import ERASE_CONSUMER, erasing
 from records.sites.writing import Precondition
 
+PERSONAL = Personal(CONSUMER)
+
 
 def erase_consumer(
     site_id: uuid.UUID,
@@ -15,22 +17,25 @@ def erase_consumer(
     *,
     author: Author,
     reason: str,
+    with_texts: bool = False,
     precondition: Precondition | None = None,
 ) -> Complaint:
     """Replace the consumer's name, address, phones and e-mail by a keyed digest, also in the history.
 
+    `with_texts` does the same with each free text that says one of them.
+
     This is possible in every state of the complaint, even if it is archived. Several complaints of one consumer can
     still be recognised as related. Raises as `erasing` does, also when it is repeated.
     """
-    personal = Personal(CONSUMER)
     with erasing(
         Complaint,
         site_id,
         complaint_id,
-        personal,
+        PERSONAL,
         author=author,
         reason=reason,
         operation=ERASE_CONSUMER,
+        with_texts=with_texts,
         precondition=precondition,
     ) as erasure:
         erasure.erase(*CONSUMER)

@@ -7,9 +7,9 @@ from records.backoffice.fields import TextField
 from records.backoffice.forms import ReasonIfAny, WithoutReason
 from records.backoffice.transitions import RecordStep, active_in, by_key
 from records.complaints import workflow
-from records.complaints.erasure import erase_consumer
+from records.complaints.erasure import PERSONAL, erase_consumer
 from records.complaints.models import RecordStatus
-from records.retention.forms import EraseForm, before_erasing
+from records.retention.forms import EraseWithTextsForm, asking_about_texts, before_erasing
 from records.sites.text import FREE_TEXT
 
 
@@ -60,12 +60,13 @@ ERASE = RecordStep(
     "erase-consumer",
     _("Erase the consumer"),
     "complaints.erase_consumer",
-    by_key(erase_consumer),
-    form=EraseForm,
+    by_key(erase_consumer, "with_texts"),
+    form=EraseWithTextsForm,
     explanation=_(
         "Name, address, phones and e-mail are replaced by codes, here and in the whole history. Nobody can undo"
-        " this. Descriptions, other free text and attached files are not searched."
+        " this. Attached files and other records, such as actions, are not searched."
     ),
-    done=_("%(record)s no longer says who the consumer is."),
+    done=_("The consumer was erased from %(record)s."),
     consequences=before_erasing,
+    fill=asking_about_texts(PERSONAL),
 )

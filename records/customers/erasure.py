@@ -26,6 +26,7 @@ def erase_contact(
     *,
     author: Author,
     reason: str,
+    with_texts: bool = False,
     precondition: Precondition | None = None,
 ) -> Customer:
     """Replace a contact's name, e-mail and phone by a keyed digest, also in the history of the customer.
@@ -43,6 +44,7 @@ def erase_contact(
         author=author,
         reason=reason,
         operation=ERASE_CONTACT,
+        with_texts=with_texts,
         precondition=precondition,
     ) as erasure:
         customer: Customer = erasure.record

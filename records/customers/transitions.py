@@ -8,12 +8,13 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.transitions import RecordStep, by_key
-from records.customers.erasure import contacts_of, erase_contact
+from records.customers.erasure import CONTACT, RELATION, contacts_of, erase_contact
 from records.customers.models import Customer
-from records.retention.forms import EraseForm, before_erasing
+from records.history.erasure import Personal
+from records.retention.forms import EraseWithTextsForm, asking_about_texts, before_erasing
 
 
-class EraseContactForm(EraseForm):
+class EraseContactForm(EraseWithTextsForm):
     """The form that asks which contact is erased, and why."""
 
     contact = forms.ChoiceField(label=_("Contact"))
@@ -22,6 +23,7 @@ class EraseContactForm(EraseForm):
 
 def _fill(form: Any, customer: Customer) -> None:
     form.fields["contact"].choices = [("", gettext("Choose a contact")), *contacts_of(customer)]
+    asking_about_texts(Personal(CONTACT, RELATION))(form, customer)
 
 
 def _warnings(model_admin: Any, request: HttpRequest, customer: Customer) -> list[str]:
@@ -33,13 +35,13 @@ ERASE = RecordStep(
     "erase-contact",
     _("Erase a contact"),
     "customers.erase_contact",
-    by_key(erase_contact, "contact"),
+    by_key(erase_contact, "contact", "with_texts"),
     form=EraseContactForm,
     explanation=_(
         "Name, e-mail and phone of the contact are replaced by codes, here and in the whole history. Nobody can"
-        " undo this. Title and position stay. Notes, other free text and attached files are not searched."
+        " undo this. Title and position stay. Attached files and other records are not searched."
     ),
-    done=_("%(record)s no longer says who the contact is."),
+    done=_("The contact was erased from %(record)s."),
     fill=_fill,
     consequences=_warnings,
 )

@@ -26,6 +26,7 @@ from records.attachments.models import Attachment
 from records.audits.models import AuditProgram, AuditRecord, Finding
 from records.backoffice.current import current_site, sites_of, user_of
 from records.backoffice.lists import search
+from records.backoffice.wording import choice_label
 from records.complaints.models import Complaint
 from records.customers.models import Customer, PartyContact
 from records.dashboard.addresses import list_of, page_of
@@ -257,7 +258,7 @@ def name_of(row: Any) -> str:
 
 
 def _about(kind: Kind, row: Any, record: Any, names: dict[Any, str], here: Any) -> str:
-    parts = [str(value) for name in kind.about if (value := getattr(row, name))]
+    parts = [str(choice_label(type(row), name, value)) for name in kind.about if (value := getattr(row, name))]
     if here is None or record.site_id != here.pk:
         parts.append(gettext("at %(names)s") % {"names": names.get(record.site_id, "")})
     return " · ".join(parts)

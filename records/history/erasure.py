@@ -5,6 +5,7 @@ Change of the erasure names every change that lost values, with its new digest; 
 no other erased value.
 """
 
+import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
@@ -21,19 +22,26 @@ NAME_PLACE, REASON_PLACE, FIELDS_PLACE = 0, 1, 2
 
 @dataclass(frozen=True, slots=True)
 class Personal:
-    """Which values of a record say who somebody is: columns of its own, or those of one of its child rows."""
+    """Which values of a record say who somebody is: columns of its own, or those of one of its child rows.
+
+    Without `row`, those of every child row of the relation. A free text is one of them if it says one of the words.
+    """
 
     columns: Collection[str]
     relation: str = ""
     row: str = ""
+    free_texts: Collection[str] = ()
+    words: Collection[str] = ()
 
     def texts(self, entry: FieldChange, side: str) -> list[str]:
         """Return the texts that one side of an entry of a change still says; an empty list for nothing to erase."""
         value = entry.get(side)
         name = entry["field"]
+        if name in self.free_texts:
+            return [value] if isinstance(value, str) and says(value, self.words) else []
         if self.relation:
             relation, _, name = name.partition(".")
-            if relation != self.relation or entry.get("row") != self.row:
+            if relation != self.relation or (self.row and entry.get("row") != self.row):
                 return []
         if name in self.columns:
             found = [value["name"] or value["id"] if isinstance(value, dict) and "id" in value else value]
@@ -91,6 +99,12 @@ def _erase_value(change: Change, at: int, side: str, key: Callable[[str], str]) 
 def _drop_salt(change: Change, place: int, value: Any) -> None:
     if change.salts:
         change.salts[place] = f"={value_digest(change.salts[place], value)}"
+
+
+def says(text: str, words: Collection[str]) -> bool:
+    """Return whether a text says one of the words, or a line of one, in any case and not as a part of another word."""
+    lines = {line.strip() for word in words for line in word.splitlines()}
+    return any(len(line) > 2 and re.search(rf"(?<!\w){re.escape(line)}(?!\w)", text, re.IGNORECASE) for line in lines)
 
 
 def quotes(text: str, words: Collection[str]) -> bool:

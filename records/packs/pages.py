@@ -17,6 +17,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
+from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
@@ -41,7 +42,12 @@ PAGE = 25
 TITLE = _("Auditor's packs")
 ATTACHED = _("the files on the records that are chosen")
 HISTORY = _("every change of the period, with the seal that proves them")
-TITLES = {**{kind.key: kind.title for kind in KINDS}, ATTACHMENTS: _("Attachments"), CHANGES: _("Changes and seal")}
+TITLES = {
+    **{kind.key: capfirst(kind.model._meta.verbose_name_plural) for kind in KINDS},
+    ATTACHMENTS: _("Attachments"),
+    CHANGES: _("Changes and seal"),
+}
+"""What a pack can contain, in the reader's language when it is shown; in the pack itself it is in English."""
 EARLIEST, LATEST = datetime.date(1950, 1, 1), datetime.date(2999, 12, 31)
 
 

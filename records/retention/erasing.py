@@ -8,7 +8,7 @@ import datetime
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -17,13 +17,14 @@ from django.utils.translation import gettext
 
 from records.accounts import peppers
 from records.history.digests import ERASED
-from records.history.erasure import Personal, erase_from_history, is_mark, quotes
+from records.history.erasure import Personal, erase_from_history, is_mark, quotes, says
 from records.history.models import Change
 from records.history.snapshots import FieldChange
 from records.history.trail import Author, recording
 from records.retention.actions import refuse_on_hold
 from records.sites.models import SiteRecord
 from records.sites.reasons import required_reason
+from records.sites.text import FreeTextField
 from records.sites.writing import Precondition, RecordNotFoundError, stamp
 
 ERASE_CONSUMER, ERASE_CONTACT, ERASE_EMPLOYEE = "EraseConsumer", "EraseContact", "ErasePrivateFacts"
@@ -78,11 +79,13 @@ def erasing(
     author: Author,
     reason: str,
     operation: str,
+    with_texts: bool = False,
     precondition: Precondition | None = None,
 ) -> Iterator[Erasure]:
     """Lock a record for an erasure, and erase the personal values from its history when the block ends.
 
-    The block erases them from the record. Everything is one transaction with its Change. The reason is required and
+    The block erases them from the record. `with_texts` also erases, as a whole, each free text of the record and its
+    history that says one of the values. Everything is one transaction with its Change. The reason is required and
     stays, so it must not quote what is erased. Raises RecordNotFoundError, ValidationError (InvalidTransition while the
     record is on legal hold, or if there is nothing to erase), or the error of the precondition.
     """
@@ -100,6 +103,9 @@ def erasing(
         if quotes(why, words):
             text = gettext("The reason stays in the history, so it must not say what is erased.")
             raise ValidationError({"reason": ValidationError(text, code="InvalidValue")})
+        if with_texts:
+            personal = replace(personal, free_texts=free_texts(model, personal), words=words)
+            erasure.erase(*(name for name in personal.free_texts if says(getattr(record, name), words)))
         erasure.changed += erase_from_history(record, personal, words, keyed)
         if not erasure.changed:
             if erasure.has_erased_elsewhere:
@@ -111,6 +117,25 @@ def erasing(
         stamp(record, author)
         record.save(force_update=True)
         trail.add(record, erasure.changed, author=author, operation=operation, reason=why)
+
+
+def free_texts(model: type[SiteRecord], personal: Personal) -> list[str]:
+    """Return the names of the free texts of a kind of record, except those that are personal themselves."""
+    fields = (field for field in model._meta.concrete_fields if isinstance(field, FreeTextField))
+    return [field.name for field in fields if field.name not in personal.columns]
+
+
+def texts_that_say_it(record: SiteRecord, personal: Personal) -> list[str]:
+    """Return the names of the record's free texts that say a personal value, now or in the history; two queries."""
+    found = replace(personal, free_texts=free_texts(type(record), personal), words=words_in_history(record, personal))
+    changes = Change.objects.filter(record_id=record.pk, model=record._meta.label).values_list("fields", flat=True)
+    entries = [entry for fields in changes for entry in fields]
+    return [
+        name
+        for name in found.free_texts
+        if says(getattr(record, name), found.words)
+        or any(entry["field"] == name and found.texts(entry, side) for entry in entries for side in ("old", "new"))
+    ]
 
 
 def words_in_history(record: models.Model, personal: Personal) -> set[str]:

@@ -1,5 +1,6 @@
 """The form and the notices before personal data is erased from a record."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django import forms
@@ -9,7 +10,10 @@ from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.fields import TextField
 from records.backoffice.forms import ReasonForm
+from records.backoffice.wording import field_label
+from records.history.erasure import Personal
 from records.retention.actions import kept_until, on_hold_since
+from records.retention.erasing import texts_that_say_it
 from records.sites.models import SiteRecord
 from records.sites.text import REASON
 
@@ -23,6 +27,37 @@ class EraseForm(ReasonForm):
         widget=forms.Textarea(attrs={"rows": 2}),
         help_text=_("Kept in the record's history, so do not name the person. For example: “Asked by letter”."),
     )
+
+
+class EraseWithTextsForm(EraseForm):
+    """The form that also asks what becomes of other texts of the record that say who the person is."""
+
+    with_texts = forms.TypedChoiceField(
+        label=_("Other texts that say it"),
+        required=False,
+        choices=(
+            ("yes", _("Erase these texts whole, here and in the history")),
+            ("no", _("Leave them: they cannot be found by these values later")),
+        ),
+        coerce=lambda given: given == "yes",
+        widget=forms.RadioSelect,
+    )
+
+
+def asking_about_texts(personal: Personal) -> Callable[[Any, Any], None]:
+    """Return what lets a form ask what becomes of the record's free texts that say a personal value; two queries."""
+
+    def fill(form: Any, record: SiteRecord) -> None:
+        field, found = form.fields["with_texts"], texts_that_say_it(record, personal)
+        if not found:
+            field.widget = forms.HiddenInput()
+            return
+        field.required = True
+        labels = ", ".join(field_label(type(record), name) for name in found)
+        text = gettext("%(fields)s. What is still needed of them has to be written anew, without the name.")
+        field.help_text = text % {"fields": labels}
+
+    return fill
 
 
 def before_erasing(model_admin: Any, request: HttpRequest, record: SiteRecord) -> list[str]:

@@ -10,13 +10,14 @@ from django.utils.translation import gettext_lazy as _
 from reportlab.lib import colors
 from reportlab.lib.pagesizes import A4
 from reportlab.lib.units import mm
+from reportlab.pdfbase.pdfmetrics import stringWidth
 from reportlab.platypus import Flowable, LongTable
 
 from records.accounts.models import User
 from records.backoffice.datetimes import NOTHING
 from records.backoffice.filter_bar import chips
 from records.backoffice.wording import without_markup
-from records.dashboard.printing.fonts import BOLD, use_fonts
+from records.dashboard.printing.fonts import BOLD, PLAIN, use_fonts
 from records.dashboard.printing.paper import BODY, LINES, Paper, paragraph, set_on_pages, style_of
 from records.dashboard.printing.papers import foot_of
 from records.sites.hidden import without_hidden
@@ -31,6 +32,10 @@ LINES_OF_CELL = 30
 """The approximate maximum number of lines of a cell, so that a row always fits on a page."""
 LETTER = 1.6 * mm
 """The approximate width of a character in a cell."""
+LONGEST_WORD = 45 * mm
+"""How wide a column becomes for the sake of one word; a longer one is broken."""
+GAP = 7
+"""The points between two columns."""
 YES_OR_NO = {"True": _("Yes"), "False": _("No"), "None": NOTHING}
 HEADING = ("BACKGROUND", (0, 0), (-1, 0), colors.HexColor("#eef1ee"))
 
@@ -70,13 +75,27 @@ def _text(cell: str) -> str:
 
 def _table(lines: Sequence[Sequence[str]]) -> Flowable:
     """Return the lines as a table whose first line is repeated on each page; very long texts are cut."""
-    wanted = [min(max(len(text) for text in column), 60) + 4 for column in zip(*lines, strict=True)]
-    widths = [WIDTH * part / sum(wanted) for part in wanted]
+    widths = _widths(list(zip(*lines, strict=True)))
     head, *body = lines
     cells = [[paragraph(text, HEAD) for text in head]]
     for line in body:
         cells.append([paragraph(_cut(text, width), CELL) for text, width in zip(line, widths, strict=True)])
     return LongTable(cells, colWidths=widths, style=(*LINES.getCommands(), HEADING), repeatRows=1, hAlign="LEFT")
+
+
+def _widths(columns: Sequence[Sequence[str]]) -> list[float]:
+    """Return the widths of columns of texts: no word is broken if all fit, and long texts share the rest."""
+    least, wanted = [], []
+    for head, *texts in columns:
+        word = max((word for text in texts for word in text.split()), key=len, default="")
+        whole = max(stringWidth(part, BOLD, 8) for part in (*head.split(), ""))
+        least.append(max(whole, min(stringWidth(word, PLAIN, 8), LONGEST_WORD)) + GAP)
+        wanted.append(min(max(map(len, (head, *texts))), 60) * LETTER)
+    rest = WIDTH - sum(least)
+    if rest < 0:
+        return [WIDTH * part / sum(least) for part in least]
+    more = [max(want - part, 0) for want, part in zip(wanted, least, strict=True)]
+    return [part + rest * share / (sum(more) or 1) for part, share in zip(least, more, strict=True)]
 
 
 def _cut(text: str, width: float) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
 
-from django.utils.translation import gettext
+from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 from reportlab.lib import colors
 from reportlab.lib.pagesizes import A4, landscape
@@ -155,7 +155,7 @@ def set_on_pages(paper: Paper, body: Sequence[Flowable], texts: Sequence[str]) -
         bottomMargin=22 * mm,
         title=paper.title,
         author="Larder",
-        lang="en",
+        lang=get_language() or "en",
     )
     canvas = type("Sheet", (_NumberedCanvas,), {"foot": paper.foot, "numbered": paper.numbered})
     document.build(story, canvasmaker=canvas)

@@ -16,6 +16,7 @@ from records.complaints.models import Complaint
 from records.dashboard.addresses import page_of
 from records.dashboard.search import name_of
 from records.dashboard.tracing.finding import SOURCES, Source, TraceResult, names_lot
+from records.history.erasure import is_mark
 from records.sites.text import fold
 
 
@@ -145,10 +146,13 @@ def _group(admin_site: AdminSite, source: Source, found: TraceResult) -> Group:
 
 
 def consumer_of(complaint: Any) -> str:
-    """Return the consumer's name and contact details."""
-    name = f"{complaint.consumer_first_name} {complaint.consumer_last_name}".strip()
+    """Return the consumer's name and contact details; what was erased of them is named once, without its codes."""
+    names = (complaint.consumer_first_name, complaint.consumer_last_name)
     reach = (complaint.consumer_phone, complaint.consumer_mobile, complaint.consumer_email)
-    return ", ".join(text for text in (name, *reach) if text) or NOTHING
+    name = " ".join(text for text in names if text and not is_mark(text))
+    known = (name, *(text for text in reach if not is_mark(text)))
+    erased = [gettext("Erased")] if any(map(is_mark, (*names, *reach))) else []
+    return ", ".join(text for text in (*known, *erased) if text) or NOTHING
 
 
 def _day(moment: datetime.datetime | None) -> str:
@@ -169,7 +173,7 @@ COLUMNS: dict[str, tuple[Sequence[Any], Callable[[Any], Sequence[str]]]] = {
             _text(row.product),
             NOTHING if row.quantity is None else plain_number(row.quantity),
             _text(row.nonconformance),
-            row.record_status,
+            row.get_record_status_display(),
         ),
     ),
     "material": (
@@ -182,7 +186,7 @@ COLUMNS: dict[str, tuple[Sequence[Any], Callable[[Any], Sequence[str]]]] = {
     ),
     "action": (
         (_("Status"), _("Owner"), _("Due")),
-        lambda row: (row.record_status, _text(row.owner), shown(row.due_date, day=True)),
+        lambda row: (row.get_record_status_display(), _text(row.owner), shown(row.due_date, day=True)),
     ),
     "document": ((_("Version in force"),), lambda row: (_text(row.effective_version),)),
     "finding": ((_("Question"), _("Comment")), lambda row: (_text(row.question), _text(row.comment))),

@@ -1,5 +1,6 @@
 """Pages and mails in the language of the person; programs and what is stored in English."""
 
+import io
 import re
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 from django.core import mail
 from django.test import Client
 from django.utils import translation
+from pypdf import PdfReader
 
 from deploy import translations
 from records.accounts.models import DefaultRole, User
@@ -20,6 +22,7 @@ from tests.conftest import Api
 from tests.make.backoffice import address, form_of, list_address, sign_in
 from tests.make.complaints import make_complaint
 from tests.make.documents import make_document, sign, version_of
+from tests.make.pdfs import texts_of
 
 PROFILE = "/profile/"
 
@@ -66,6 +69,24 @@ def test_the_sign_in_page_follows_the_browser(db: None) -> None:
     page = Client().get("/admin/login/", HTTP_ACCEPT_LANGUAGE="de")
     assert "Kennwort vergessen?" in page.content.decode()
     assert "Forgotten your password?" in Client().get("/admin/login/", HTTP_ACCEPT_LANGUAGE="fr").content.decode()
+
+
+def test_statuses_and_kinds_of_record_are_in_german_in_a_trace_the_search_a_new_pack_and_a_paper(
+    site: Site, speaker: User
+) -> None:
+    make_complaint(site, trace_number="L26330-7", owner=speaker, severity="Critical")
+    client = sign_in(speaker, site)
+    for page in ("/admin/trace/?lots=L26330-7", "/admin/search/?q=L26330-7"):
+        text = client.get(page).text
+        assert "Wartet auf Prüfung" in text
+        assert "Awaiting Review" not in text
+    lines = client.get("/admin/packs/new/").context["lines"]
+    with translation.override("de"):
+        assert [str(line["title"]) for line in lines][:3] == ["Reklamationen", "Audits", "Maßnahmen"]
+    paper = client.get("/admin/print/complaint/").content
+    [text] = texts_of(paper)
+    assert [word for word in ("Schweregrad", "Chargennummer", "Verantwortlich", "Zieldatum") if word not in text] == []
+    assert PdfReader(io.BytesIO(paper)).root_object["/Lang"] == "de"
 
 
 def test_every_page_of_the_menu_opens_in_german(site: Site, speaker: User) -> None:

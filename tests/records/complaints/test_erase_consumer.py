@@ -100,9 +100,48 @@ def test_repeating_it_changes_nothing_and_says_so(site: Site, complaint: Complai
     step = reverse("admin:complaints_complaint_step", args=(complaint.pk, "erase-consumer"))
     answer = page.post(step, {"change_reason": "Asked again"}, follow=True)
     assert "There is nothing to erase" in answer.text
-    assert "no longer says who" not in answer.text
+    assert "was erased from" not in answer.text
     assert Change.objects.count() == before
     assert not verify().faults
+
+
+def test_other_texts_that_say_it_are_named_and_erased_only_if_asked(site: Site) -> None:
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    for choice, is_left in (("no", True), ("yes", False)):
+        complaint = make_complaint(
+            site,
+            consumer_last_name="Rose",
+            consumer_email="r.rose@mail.example",
+            complaint_description="Mrs ROSE rang.",
+        )
+        for values in (
+            {"complaint_description": "The dough rosette."},
+            {"source_details": "Mail of r.rose@mail.example"},
+        ):
+            actions.update_complaint_detail(
+                site.pk, complaint.pk, values, author=make.SYSTEM, may_change_completed=True, reason="Told"
+            )
+        step = reverse("admin:complaints_complaint_step", args=(complaint.pk, "erase-consumer"))
+        assert "Source details, Description. What is still needed of them" in client.get(step).text
+        refused = client.post(step, {"change_reason": "Asked by letter"})
+        assert refused.status_code == 200
+        assert client.post(step, {"change_reason": "Asked by letter", "with_texts": choice}).status_code == 302
+        complaint.refresh_from_db()
+        assert complaint.complaint_description == "The dough rosette."  # It says “rose” only as a part of another word.
+        assert (complaint.source_details == "Mail of r.rose@mail.example") is is_left
+        history = client.get(address(complaint, "history")).text
+        assert ("Mrs ROSE rang." in history) is is_left
+        assert ("r.rose@mail.example" in history) is is_left
+        assert not verify().faults
+
+
+def test_without_such_texts_nothing_is_asked(site: Site, complaint: Complaint) -> None:
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    step = reverse("admin:complaints_complaint_step", args=(complaint.pk, "erase-consumer"))
+    assert "Other texts that say it" not in client.get(step).text
+    assert client.post(step, {"change_reason": "Asked by letter", "with_texts": ""}).status_code == 302
+    complaint.refresh_from_db()
+    assert complaint.complaint_description == "A stone"
 
 
 def test_what_comes_later_can_be_erased_too(site: Site, complaint: Complaint) -> None:

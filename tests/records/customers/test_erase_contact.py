@@ -157,6 +157,19 @@ def test_another_site_a_stranger_and_a_telling_reason_are_refused(
     assert jane_of(customer).last_name == "Kowalska"
 
 
+def test_a_note_that_names_the_contact_is_named_and_erased_only_if_asked(site: Site, customer: Customer) -> None:
+    update_customer(site.pk, customer.pk, {"note": "Ask Wilhelmina first."}, author=make.SYSTEM)
+    jane = str(jane_of(customer).pk)
+    where = reverse("admin:customers_customer_step", args=(customer.pk, "erase-contact"))
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    assert "Note. What is still needed of them" in client.get(where).text
+    given = {"contact": jane, "change_reason": "Asked by letter"}
+    assert client.post(where, given).status_code == 200
+    assert client.post(where, {**given, "with_texts": "yes"}).status_code == 302
+    assert "wilhelmina" not in everything()
+    assert not verify().faults
+
+
 def test_a_site_administrator_chooses_the_contact_on_the_customers_page(site: Site, customer: Customer) -> None:
     where = reverse("admin:customers_customer_step", args=(customer.pk, "erase-contact"))
     manager, client = browser(site), browser(site, DefaultRole.SITE_ADMINISTRATOR)

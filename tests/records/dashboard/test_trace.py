@@ -13,6 +13,8 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from records.accounts.models import DefaultRole
+from records.complaints.erasure import erase_consumer
+from records.complaints.models import Complaint
 from records.dashboard.tracing.finding import lots_in
 from records.dashboard.tracing.likeness import nearest
 from records.reference.models import Product
@@ -160,6 +162,14 @@ def test_a_reader_sees_the_trace_without_private_fields(site: Site) -> None:
         assert "960111" not in text
     seen = browser(site, DefaultRole.STANDARD).get("/admin/trace/", {"lots": "LOT-7"}).content.decode()
     assert "Berg, +44 1632 960111" in seen
+
+
+def test_an_erased_consumer_is_named_as_erased_without_the_codes(site: Site) -> None:
+    complaint = make_complaint(site, trace_number="LOT-7", consumer_last_name="Berg", consumer_email="b@mail.example")
+    erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="Asked by letter")
+    Complaint.objects.filter(pk=complaint.pk).update(consumer_phone="+44 1632 960111")
+    [group] = traced(browser(site), "LOT-7")["summary"].groups
+    assert group.rows[0].cells[group.columns.index("Consumer")] == "+44 1632 960111, Erased"
 
 
 def words_of(content: bytes, kind: str) -> str:
