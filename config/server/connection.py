@@ -62,6 +62,11 @@ class Connection:
         return parts[1].partition(b"?")[0].decode("latin-1") if is_path else "/"
 
     @property
+    def languages(self) -> str:
+        """Return the languages that the client prefers, as its request says it; empty if the head cannot be read."""
+        return "" if self.head is None else str(self.head.environ.get("HTTP_ACCEPT_LANGUAGE", ""))
+
+    @property
     def idle(self) -> bool:
         """Return whether nothing of a request has arrived."""
         return self.state is State.READING and not self.received and self.head is None

@@ -57,13 +57,14 @@ def refusal_of(error: Exception) -> Refusal:
     return next((found for kind, found in _REFUSALS.items() if isinstance(error, kind)), _UNREADABLE)
 
 
-def answer(path: str, refusal: Refusal) -> bytes:
-    """Return the whole answer, in the format of the path, and log it.
+def answer(path: str, refusal: Refusal, languages: str = "") -> bytes:
+    """Return the whole answer, in the format of the path, and log it; a page is in one of the preferred languages.
 
     The log line does not quote the request, since the faulty header may be the one with the credential.
     """
     # The server loads this module before Django is set up.
     from django.http import HttpRequest
+    from django.utils import translation
 
     from records.operations.error_handlers import refuse
     from records.operations.middleware import HARDENING, VERSION
@@ -74,7 +75,9 @@ def answer(path: str, refusal: Refusal) -> bytes:
     request = HttpRequest()
     request.path = request.path_info = path
     request.request_id = request_id  # type: ignore[attr-defined]
-    response = refuse(request, refusal.status, refusal.code, refusal.message)
+    request.META["HTTP_ACCEPT_LANGUAGE"] = languages
+    with translation.override(translation.get_language_from_request(request)):
+        response = refuse(request, refusal.status, refusal.code, refusal.message)
     headers = {
         **response.headers,
         "Content-Length": str(len(response.content)),

@@ -320,7 +320,7 @@ class Worker(ThreadWorker):
             connection.sock.broken = answer.is_begun
             if not answer.is_begun:
                 with suppress(OSError):
-                    connection.sock.sendall(refusals.answer(connection.path, refusals.FAULT))
+                    connection.sock.sendall(refusals.answer(connection.path, refusals.FAULT, connection.languages))
         return False
 
     def after_answer(self, connection: Connection, task: Task) -> None:
@@ -390,7 +390,7 @@ class Worker(ThreadWorker):
         """Send a refusal, and close the connection when the client has read it."""
         self.watch(connection, selectors.EVENT_READ)
         try:
-            connection.sock.sendall(refusals.answer(connection.path, refusal))
+            connection.sock.sendall(refusals.answer(connection.path, refusal, connection.languages))
             connection.linger()
         except OSError:
             self.drop(connection)

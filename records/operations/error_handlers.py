@@ -6,6 +6,7 @@ from collections.abc import Callable
 from django.contrib.sessions.exceptions import SessionInterrupted
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
 from django.views import defaults
 
 from records.operations.errors import ApiError, answer, refusal_of
@@ -30,7 +31,7 @@ def refuse(request: HttpRequest, status: int, code: str, message: str) -> HttpRe
     if shape is not None:
         return shape(request, refusal)
     if is_page(request.path):
-        return HttpResponse(message, status=status, content_type="text/plain; charset=utf-8")
+        return HttpResponse(render_to_string("refused.html", {"status": status, "message": message}), status=status)
     return answer(request, refusal)
 
 

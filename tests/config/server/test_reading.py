@@ -10,6 +10,7 @@ import pytest
 
 from config.server import refusals
 from config.server.connection import Connection
+from config.server.incoming import BodyTooLargeError
 from config.server.limits import PAGE_LIMIT, largest_body
 
 PEER = ("127.0.0.1", 1)
@@ -100,6 +101,24 @@ def test_what_is_not_a_request_is_refused_in_the_interface_s_error_shape(
     assert headers["Content-Type"] == "application/json"
     assert headers["X-Api-Version"] == "1"
     assert headers["X-Request-Id"] == shape["RequestId"]
+
+
+@pytest.mark.parametrize(
+    ("languages", "said"),
+    [("", "What you sent is too large"), ("de-AT,de;q=0.9", "Was Sie gesendet haben, ist zu groß")],
+)
+def test_what_is_refused_of_a_page_is_a_page_in_the_language_of_the_browser(
+    pair: Any, languages: str, said: str
+) -> None:
+    sent = f"POST /admin/items/item/add/ HTTP/1.1\r\nAccept-Language: {languages}\r\nContent-Length: 9000000\r\n\r\n"
+    with pytest.raises(BodyTooLargeError) as refused:
+        send(pair, sent.encode())
+    answer = refusals.answer(pair[1].path, refusals.refusal_of(refused.value), pair[1].languages).decode()
+    assert answer.startswith("HTTP/1.1 413 ")
+    assert "Content-Type: text/html" in answer
+    assert said in answer
+    assert "The body is larger than 2.5 MiB." in answer
+    assert 'href="/admin/"' in answer
 
 
 def test_a_credential_in_a_faulty_header_is_not_logged(pair: Any, caplog: pytest.LogCaptureFixture) -> None:

@@ -86,7 +86,7 @@ def test_statuses_and_kinds_of_record_are_in_german_in_a_trace_the_search_a_new_
     paper = client.get("/admin/print/complaint/").content
     [text] = texts_of(paper)
     assert [word for word in ("Schweregrad", "Chargennummer", "Verantwortlich", "Zieldatum") if word not in text] == []
-    assert PdfReader(io.BytesIO(paper)).root_object["/Lang"] == "de"
+    assert str(PdfReader(io.BytesIO(paper)).root_object["/Lang"]) == "de"
 
 
 def test_every_page_of_the_menu_opens_in_german(site: Site, speaker: User) -> None:

@@ -64,6 +64,7 @@ def test_a_session_that_has_to_be_stored_and_cannot_be_is_503(site: Site, other_
         answer = client.post(reverse("admin:switch-site"), {"site": str(site.pk)})
     assert answer.status_code == 503
     assert "cannot be reached" in answer.text
+    assert "<h1>Not possible at the moment</h1>" in answer.text
     assert answer["Retry-After"]
 
 
