@@ -224,16 +224,16 @@ class DocumentAdmin(RecordAdmin):
 
     def versions_view(self, request: HttpRequest, object_id: str) -> Any:
         """Show every version with its signatures."""
-        return pages.versions(self, request, self.record_or_404(request, object_id))
+        return pages.versions(request, self.record_or_404(request, object_id))
 
     def readers_view(self, request: HttpRequest, object_id: str) -> Any:
         """Show who has read the version in force and who has not."""
-        return reading_pages.readers(self, request, self.record_or_404(request, object_id))
+        return reading_pages.readers(request, self.record_or_404(request, object_id))
 
     def compare_view(self, request: HttpRequest, object_id: str) -> Any:
         """Show the details of two versions side by side."""
-        return pages.compare(self, request, self.record_or_404(request, object_id))
+        return pages.compare(request, self.record_or_404(request, object_id))
 
     def replace_view(self, request: HttpRequest, object_id: str, signer_id: uuid.UUID) -> Any:
         """Replace a signer by another person."""
-        return pages.replace(self, request, self.record_or_404(request, object_id), signer_id)
+        return pages.replace(request, self.record_or_404(request, object_id), signer_id)

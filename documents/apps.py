@@ -15,8 +15,8 @@ class DocumentsConfig(AppConfig):
         from documents import pages, reading_pages
         from records.backoffice import extension_points
 
-        extension_points.pages.append(pages.addresses)
+        extension_points.pages += pages.urlpatterns
         extension_points.record_links.append(pages.links)
-        extension_points.pages.append(reading_pages.addresses)
+        extension_points.pages += reading_pages.urlpatterns
         extension_points.record_links.append(reading_pages.links)
         extension_points.menu_links.append(reading_pages.menu_links)

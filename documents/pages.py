@@ -6,14 +6,12 @@ from functools import partial
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.admin import AdminSite
 from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Prefetch
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.translation import gettext
 
@@ -27,27 +25,11 @@ from records.backoffice.extension_points import RecordLink
 from records.backoffice.form_errors import show_faults
 from records.backoffice.formfields import reference_field
 from records.backoffice.forms import ReasonForm
+from records.backoffice.responses import page_response
 from records.files import downloads
-from records.operations.errors import ApiError
 
 REPLACE = "documents.replace_signer"
 PAGE = 200
-
-
-def addresses(admin_site: AdminSite) -> Sequence[Any]:
-    """Return the addresses below /admin/ that do not belong to a single document."""
-
-    def sign_page(request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
-        return signing.sign(admin_site, request, version_id)
-
-    view = admin_site.admin_view
-    return [
-        path("documents/inbox/", view(partial(inbox, admin_site)), name="documents_inbox"),
-        path("documents/inbox/<uuid:version_id>/", view(sign_page), name="documents_sign"),
-        path("documents/rejected/<uuid:version_id>/", view(partial(rejected, admin_site)), name="documents_rejected"),
-        path("documents/file/<uuid:version_id>/", view(file), name="documents_file"),
-        path("documents/in-force/<uuid:document_id>/", view(file_in_force), name="documents_in_force"),
-    ]
 
 
 def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
@@ -65,20 +47,20 @@ def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
 # --- The signer's inbox ---------------------------------------------------------------------------------------------
 
 
-def inbox(admin_site: AdminSite, request: HttpRequest) -> HttpResponseBase:
+def inbox(request: HttpRequest) -> HttpResponseBase:
     """Show everything that waits for the signed-in person's signature at all their sites, oldest first."""
     show_times_of(current_site(request))
     waiting = list(approvals.waiting_for(user_of(request))[: PAGE + 1])
-    context = {
-        **admin_site.each_context(request),
-        "title": gettext("Waiting for my signature"),
-        "waiting": [{"signer": one, "since": shown(one.version.created)} for one in waiting[:PAGE]],
-        "more": len(waiting) > PAGE,
-    }
-    return TemplateResponse(request, "documents/inbox.html", context)
+    return page_response(
+        request,
+        "documents/inbox.html",
+        gettext("Waiting for my signature"),
+        waiting=[{"signer": one, "since": shown(one.version.created)} for one in waiting[:PAGE]],
+        more=len(waiting) > PAGE,
+    )
 
 
-def rejected(admin_site: AdminSite, request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
+def rejected(request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
     """Show the uploader who rejected a version and why, with the way to a new version; POST dismisses the notice."""
     user = user_of(request)
     version = rejections.waiting_for(user).filter(pk=version_id).first()
@@ -94,15 +76,15 @@ def rejected(admin_site: AdminSite, request: HttpRequest, version_id: uuid.UUID)
     show_times_of(document.site)
     may_change = access.may(user, document.site_id, "documents.change_document")
     upload = reverse("admin:documents_document_step", args=(quote(document.pk), "upload"))
-    context = {
-        **admin_site.each_context(request),
-        "title": gettext("Rejected: %(document)s, %(version)s") % {"document": document, "version": version},
-        "version": version,
-        "document": document,
-        "rejections": [{"signature": one, "at": shown(one.date)} for one in rejections.rejections_of(version)],
-        "upload_url": upload if may_change else "",
-    }
-    return TemplateResponse(request, "documents/rejected.html", context)
+    return page_response(
+        request,
+        "documents/rejected.html",
+        gettext("Rejected: %(document)s, %(version)s") % {"document": document, "version": version},
+        version=version,
+        document=document,
+        rejections=[{"signature": one, "at": shown(one.date)} for one in rejections.rejections_of(version)],
+        upload_url=upload if may_change else "",
+    )
 
 
 def file(request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
@@ -115,7 +97,7 @@ def file(request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
         or reading.waiting_for(user).filter(pk=version_id).exists()
     ):
         raise Http404(gettext("There is no such file."))
-    return _served(request, version)
+    return downloads.serve_on_page(request, version)
 
 
 def file_in_force(request: HttpRequest, document_id: uuid.UUID) -> HttpResponseBase:
@@ -123,21 +105,13 @@ def file_in_force(request: HttpRequest, document_id: uuid.UUID) -> HttpResponseB
     version = DocumentVersion.objects.filter(document=document_id, record_status__in=IN_FORCE).first()
     if version is None or not visibility.may_read(user_of(request), version):
         raise Http404(gettext("There is no such file."))
-    return _served(request, version)
-
-
-def _served(request: HttpRequest, version: DocumentVersion) -> HttpResponseBase:
-    try:
-        return downloads.serve(request, version)
-    except ApiError as refusal:
-        text = "text/plain; charset=utf-8"
-        return HttpResponse(refusal.message, status=refusal.status, headers=refusal.headers, content_type=text)
+    return downloads.serve_on_page(request, version)
 
 
 # --- A document's versions ------------------------------------------------------------------------------------------
 
 
-def versions(model_admin: Any, request: HttpRequest, document: Document) -> HttpResponseBase:
+def versions(request: HttpRequest, document: Document) -> HttpResponseBase:
     """Show every version that the user may see, newest first, with its file, signers and signatures.
 
     Makes a fixed number of queries.
@@ -150,11 +124,9 @@ def versions(model_admin: Any, request: HttpRequest, document: Document) -> Http
     )
     may_replace = access.may(user_of(request), document.site_id, REPLACE)
     show_times_of(site_at(request, document.site_id))
-    context = {
-        **_context(model_admin, request, document, gettext("Versions: %(document)s") % {"document": document}),
-        "versions": [_shown(version, may_replace=may_replace) for version in rows],
-    }
-    return TemplateResponse(request, "documents/versions.html", context)
+    shown_versions = [_shown(version, may_replace=may_replace) for version in rows]
+    title = gettext("Versions: %(document)s") % {"document": document}
+    return page_response(request, "documents/versions.html", title, **_about(document), versions=shown_versions)
 
 
 def _shown(version: DocumentVersion, *, may_replace: bool) -> dict[str, Any]:
@@ -172,7 +144,7 @@ def _shown(version: DocumentVersion, *, may_replace: bool) -> dict[str, Any]:
     }
 
 
-def compare(model_admin: Any, request: HttpRequest, document: Document) -> HttpResponseBase:
+def compare(request: HttpRequest, document: Document) -> HttpResponseBase:
     """Show the details of two versions side by side, and mark those that differ."""
     seen = visibility.versions_for(user_of(request), document)
     rows = seen.select_related("created_by").prefetch_related("signatures")
@@ -189,8 +161,8 @@ def compare(model_admin: Any, request: HttpRequest, document: Document) -> HttpR
         for (label, old), (_, new) in zip(_details(older), _details(newer), strict=True)
     ]
     title = gettext("%(document)s: %(older)s and %(newer)s") % {"document": document, "older": older, "newer": newer}
-    context = {**_context(model_admin, request, document, title), "older": older, "newer": newer, "lines": lines}
-    return TemplateResponse(request, "documents/compare.html", context)
+    about = _about(document)
+    return page_response(request, "documents/compare.html", title, **about, older=older, newer=newer, lines=lines)
 
 
 def _details(version: DocumentVersion) -> list[tuple[str, str]]:
@@ -216,11 +188,9 @@ def _details(version: DocumentVersion) -> list[tuple[str, str]]:
     ]
 
 
-def _context(model_admin: Any, request: HttpRequest, document: Document, title: str) -> dict[str, Any]:
+def _about(document: Document) -> dict[str, Any]:
     return {
-        **model_admin.admin_site.each_context(request),
-        "title": title,
-        "opts": model_admin.opts,
+        "opts": document._meta,
         "original": document,
         "back": reverse("admin:documents_document_read", args=(quote(document.pk),)),
         "versions_url": reverse("admin:documents_document_versions", args=(quote(document.pk),)),
@@ -246,21 +216,14 @@ class ReplaceForm(ReasonForm):
         self.order_fields(self.field_order)
 
 
-def replace(model_admin: Any, request: HttpRequest, document: Document, signer_id: uuid.UUID) -> HttpResponseBase:
+def replace(request: HttpRequest, document: Document, signer_id: uuid.UUID) -> HttpResponseBase:
     """Ask who signs instead of a person who is away, and why."""
     if not access.may(user_of(request), document.site_id, REPLACE):
         raise PermissionDenied
     signer = Signer.objects.select_related("user", "version").filter(pk=signer_id, document=document).first()
     if signer is None:
         raise Http404(gettext("There is no such signer."))
-    context = _context(
-        model_admin,
-        request,
-        document,
-        gettext("Replace %(user)s for %(document)s, %(version)s")
-        % {"user": signer.user, "document": document, "version": signer.version},
-    )
-    form = ReplaceForm(document, request.POST or None)
+    about, form = _about(document), ReplaceForm(document, request.POST or None)
     if request.method == "POST" and form.is_valid():
         reason = form.cleaned_data["change_reason"]
         try:
@@ -273,9 +236,20 @@ def replace(model_admin: Any, request: HttpRequest, document: Document, signer_i
                 gettext("%(user)s signs instead of %(user2)s.")
                 % {"user": form.cleaned_data["user"], "user2": signer.user},
             )
-            return redirect(context["versions_url"])
+            return redirect(about["versions_url"])
     step = {
         "label": gettext("Replace"),
         "explanation": gettext("Signatures that were given stay; the successor is notified by mail."),
     }
-    return TemplateResponse(request, "backoffice/step.html", {**context, "form": form, "step": step})
+    said = {"user": signer.user, "document": document, "version": signer.version}
+    title = gettext("Replace %(user)s for %(document)s, %(version)s") % said
+    return page_response(request, "backoffice/step.html", title, **about, form=form, step=step)
+
+
+urlpatterns = [
+    path("documents/inbox/", inbox, name="documents_inbox"),
+    path("documents/inbox/<uuid:version_id>/", signing.sign, name="documents_sign"),
+    path("documents/rejected/<uuid:version_id>/", rejected, name="documents_rejected"),
+    path("documents/file/<uuid:version_id>/", file, name="documents_file"),
+    path("documents/in-force/<uuid:document_id>/", file_in_force, name="documents_in_force"),
+]

@@ -4,17 +4,14 @@ import datetime
 import uuid
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from functools import partial
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.admin import AdminSite
 from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.paginator import Page, Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext
@@ -23,26 +20,25 @@ from documents import reading
 from documents.models import IN_FORCE, Document, DocumentVersion, Reading
 from records.accounts import access
 from records.accounts.models import User
-from records.backoffice.current import author_of, current_site, show_times_of, site_at, user_of, zone_of
+from records.backoffice.current import (
+    author_of,
+    may_here,
+    show_times_of,
+    site_at,
+    site_where,
+    user_of,
+    zone_of,
+)
 from records.backoffice.date_filters import SINCE, UNTIL, address_part, day_of, parsed
 from records.backoffice.datetimes import shown
 from records.backoffice.due import due_shown
 from records.backoffice.extension_points import RecordLink
+from records.backoffice.responses import page_response
 from records.sites.writing import RecordNotFoundError
 
 SEE = "documents.view_reading"
 PEOPLE, DOCUMENTS = 50, 8
 """The number of rows and columns on one page of the matrix."""
-
-
-def addresses(admin_site: AdminSite) -> Sequence[Any]:
-    """Return the addresses below /admin/ that do not belong to a single document."""
-    view = admin_site.admin_view
-    return [
-        path("documents/reading/", view(partial(my_reading, admin_site)), name="documents_reading"),
-        path("documents/reading/<uuid:version_id>/", view(partial(confirm, admin_site)), name="documents_read"),
-        path("documents/readings/", view(partial(matrix, admin_site)), name="documents_readings"),
-    ]
 
 
 def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
@@ -58,25 +54,24 @@ def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
 
 def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
     """Return the menu entry that leads to the matrix, for users who may see readings."""
-    site = current_site(request)
-    if site is None or not access.may(user_of(request), site, SEE):
+    if not may_here(request, SEE):
         return ()
     return (RecordLink("readings", gettext("Who has read what"), reverse("admin:documents_readings"), "Reports"),)
 
 
-def my_reading(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
+def my_reading(request: HttpRequest) -> HttpResponse:
     """Show the versions that the signed-in person must read at all their sites."""
     page = _page(reading.waiting_for(user_of(request)), request.GET.get("page"), PEOPLE)
-    context = {
-        **admin_site.each_context(request),
-        "title": gettext("Documents that I must read"),
-        "page": page,
-        "rows": [{"version": version, "due": due_shown(reading.due(version))} for version in page],
-    }
-    return TemplateResponse(request, "documents/reading.html", context)
+    return page_response(
+        request,
+        "documents/reading.html",
+        gettext("Documents that I must read"),
+        page=page,
+        rows=[{"version": version, "due": due_shown(reading.due(version))} for version in page],
+    )
 
 
-def confirm(admin_site: AdminSite, request: HttpRequest, version_id: uuid.UUID) -> HttpResponse:
+def confirm(request: HttpRequest, version_id: uuid.UUID) -> HttpResponse:
     """Show a version that this person must read, and record the confirmation."""
     user = user_of(request)
     version = reading.waiting_for(user).filter(pk=version_id).first()
@@ -98,17 +93,17 @@ def confirm(admin_site: AdminSite, request: HttpRequest, version_id: uuid.UUID) 
             )
         return redirect("admin:documents_reading")
     show_times_of(version.document.site)
-    context = {
-        **admin_site.each_context(request),
-        "title": gettext("Read: %(document)s, %(version)s") % {"document": version.document, "version": version},
-        "version": version,
-        "document": version.document,
-        "due": due_shown(reading.due(version)),
-    }
-    return TemplateResponse(request, "documents/read.html", context)
+    return page_response(
+        request,
+        "documents/read.html",
+        gettext("Read: %(document)s, %(version)s") % {"document": version.document, "version": version},
+        version=version,
+        document=version.document,
+        due=due_shown(reading.due(version)),
+    )
 
 
-def readers(model_admin: Any, request: HttpRequest, document: Document) -> HttpResponse:
+def readers(request: HttpRequest, document: Document) -> HttpResponse:
     """Show who must read a document's version in force, who has read it and who has not; seven queries."""
     if not access.may(user_of(request), document.site_id, SEE):
         raise PermissionDenied
@@ -119,32 +114,29 @@ def readers(model_admin: Any, request: HttpRequest, document: Document) -> HttpR
     missing = request.GET.get("show") == "missing"
     page = _page(_people(asked - have_read if missing else asked), request.GET.get("page"), PEOPLE)
     found = _newest_readings([document.pk], page)
-    context = {
-        **model_admin.admin_site.each_context(request),
-        "title": gettext("Readers: %(document)s") % {"document": document},
-        "opts": model_admin.opts,
-        "original": document,
-        "back": reverse("admin:documents_document_read", args=(quote(document.pk),)),
-        "version": version,
-        "asked": len(asked),
-        "read": len(asked & have_read),
-        "missing": missing,
-        "page": page,
-        "rows": [{"person": user, **_cell(version, found.get((user.pk, document.pk)))} for user in page],
-    }
-    return TemplateResponse(request, "documents/readers.html", context)
+    return page_response(
+        request,
+        "documents/readers.html",
+        gettext("Readers: %(document)s") % {"document": document},
+        opts=document._meta,
+        original=document,
+        back=reverse("admin:documents_document_read", args=(quote(document.pk),)),
+        version=version,
+        asked=len(asked),
+        read=len(asked & have_read),
+        missing=missing,
+        page=page,
+        rows=[{"person": user, **_cell(version, found.get((user.pk, document.pk)))} for user in page],
+    )
 
 
-def matrix(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
+def matrix(request: HttpRequest) -> HttpResponse:
     """Show which people at the current site have read which documents; a fixed number of queries.
 
     `due__since` and `due__until`, days such as 2026-10-31, narrow it to the documents that had to be read by then. A
     day that cannot be read is named (400).
     """
-    site = current_site(request)
-    if site is None or not access.may(user_of(request), site, SEE):
-        raise PermissionDenied
-    show_times_of(site)
+    site = site_where(request, SEE)
     zone = zone_of(site)
     given = [request.GET.get(f"due__{end}", "") for end in (SINCE, UNTIL)]
     since, until = map(parsed, given)
@@ -160,20 +152,22 @@ def matrix(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
     people = _page(_people(set().union(*lacking.values())), request.GET.get("page"), PEOPLE)
     found = _newest_readings({version.document_id for version in columns}, people)
     days = address_part("due", since, until)
-    context = {
-        **admin_site.each_context(request),
-        "title": gettext("Who has read what at %(site)s") % {"site": site},
-        "fault": gettext("The list cannot be narrowed to “%(fault)s”.") % {"fault": fault[:100]} if fault else "",
-        "columns": columns,
-        "page": people,
-        "missing": missing,
-        "since": since,
-        "until": until,
-        "days": urlencode(days),
-        "query": urlencode({**days, **({"show": "missing"} if missing else {})}),
-        "owed": sum(len(one.asked) for one in every),
-        "read": sum(one.read for one in every),
-        "rows": [
+    return page_response(
+        request,
+        "documents/matrix.html",
+        gettext("Who has read what at %(site)s") % {"site": site},
+        http_status=400 if fault else 200,
+        fault=gettext("The list cannot be narrowed to “%(fault)s”.") % {"fault": fault[:100]} if fault else "",
+        columns=columns,
+        page=people,
+        missing=missing,
+        since=since,
+        until=until,
+        days=urlencode(days),
+        query=urlencode({**days, **({"show": "missing"} if missing else {})}),
+        owed=sum(len(one.asked) for one in every),
+        read=sum(one.read for one in every),
+        rows=[
             {
                 "person": user,
                 "cells": [
@@ -183,8 +177,7 @@ def matrix(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
             }
             for user in people
         ],
-    }
-    return TemplateResponse(request, "documents/matrix.html", context, status=400 if fault else 200)
+    )
 
 
 def _people(keys: AbstractSet[uuid.UUID]) -> Any:
@@ -212,3 +205,10 @@ def _cell(version: DocumentVersion | None, newest: Reading | None) -> dict[str, 
 
 def _page(rows: Any, number: str | None, size: int) -> Page[Any]:
     return Paginator(rows, size).get_page(number)
+
+
+urlpatterns = [
+    path("documents/reading/", my_reading, name="documents_reading"),
+    path("documents/reading/<uuid:version_id>/", confirm, name="documents_read"),
+    path("documents/readings/", matrix, name="documents_readings"),
+]

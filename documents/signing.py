@@ -5,12 +5,10 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.admin import AdminSite
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -23,6 +21,7 @@ from records.backoffice.current import author_of, show_times_of, user_of
 from records.backoffice.datetimes import shown
 from records.backoffice.fields import TextField
 from records.backoffice.form_errors import show_faults
+from records.backoffice.responses import page_response
 from records.backoffice.sign_in import confirmation, provider
 from records.files.storage import FileDamagedError, StorageUnavailableError
 from records.sites.text import FREE_TEXT
@@ -72,7 +71,7 @@ class SigningForm(forms.Form):
             del self.fields["credential"]
 
 
-def sign(admin_site: AdminSite, request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
+def sign(request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
     """Show a version that waits for this person, and record their signature or rejection."""
     user = user_of(request)
     asked = approvals.waiting_for(user).filter(version_id=version_id).first()
@@ -94,18 +93,18 @@ def sign(admin_site: AdminSite, request: HttpRequest, version_id: uuid.UUID) -> 
         if said:
             messages.success(request, f"{version.document}, {version}: {said}.")
             return redirect("admin:documents_inbox")
-    context = {
-        **admin_site.each_context(request),
-        "title": f"{duty.label}: {version.document}, {version}",
-        "form": form,
-        "version": version,
-        "document": version.document,
-        "own_upload": own_upload,
-        "since": shown(version.created),
-        "signatures": [{"signature": one, "at": shown(one.date)} for one in version.signatures.all()],
+    return page_response(
+        request,
+        "documents/sign.html",
+        f"{duty.label}: {version.document}, {version}",
+        form=form,
+        version=version,
+        document=version.document,
+        own_upload=own_upload,
+        since=shown(version.created),
+        signatures=[{"signature": one, "at": shown(one.date)} for one in version.signatures.all()],
         **_ways_shown(user, ways, confirmed=confirmed),
-    }
-    return TemplateResponse(request, "documents/sign.html", context)
+    )
 
 
 def _ways_shown(user: User, ways: set[Confirmation], *, confirmed: bool) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -165,18 +164,20 @@ class DirectoryAdmin(PlainAdmin):
         page = _Connection(request, directory, writable=self.may(request, "change", directory))
         if request.method == "POST" and (done := page.act(request.POST.get("do", ""))) is not None:
             return done
-        context = {
-            **self.admin_site.each_context(request),
-            "title": gettext("Connection of %(directory)s") % {"directory": directory},
-            "opts": self.opts,
-            "original": directory,
-            "back": address_of(directory),
-            "log_url": f"{reverse('admin:scim_provisioningcall_changelist')}?directory={directory.pk}",
-            # A test of the connection leaves nothing that leaving the page could lose.
-            "is_unsent": request.POST.get("do", "").startswith("check-"),
-            **page.context(),
-        }
-        return showing_once(request, TemplateResponse(request, "scim/connection.html", context))
+        return showing_once(
+            request,
+            self.page_response(
+                request,
+                "scim/connection.html",
+                gettext("Connection of %(directory)s") % {"directory": directory},
+                original=directory,
+                back=address_of(directory),
+                log_url=f"{reverse('admin:scim_provisioningcall_changelist')}?directory={directory.pk}",
+                # A test of the connection leaves nothing that leaving the page could lose.
+                is_unsent=request.POST.get("do", "").startswith("check-"),
+                **page.context(),
+            ),
+        )
 
 
 class _Connection:
@@ -379,11 +380,6 @@ class ProvisioningCallAdmin(LogAdmin, SavedFilterPages):
         call = self.get_queryset(request).filter(pk=key).select_related("directory__home_site").first() if key else None
         if call is None:
             raise Http404(gettext("There is no such call."))
-        context = {
-            **self.admin_site.each_context(request),
-            "title": f"{call.method} {call.status}",
-            "opts": self.opts,
-            "call": call,
-            "at": moment_of(call),
-        }
-        return TemplateResponse(request, "scim/call.html", context)
+        return self.page_response(
+            request, "scim/call.html", f"{call.method} {call.status}", call=call, at=moment_of(call)
+        )

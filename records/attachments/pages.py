@@ -2,12 +2,10 @@
 
 import uuid
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 from django.conf import settings
-from django.contrib import messages
-from django.contrib.admin import AdminSite
+from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import IntegrityError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -42,20 +40,6 @@ from records.sites.writing import Values
 SHOWN = 100
 MOST_AT_ONCE = 20
 BYTES = "application/octet-stream"
-
-
-def addresses(admin_site: AdminSite) -> Sequence[Any]:
-    """Return the addresses below /admin/ of a record's attachments."""
-    view = admin_site.admin_view
-    return [
-        path(
-            "attachments/on/<str:entity>/<uuid:record_id>/",
-            view(require_POST(partial(add, admin_site))),
-            name="attachments_add",
-        ),
-        path("attachments/file/<uuid:attachment_id>/", view(file), name="attachments_file"),
-        path("attachments/preview/<uuid:attachment_id>/", view(preview), name="attachments_preview"),
-    ]
 
 
 def may_of(request: HttpRequest, site_id: Any) -> Callable[[str], bool]:
@@ -126,15 +110,15 @@ def limits_at(site_id: uuid.UUID) -> str:
 # --- Adding ---------------------------------------------------------------------------------------------------------
 
 
-def add(admin_site: AdminSite, request: HttpRequest, entity: str, record_id: uuid.UUID) -> HttpResponse:
+def add(request: HttpRequest, entity: str, record_id: uuid.UUID) -> HttpResponse:
     """Attach the uploaded files to a record, one by one; answer the page's script, or redirect to the page.
 
     If a file is refused, the others are stored anyway; the message names the file and the reason.
     """
     model = next((model for kind, model in kinds().items() if kind.value == entity and kind not in NOT_ABOUT), None)
-    if model is None or not admin_site.is_registered(model):
+    if model is None or not admin.site.is_registered(model):
         raise Http404
-    page: Any = admin_site.get_model_admin(model)
+    page: Any = admin.site.get_model_admin(model)
     record = page.record_or_404(request, str(record_id))
     show_times_of(site_at(request, record.site_id))
     uploads = [*request.FILES.getlist("files"), *request.FILES.getlist("photo")]
@@ -242,10 +226,7 @@ def _readable(request: HttpRequest, attachment_id: uuid.UUID) -> Attachment:
 
 def file(request: HttpRequest, attachment_id: uuid.UUID) -> HttpResponseBase:
     """Serve the original file, as it was stored."""
-    try:
-        return downloads.serve(request, _readable(request, attachment_id))
-    except ApiError as refusal:
-        return _refused(refusal)
+    return downloads.serve_on_page(request, _readable(request, attachment_id))
 
 
 def preview(request: HttpRequest, attachment_id: uuid.UUID) -> HttpResponseBase:
@@ -261,12 +242,14 @@ def preview(request: HttpRequest, attachment_id: uuid.UUID) -> HttpResponseBase:
         with downloads.whole(attachment) as opened:
             picture = preview_of(opened)
     except ApiError as refusal:
-        return _refused(refusal)
+        return downloads.refused(refusal)
     if picture is None:
         raise Http404(gettext("There is no preview of this file."))
     return HttpResponse(picture, content_type="image/jpeg", headers=headers)
 
 
-def _refused(refusal: ApiError) -> HttpResponse:
-    text = "text/plain; charset=utf-8"
-    return HttpResponse(refusal.message, status=refusal.status, headers=refusal.headers, content_type=text)
+urlpatterns = [
+    path("attachments/on/<str:entity>/<uuid:record_id>/", require_POST(add), name="attachments_add"),
+    path("attachments/file/<uuid:attachment_id>/", file, name="attachments_file"),
+    path("attachments/preview/<uuid:attachment_id>/", preview, name="attachments_preview"),
+]

@@ -16,5 +16,5 @@ class AuditsConfig(AppConfig):
         from records.backoffice import extension_points
 
         extension_points.record_links.append(checklist.links)
-        extension_points.pages.append(year.addresses)
+        extension_points.pages += year.urlpatterns
         extension_points.list_links.append(year.links)

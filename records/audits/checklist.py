@@ -17,7 +17,6 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.utils.http import urlencode
@@ -96,22 +95,21 @@ class ChecklistPages(SitePermissions):
                     "action_url": f"{reverse('admin:actions_action_add')}?{query}" if may_add_action else "",
                 }
             )
-        context = {
-            **self.admin_site.each_context(request),
-            "title": str(record),
-            "opts": self.opts,
-            "original": record,
-            "cards": cards,
-            "has_scale": scale is not None,
-            "answered": sum(is_answered(card["finding"]) for card in cards),
-            "answer_url": self.url_of("answer", record.pk),
-            "attach_url": reverse("admin:attachments_add", args=(record.ENTITY.value, record.pk)),
-            "submit_url": self.url_of("step", record.pk, "submit"),
-            "worker_url": self.url_of("worker", record.pk),
-            "at": _milliseconds(),
-            "back": address_of(record),
-        }
-        return TemplateResponse(request, "audits/checklist.html", context)
+        return self.page_response(
+            request,
+            "audits/checklist.html",
+            str(record),
+            original=record,
+            cards=cards,
+            has_scale=scale is not None,
+            answered=sum(is_answered(card["finding"]) for card in cards),
+            answer_url=self.url_of("answer", record.pk),
+            attach_url=reverse("admin:attachments_add", args=(record.ENTITY.value, record.pk)),
+            submit_url=self.url_of("step", record.pk, "submit"),
+            worker_url=self.url_of("worker", record.pk),
+            at=_milliseconds(),
+            back=address_of(record),
+        )
 
     def worker_view(self, request: HttpRequest, object_id: uuid.UUID) -> HttpResponse:
         """Return the script that opens the checklist without a connection.

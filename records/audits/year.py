@@ -11,15 +11,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
 from typing import Any
 
-from django.contrib.admin import AdminSite
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q
 from django.db.models.functions import Coalesce
 from django.http import Http404, HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.dates import MONTHS
 from django.utils.translation import gettext, gettext_noop
@@ -32,6 +29,7 @@ from records.backoffice.current import current_site, show_times_of, user_of, zon
 from records.backoffice.date_filters import begins, day_of, today_at
 from records.backoffice.extension_points import RecordLink
 from records.backoffice.fields import as_number
+from records.backoffice.responses import page_response
 from records.sites.models import Site
 
 PAGE = 50
@@ -86,11 +84,6 @@ class Line:
     months: Sequence[Month]
 
 
-def addresses(admin_site: AdminSite) -> Sequence[Any]:
-    """Return the page's address below /admin/."""
-    return [path("audit-year/", admin_site.admin_view(require_safe(partial(year_page, admin_site))), name="audit_year")]
-
-
 def links(request: HttpRequest, model: type[Any]) -> Sequence[RecordLink]:
     """Return the button above the lists of programs and of audits that leads to the page; no query."""
     site = current_site(request)
@@ -103,7 +96,7 @@ def _may_see(request: HttpRequest, site: Site) -> bool:
     return all(access.may(user_of(request), site, permission) for permission in SEEN_WITH)
 
 
-def year_page(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
+def year_page(request: HttpRequest) -> HttpResponse:
     """Show the year that `year` names, or this one. Raises Http404 for a year that cannot be shown."""
     site = current_site(request)
     if site is None or not _may_see(request, site):
@@ -120,22 +113,22 @@ def year_page(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
         )
     lines, has_more = year_lines(site.pk, year, today, zone, page)
     counts = Counter(entry.state for line in lines for month in line.months for entry in month.entries)
-    context = {
-        **admin_site.each_context(request),
-        "title": gettext("Audits in %(year)s") % {"year": year},
-        "year": year,
-        "this_year": today.year,
-        "this_month": MONTHS[today.month] if year == today.year else "",
-        "before": year - 1 if year > FIRST_YEAR else None,
-        "after": year + 1 if year < LAST_YEAR else None,
-        "months": list(MONTHS.values()),
-        "lines": lines,
-        "counts": [(gettext(state), counts[state], state.value.lower()) for state in State],
-        "page": page,
-        "has_more": has_more,
-        "programs": reverse("admin:audits_auditprogram_changelist"),
-    }
-    return TemplateResponse(request, "audits/year.html", context)
+    return page_response(
+        request,
+        "audits/year.html",
+        gettext("Audits in %(year)s") % {"year": year},
+        year=year,
+        this_year=today.year,
+        this_month=MONTHS[today.month] if year == today.year else "",
+        before=year - 1 if year > FIRST_YEAR else None,
+        after=year + 1 if year < LAST_YEAR else None,
+        months=list(MONTHS.values()),
+        lines=lines,
+        counts=[(gettext(state), counts[state], state.value.lower()) for state in State],
+        page=page,
+        has_more=has_more,
+        programs=reverse("admin:audits_auditprogram_changelist"),
+    )
 
 
 def year_lines(
@@ -209,3 +202,6 @@ def _dates_of(program: AuditProgram, year: int, zone: zoneinfo.ZoneInfo) -> Iter
     while (due := months_later(first, step * months, zone)) is not None and day_of(due, zone).year <= year:
         yield due
         step += 1
+
+
+urlpatterns = [path("audit-year/", require_safe(year_page), name="audit_year")]

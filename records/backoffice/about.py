@@ -1,4 +1,4 @@
-"""Links to the record that another record is about, and whether a user may see it."""
+"""The URLs of pages of records, links to them, and which records exist for a user."""
 
 import uuid
 from collections.abc import Callable, Collection, Sequence
@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.http import urlencode
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 
@@ -80,13 +81,36 @@ def name_pointers(user: User, changes: Sequence[Change]) -> None:
                 entry[side] = {"id": str(key), "name": found.get(key) or gettext("not shown to you")}
 
 
+def reads_first(model: type[Any]) -> bool:
+    """Return whether records of this kind open with their reading page."""
+    return getattr(admin.site._registry.get(model), "opens_reading", False)
+
+
 def address_of(record: Any) -> str:
     """Return the URL of the record's page; empty if its kind has no page."""
-    options = record._meta
-    if not admin.site.is_registered(type(record)):
+    return page_of(type(record), record.pk)
+
+
+def page_of(model: type[Any], key: Any) -> str:
+    """Return the URL of the page that a record of the kind opens with; empty if the kind has no page."""
+    return _address(model, "read" if reads_first(model) else "change", key)
+
+
+def list_of(model: type[Any], **query: str) -> str:
+    """Return the URL of the list of the kind under the filters; empty if the kind has no list."""
+    address = _address(model, "changelist")
+    return f"{address}?{urlencode(query)}" if address and query else address
+
+
+def form_for_new(model: type[Any]) -> str:
+    """Return the URL of the form for a new record of the kind; empty if the kind has none."""
+    return _address(model, "add")
+
+
+def _address(model: type[Any], page: str, *args: Any) -> str:
+    if not admin.site.is_registered(model):
         return ""
-    page = "read" if getattr(admin.site._registry[type(record)], "opens_reading", False) else "change"
-    return reverse(f"admin:{options.app_label}_{options.model_name}_{page}", args=(record.pk,))
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{page}", args=args)
 
 
 def link_to(record: SiteRecord) -> Any:

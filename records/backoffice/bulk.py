@@ -18,7 +18,6 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.core.exceptions import FieldDoesNotExist, PermissionDenied, ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -174,22 +173,21 @@ class BulkPages(FormPages):
             left = self._write_all(request, bulk, keys, form.cleaned_data["change_reason"].strip(), value)
             return self._report(request, bulk, len(keys), left)
         kind = self.opts.verbose_name if len(keys) == 1 else self.opts.verbose_name_plural
-        context = {
-            **self.admin_site.each_context(request),
-            "title": f"{bulk.label}: {len(keys)} {kind}",
-            "opts": self.opts,
-            "bulk": bulk,
-            "rows": [{"record": row, "fault": bulk.fault_of(row)} for row in self._rows(request, keys[:SHOWN])],
-            "count": len(keys),
-            "keys": [] if request.POST.get("all") else keys,
-            "seen": seen,
-            "has_changed": not is_same,
-            "is_unsent": not form.is_bound,
-            "form": form,
-            "media": forms.Media(),
-            "back": back,
-        }
-        return TemplateResponse(request, "backoffice/together.html", context)
+        return self.page_response(
+            request,
+            "backoffice/together.html",
+            f"{bulk.label}: {len(keys)} {kind}",
+            bulk=bulk,
+            rows=[{"record": row, "fault": bulk.fault_of(row)} for row in self._rows(request, keys[:SHOWN])],
+            count=len(keys),
+            keys=[] if request.POST.get("all") else keys,
+            seen=seen,
+            has_changed=not is_same,
+            is_unsent=not form.is_bound,
+            form=form,
+            media=forms.Media(),
+            back=back,
+        )
 
     def _list_url(self, request: HttpRequest) -> str:
         url = self.url_of("changelist")
@@ -269,15 +267,14 @@ class BulkPages(FormPages):
         faults = {uuid.UUID(key): fault for key, fault in result["left"]}
         rows = self._rows(request, list(faults))
         left = [{"name": str(row), "url": address_of(row), "fault": faults[row.pk]} for row in rows]
-        context = {
-            **self.admin_site.each_context(request),
-            "title": result["title"],
-            "opts": self.opts,
-            "left": left,
-            "more": result["more"] + len(faults) - len(left),
-            "back": result["back"],
-        }
-        return TemplateResponse(request, "backoffice/together_result.html", context)
+        return self.page_response(
+            request,
+            "backoffice/together_result.html",
+            result["title"],
+            left=left,
+            more=result["more"] + len(faults) - len(left),
+            back=result["back"],
+        )
 
 
 def _written(bulk: Bulk, record: Any, reason: str, value: Any) -> str:

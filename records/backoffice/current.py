@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, QueryDict
 from django.utils import timezone
 
@@ -115,3 +116,18 @@ def zone_of(site: Site | None) -> zoneinfo.ZoneInfo:
 def show_times_of(site: Site | None) -> None:
     """Show the other date-times of this request in the site's time zone (SiteZoneMiddleware resets it)."""
     timezone.activate(zone_of(site))
+
+
+def may_here(request: HttpRequest, *any_of: str) -> bool:
+    """Return whether the user has one of the permissions at the current site; no query after the first call."""
+    site = current_site(request)
+    return site is not None and any(access.may(user_of(request), site, permission) for permission in any_of)
+
+
+def site_where(request: HttpRequest, *any_of: str) -> Site:
+    """Return the current site and show its times; raises PermissionDenied without one of the permissions there."""
+    site = current_site(request)
+    if site is None or not may_here(request, *any_of):
+        raise PermissionDenied
+    show_times_of(site)
+    return site

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from django.http import HttpRequest
+from django.urls import URLPattern
 
 from records.backoffice import rooms
 
@@ -44,10 +45,10 @@ class RecordNotice:
     is_warning: bool = False
 
 
-start_page: Callable[[Any, HttpRequest], dict[str, Any]] | None = None
-"""What the start page shows: (admin site, request) -> context."""
-pages: list[Callable[[Any], Sequence[Any]]] = []
-"""More URLs below /admin/, each already protected: (admin site) -> URL patterns; called once, at the first request."""
+start_page: Callable[[HttpRequest], dict[str, Any]] | None = None
+"""What the start page shows: its context."""
+pages: list[URLPattern] = []
+"""More URLs below /admin/, whose views only people who may enter the back-office reach."""
 menu_links: list[Callable[[HttpRequest], Sequence[RecordLink]]] = []
 """More lines in the groups of the menu; called on every page, so it must not run a query."""
 record_links: list[Callable[[HttpRequest, Any], Sequence[RecordLink]]] = []

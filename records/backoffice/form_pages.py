@@ -351,7 +351,7 @@ class FormPages(StepPages, TrailPages):
             "errors": helpers.AdminErrorList(form, formsets),
             "preserved_filters": self.get_preserved_filters(request),
             "record_site": site_at(request, state.site_id),
-            "reading_url": address_of(record) if record and getattr(self, "opens_reading", False) else "",
+            "reading_url": address_of(record) if record else "",
             "conflict": self.conflict_context(request, record, form, conflict) if conflict else None,
             "record_steps": self.steps_for(request, record) if record else [],
             **(self.added_to(request, record) if record else {}),

@@ -13,7 +13,6 @@ from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.utils.http import urlencode
 from django.utils.translation import gettext
 
@@ -189,29 +188,28 @@ class TrailPages(SitePermissions):
                 "is_to": change.pk == newer,
             }
 
-        context = {
-            **self.admin_site.each_context(request),
-            "title": gettext("History: %(record)s") % {"record": record},
-            "opts": self.opts,
-            "original": record,
-            "back": address_of(record),
-            "changes": [entry(change) for change in found],
-            "may_compare": len(own) > 1 or bool(elsewhere),
-            "chosen": [entry(change) for change in elsewhere.values()],
-            "people": people,
-            "field_choices": choices,
-            "asked": {"field": asked.get("field", ""), "person": asked.get("person", "")},
-            "page": page,
-            "previous": f"?{kept}&p={page - 1}" if page > 1 else "",
-            "next": f"?{kept}&p={page + 1}" if pages.has_more else "",
-            "exports": [
+        return self.page_response(
+            request,
+            "backoffice/history.html",
+            gettext("History: %(record)s") % {"record": record},
+            original=record,
+            back=address_of(record),
+            changes=[entry(change) for change in found],
+            may_compare=len(own) > 1 or bool(elsewhere),
+            chosen=[entry(change) for change in elsewhere.values()],
+            people=people,
+            field_choices=choices,
+            asked={"field": asked.get("field", ""), "person": asked.get("person", "")},
+            page=page,
+            previous=f"?{kept}&p={page - 1}" if page > 1 else "",
+            next=f"?{kept}&p={page + 1}" if pages.has_more else "",
+            exports=[
                 (kind.upper(), f"{self.url_of('history_export', quote(record.pk), kind)}?{narrowed}") for kind in KINDS
             ],
-            "whole": "" if is_whole else f"?{narrowed}&all=yes".replace("?&", "?"),
-            "compared": self._compared(user_of(request), record, ends.values(), hidden),
-            **(extra_context or {}),
-        }
-        return TemplateResponse(request, "backoffice/history.html", context)
+            whole="" if is_whole else f"?{narrowed}&all=yes".replace("?&", "?"),
+            compared=self._compared(user_of(request), record, ends.values(), hidden),
+            **extra_context or {},
+        )
 
     def history_export_view(self, request: HttpRequest, object_id: str, kind: str) -> Any:
         """Return the record's changes, as the page narrows them, as a CSV or XLSX file."""

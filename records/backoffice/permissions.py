@@ -20,6 +20,7 @@ from records.accounts.models import User
 from records.backoffice.about import asking, existing_for
 from records.backoffice.current import current_site, user_of
 from records.backoffice.lists import UnreadableListError
+from records.backoffice.responses import page_response
 from records.sites.hidden import hides, revealing_fields
 from records.sites.models import Site
 from records.sites.text import read_uuid
@@ -84,14 +85,18 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
 
     def unreadable(self, request: HttpRequest, error: UnreadableListError) -> TemplateResponse:
         """Report which filters of a URL cannot be read, with a link to the whole list."""
-        context = {
-            **self.admin_site.each_context(request),
-            "title": gettext("This address cannot be read"),
-            "opts": self.opts,
-            "sentence": str(error),
-            "back": self.url_of("changelist"),
-        }
-        return TemplateResponse(request, "backoffice/unreadable.html", context, status=400)
+        return self.page_response(
+            request,
+            "backoffice/unreadable.html",
+            gettext("This address cannot be read"),
+            http_status=400,
+            sentence=str(error),
+            back=self.url_of("changelist"),
+        )
+
+    def page_response(self, request: HttpRequest, template: str, title: Any, /, **context: Any) -> TemplateResponse:
+        """Return a page of the model's with its title; `context` is what its own template shows."""
+        return page_response(request, template, title, opts=self.opts, **context)
 
     def get_model_perms(self, request: HttpRequest) -> dict[str, bool]:
         """Return the permissions for the menu: whether the user may open the model's list."""

@@ -16,7 +16,6 @@ from django.core.exceptions import FieldDoesNotExist, PermissionDenied, Validati
 from django.db import models
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.utils.http import urlencode
 from django.utils.translation import gettext
 
@@ -149,22 +148,21 @@ class PutBackPages(FormPages):
         except RecordNotFoundError:
             raise Http404 from None
         show_times_of(site_at(request, self.site_id_of(record)))
-        context = {
-            **self.admin_site.each_context(request),
-            "title": gettext("Put a value back: %(record)s") % {"record": record},
-            "opts": self.opts,
-            "original": record,
-            "change": old.change,
-            "at": shown(old.change.at),
-            "label": label,
-            "now": printed(choice_label(self.model, name, old.now), day=self.is_day(name)),
-            "then": printed(choice_label(self.model, name, old.entry.get("old")), day=self.is_day(name)),
-            "seen": last_change(record),
-            "form": form,
-            "back": address_of(record),
-            "history": history,
-        }
-        return TemplateResponse(request, "backoffice/put_back.html", context)
+        return self.page_response(
+            request,
+            "backoffice/put_back.html",
+            gettext("Put a value back: %(record)s") % {"record": record},
+            original=record,
+            change=old.change,
+            at=shown(old.change.at),
+            label=label,
+            now=printed(choice_label(self.model, name, old.now), day=self.is_day(name)),
+            then=printed(choice_label(self.model, name, old.entry.get("old")), day=self.is_day(name)),
+            seen=last_change(record),
+            form=form,
+            back=address_of(record),
+            history=history,
+        )
 
     def _old_value(self, request: HttpRequest, record: Any, change_id: uuid.UUID, place: Place) -> OldValue:
         """Return the old value that the URL names.

@@ -8,13 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from django.contrib.admin import AdminSite
 from django.contrib.admin.helpers import AdminReadonlyField
 from django.contrib.admin.utils import flatten_fieldsets, quote
 from django.forms import ModelForm
 from django.forms.models import _get_foreign_key, modelform_factory
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.html import escape, format_html
@@ -84,21 +82,13 @@ class Related:
     list_url: str
 
 
-def reads_first(admin_site: AdminSite, model: type[Any]) -> bool:
-    """Return whether records of this kind open with their reading page."""
-    page = admin_site._registry.get(model)
-    return isinstance(page, ReadingPage) and page.opens_reading
-
-
 class ReadingPage(StepPages, TrailPages):
     """The reading page of a kind of record."""
 
     own_pages: ClassVar[Pages] = (("<uuid:object_id>/", "reading_view", "read"),)
 
-    @property
-    def opens_reading(self) -> bool:
-        """Return whether lists link to the reading page, as they do for all kinds of records with this page."""
-        return True
+    opens_reading = True
+    """Whether lists link to the reading page."""
 
     def reading_view(self, request: HttpRequest, object_id: Any) -> HttpResponse:
         """Show the record."""
@@ -108,33 +98,32 @@ class ReadingPage(StepPages, TrailPages):
         app, model = self.opts.app_label, self.opts.model_name
         kind, status = capfirst(str(self.opts.verbose_name)), getattr(record, "record_status", "")
         steps, added = self.steps_for(request, record), self.added_to(request, record)
-        context = {
-            **self.admin_site.each_context(request),
-            "title": str(record),
-            "opts": self.opts,
-            "original": record,
+        return self.page_response(
+            request,
+            "backoffice/reading.html",
+            str(record),
+            original=record,
             # Said once: some records are called by their kind and number.
-            "kind": "" if str(record).startswith(kind) else kind,
-            "number": getattr(record, "site_sequence_id", None),
-            "status": status_tag(record) if status else "",
-            "record_site": site_at(request, self.site_id_of(record)),
-            "sections": [(title, [fact for fact in found if not fact.is_empty]) for title, found in facts],
-            "left_empty": [fact.field["label"] for _, found in facts for fact in found if fact.is_empty],
-            "children": children,
-            "related": list(self._related(request, record)),
-            "edit_url": reverse(f"admin:{app}_{model}_change", args=(quote(record.pk),))
+            kind="" if str(record).startswith(kind) else kind,
+            number=getattr(record, "site_sequence_id", None),
+            status=status_tag(record) if status else "",
+            record_site=site_at(request, self.site_id_of(record)),
+            sections=[(title, [fact for fact in found if not fact.is_empty]) for title, found in facts],
+            left_empty=[fact.field["label"] for _, found in facts for fact in found if fact.is_empty],
+            children=children,
+            related=list(self._related(request, record)),
+            edit_url=reverse(f"admin:{app}_{model}_change", args=(quote(record.pk),))
             if page.has_change_permission(request, record)
             else "",
-            "record_steps": steps,
+            record_steps=steps,
             **added,
-            "next_steps": [
+            next_steps=[
                 *(step for step in steps if step["is_next"]),
                 *(link for link in added["record_links"] if link.is_next),
             ],
-            "show_history": self.has_history_permission(request, record),
-            "recent": self._recent(request, record),
-        }
-        return TemplateResponse(request, "backoffice/reading.html", context)
+            show_history=self.has_history_permission(request, record),
+            recent=self._recent(request, record),
+        )
 
     def content_of(
         self, request: HttpRequest, record: Any

@@ -135,15 +135,14 @@ class SavedFilterPages(SitePermissions):
             stored = {"name": saved.name, "is_shared": saved.is_shared}
             is_refused = answer is not None and answer.key == str(saved.pk)
             row["form"] = answer if is_refused else NameForm(key=str(saved.pk), initial=stored)
-        context = {
-            **self.admin_site.each_context(request),
-            "title": gettext("Saved filters: %(kinds)s") % {"kinds": self.opts.verbose_name_plural},
-            "opts": self.opts,
-            "saved_filters": found,
-            "refused": answer,
-            "list_address": self.url_of("changelist"),
-        }
-        return TemplateResponse(request, "backoffice/saved_filters.html", context)
+        return self.page_response(
+            request,
+            "backoffice/saved_filters.html",
+            gettext("Saved filters: %(kinds)s") % {"kinds": self.opts.verbose_name_plural},
+            saved_filters=found,
+            refused=answer,
+            list_address=self.url_of("changelist"),
+        )
 
     def _take_filter(self, request: HttpRequest, site: Site) -> HttpResponse | NameForm:
         """Save, change or remove one filter; return a redirect, or the form with what is wrong with it."""

@@ -10,7 +10,7 @@ from django.contrib.admin.views.main import PAGE_VAR
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import path, resolve, reverse
+from django.urls import URLPattern, path, resolve, reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.common import no_append_slash
@@ -61,10 +61,14 @@ class BackofficeSite(AdminSite):
 
     def get_urls(self) -> list[Any]:
         """Return Django's URLs, preceded by ours."""
+        rooms.load()
         return [
             path("choose/", self.admin_view(lambda request: choose(request, self)), name="choose"),
             path("site/", self.admin_view(self.switch_site), name="switch-site"),
-            *extension_points.all_of(extension_points.pages, self),
+            *(
+                URLPattern(page.pattern, self.admin_view(page.callback), None, page.name)
+                for page in extension_points.pages
+            ),
             *(page for page in super().get_urls() if getattr(page, "name", "") not in UNUSED),
         ]
 
@@ -100,7 +104,7 @@ class BackofficeSite(AdminSite):
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         """Show the start page, with the content that rooms add to it."""
-        added = extension_points.start_page(self, request) if extension_points.start_page is not None else {}
+        added = extension_points.start_page(request) if extension_points.start_page is not None else {}
         return super().index(request, {**added, **(extra_context or {})})
 
     def _navigation(self, request: HttpRequest, apps: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -20,7 +20,6 @@ from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -211,19 +210,18 @@ class StepPages(SitePermissions):
             else:
                 self.message_user(request, step.done % {"record": record}, messages.SUCCESS)
                 return redirect(address)
-        context = {
-            **self.admin_site.each_context(request),
-            "title": f"{step.label}: {record}",
-            "opts": self.opts,
-            "original": record,
-            "step": step,
-            "consequences": step.consequences(self, request, record)
+        return self.page_response(
+            request,
+            "backoffice/step.html",
+            f"{step.label}: {record}",
+            original=record,
+            step=step,
+            consequences=step.consequences(self, request, record)
             if step.consequences is not None and not too_late
             else (),
-            "form": form,
-            "back": address,
-        }
-        return TemplateResponse(request, "backoffice/step.html", context)
+            form=form,
+            back=address,
+        )
 
     def _edited_at(self, request: HttpRequest, record: Any, name: str) -> str:
         """Return a field's label, with a link to the field in the record's form for those who may use it."""

@@ -1,17 +1,15 @@
 """The page that a mailed link opens: confirming the address to which links for a new password go (DECISIONS 9.3)."""
 
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
-from django.urls import reverse
-from django.utils.http import urlencode
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
 from records.accounts.recovery import confirm_address
 from records.accounts.security_mails import address_in
 from records.backoffice.current import author_of, user_of
+from records.backoffice.responses import page_response
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -21,8 +19,6 @@ def confirm(request: HttpRequest, token: str) -> HttpResponse:
     A person who is not signed in signs in first and then returns. The page says if the link is too old, was already
     used, or belongs to another account.
     """
-    if not admin.site.has_permission(request):
-        return redirect(f"{reverse('admin:login')}?{urlencode({'next': request.get_full_path()})}")
     user = user_of(request)
     user.refresh_from_db(fields=["pending_address", "recovery_address"])
     address = address_in(token, user)
@@ -33,14 +29,10 @@ def confirm(request: HttpRequest, token: str) -> HttpResponse:
             )
             return redirect("profile")
         address = ""
-    context = {
-        **admin.site.each_context(request),
-        "title": gettext("Confirm your address"),
-        "address": address,
-        "account": user,
-    }
-    status = 200 if address else 410
-    response = TemplateResponse(request, "dashboard/confirm_address.html", context, status=status)
+    title, status = gettext("Confirm your address"), 200 if address else 410
+    response = page_response(
+        request, "dashboard/confirm_address.html", title, http_status=status, address=address, account=user
+    )
     response["Cache-Control"] = "no-store"
     response["Referrer-Policy"] = "no-referrer"
     return response

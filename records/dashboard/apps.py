@@ -22,24 +22,24 @@ class DashboardConfig(AppConfig):
         from records.dashboard.tracing import pages as tracing
 
         extension_points.start_page = start.context
-        extension_points.pages.append(search.pages)
-        extension_points.pages.append(printing.addresses)
-        extension_points.pages.append(complaint_figures.addresses)
-        extension_points.pages.append(quick_complaint.addresses)
+        extension_points.pages += search.urlpatterns
+        extension_points.pages += printing.urlpatterns
+        extension_points.pages += complaint_figures.urlpatterns
+        extension_points.pages += quick_complaint.urlpatterns
         extension_points.menu_links.append(quick_complaint.menu_links)
         extension_points.list_links.append(quick_complaint.list_links)
         extension_points.list_links.append(complaint_figures.links)
         extension_points.record_links.append(printing.links)
         extension_points.list_links.append(printing.list_links)
-        extension_points.pages.append(controlled.addresses)
+        extension_points.pages += controlled.urlpatterns
         extension_points.record_panels.append(controlled.panels)
         admin.site.index_template = "dashboard/start.html"
-        extension_points.pages.append(rights.addresses)
+        extension_points.pages += rights.urlpatterns
         extension_points.menu_links.append(rights.links)
-        extension_points.pages.append(training.addresses)
+        extension_points.pages += training.urlpatterns
         extension_points.menu_links.append(training.links)
-        extension_points.pages.append(monthly.addresses)
+        extension_points.pages += monthly.urlpatterns
         extension_points.menu_links.append(monthly.menu_links)
-        extension_points.pages.append(tracing.addresses)
+        extension_points.pages += tracing.urlpatterns
         extension_points.menu_links.append(tracing.menu_links)
         extension_points.record_links.append(tracing.links)

@@ -5,14 +5,13 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from django.contrib.admin import AdminSite
 from django.db.models import QuerySet
 from django.utils.translation import gettext
 
 from records.actions.models import UNFINISHED, Action, Status
 from records.audits.models import OPEN, AuditRecord
+from records.backoffice.about import list_of, page_of
 from records.backoffice.date_filters import address_part
-from records.dashboard.addresses import list_of, page_of
 from records.dashboard.figures import actions, audits
 from records.dashboard.figures.delays import delays
 from records.dashboard.figures.drawing import (
@@ -28,7 +27,7 @@ from records.dashboard.figures.drawing import (
 from records.dashboard.figures.periods import Period
 
 
-def score_chart(admin_site: AdminSite, site_id: uuid.UUID, period: Period) -> Chart:
+def score_chart(site_id: uuid.UUID, period: Period) -> Chart:
     """Return the scores of the period's audits over time."""
     chart = Chart("scores", gettext("Audit scores over time"))
     found, has_more = audits.scores(site_id, period)
@@ -39,7 +38,7 @@ def score_chart(admin_site: AdminSite, site_id: uuid.UUID, period: Period) -> Ch
         return chart
     dots, rows = [], []
     for score in found:
-        url = page_of(admin_site, AuditRecord, score.key)
+        url = page_of(AuditRecord, score.key)
         outcome = " · ".join(part for part in (score.rating, score.result) if part)
         said = f"{score.name}, {score.day}: {score.score:g}{f' ({outcome})' if outcome else ''}"
         dots.append(Dot(score.day, score.score, said, url))
@@ -59,16 +58,16 @@ def score_chart(admin_site: AdminSite, site_id: uuid.UUID, period: Period) -> Ch
     return chart
 
 
-def overdue_chart(admin_site: AdminSite, site_id: uuid.UUID, period: Period) -> Chart:
+def overdue_chart(site_id: uuid.UUID, period: Period) -> Chart:
     """Return how many open audits are overdue, and for how long, as of today."""
     chart = Chart("overdue", gettext("Overdue audits"))
     chart.empty = gettext("No open audit is overdue or due within 30 days.")
-    bars = draw_delays(chart, audits.open_audits(site_id), period, due_in(admin_site, AuditRecord, OPEN))
+    bars = draw_delays(chart, audits.open_audits(site_id), period, due_in(AuditRecord, OPEN))
     if bars and chart.table is not None:
         late = audits.longest_overdue(site_id, period)
         rows = [
             (
-                Cell(str(audit), page_of(admin_site, AuditRecord, audit.pk)),
+                Cell(str(audit), page_of(AuditRecord, audit.pk)),
                 Cell(
                     gettext("due %(day)s, %(record_status)s")
                     % {"day": _day(audit.due_date), "record_status": audit.get_record_status_display()}
@@ -113,23 +112,21 @@ def draw_delays(
     return bars
 
 
-def due_in(admin_site: AdminSite, model: Any, statuses: Sequence[str]) -> Callable[..., str]:
+def due_in(model: Any, statuses: Sequence[str]) -> Callable[..., str]:
     """Return the function that links to the rows of the model in these statuses that are due on certain days."""
     among = ",".join(statuses)
-    return lambda first, last: list_of(
-        admin_site, model, record_status__in=among, **address_part("due_date", first, last)
-    )
+    return lambda first, last: list_of(model, record_status__in=among, **address_part("due_date", first, last))
 
 
-def ageing_chart(admin_site: AdminSite, rows: QuerySet[Action], period: Period) -> Chart:
+def ageing_chart(rows: QuerySet[Action], period: Period) -> Chart:
     """Return how long those of the actions that are not closed yet are overdue, as of today."""
     chart = Chart("ageing", gettext("Ageing of actions"))
     chart.empty = gettext("No unfinished action is overdue or due within 30 days.")
-    draw_delays(chart, actions.unfinished(rows), period, due_in(admin_site, Action, UNFINISHED))
+    draw_delays(chart, actions.unfinished(rows), period, due_in(Action, UNFINISHED))
     return chart
 
 
-def effectiveness_chart(admin_site: AdminSite, rows: QuerySet[Action], period: Period) -> Chart:
+def effectiveness_chart(rows: QuerySet[Action], period: Period) -> Chart:
     """Return how many of the actions closed in the period worked."""
     chart = Chart("effectiveness", gettext("Effectiveness of actions"))
     worked, failed = actions.effectiveness(rows, period)
@@ -143,7 +140,7 @@ def effectiveness_chart(admin_site: AdminSite, rows: QuerySet[Action], period: P
         (gettext("It did not work"), failed, "0", "late"),
     ):
         more = {"record_status__exact": Status.CLOSED.value, "effective__exact": value, **span}
-        bars.append(Row(name, count, f"{name}: {count}", list_of(admin_site, Action, **more) if count else "", kind))
+        bars.append(Row(name, count, f"{name}: {count}", list_of(Action, **more) if count else "", kind))
     draw_rows(chart, bars)
     rate = percent(worked / (worked + failed))
     chart.description = gettext("%(worked)s of %(value)s actions closed in %(name)s worked: %(rate)s.") % {

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.contrib.admin import AdminSite
 from django.contrib.admin.views.main import ORDER_VAR, PAGE_VAR
 from django.db.models import QuerySet
 from django.http import QueryDict
@@ -13,13 +12,13 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
+from records.backoffice.about import list_of
 from records.backoffice.choice_filters import ArchivedFilter
 from records.backoffice.date_filters import SINCE, SPAN, UNTIL, DaysFilter, address_part
 from records.backoffice.datetimes import NOTHING
 from records.backoffice.lists import RecordList
 from records.complaints.filters import RESPONSES
 from records.complaints.models import Complaint, RecordStatus, UnitsSold
-from records.dashboard.addresses import list_of
 from records.dashboard.charts import draw_delays
 from records.dashboard.figures import complaints
 from records.dashboard.figures.drawing import Cell, Chart, Column, Row, Table, draw_columns, draw_rows, percent
@@ -44,7 +43,6 @@ MOST_NAMES = 6
 class Scope:
     """Which complaints the charts count, and the address of the list that shows some of them."""
 
-    admin_site: AdminSite
     everything: QuerySet[Complaint]
     """All of the site's complaints that charts count."""
     rows: QuerySet[Complaint]
@@ -75,17 +73,17 @@ class Scope:
         for part, value in {**more, **address_part(name, first, last)}.items():
             allowed = query.get(part, "").split(",") if part.endswith("__in") and part in query else None
             query[part] = ",".join(one for one in value.split(",") if one in allowed) if allowed else value
-        address = list_of(self.admin_site, Complaint)
+        address = list_of(Complaint)
         return f"{address}?{query.urlencode()}" if address else ""
 
 
-def whole_site(admin_site: AdminSite, site: Site) -> Scope:
+def whole_site(site: Site) -> Scope:
     """Return the scope of all complaints of a site."""
     rows = complaints.counted(site.pk)
-    return Scope(admin_site, rows, rows, site, count=counting(site.pk))
+    return Scope(rows, rows, site, count=counting(site.pk))
 
 
-def listed(admin_site: AdminSite, site: Site, changelist: RecordList, query: QueryDict) -> Scope:
+def listed(site: Site, changelist: RecordList, query: QueryDict) -> Scope:
     """Return the scope of the complaints that the query selects in the list; only submitted, active ones count."""
     rows = changelist.queryset.filter(is_archived=False, site_sequence_id__isnull=False).order_by()
     days = {
@@ -93,7 +91,7 @@ def listed(admin_site: AdminSite, site: Site, changelist: RecordList, query: Que
     }
     # A filter may depend on what has its history elsewhere, such as the name of an owner.
     count = list if query else counting(site.pk)
-    return Scope(admin_site, complaints.counted(site.pk), rows, site, query, days, count)
+    return Scope(complaints.counted(site.pk), rows, site, query, days, count)
 
 
 def complaint_charts(scope: Scope, period: Period, may: Callable[[str], bool]) -> list[Chart]:
@@ -233,7 +231,7 @@ def rate_chart(scope: Scope, months: list[complaints.Month], period: Period, *, 
     """Return the u-chart of complaints per million units sold by month; months without a rate are gaps."""
     chart = Chart("per-million", gettext("Complaints per million units sold"))
     label = gettext("Enter or import units sold") if may_enter else gettext("Show the units sold")
-    chart.source = Cell(label, list_of(scope.admin_site, UnitsSold))
+    chart.source = Cell(label, list_of(UnitsSold))
     sold = complaints.units_sold(scope.site.pk, period)
     since, until = scope.days.get("date", NO_DAYS)
     whole = {

@@ -4,32 +4,23 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from django.contrib.admin import AdminSite
+from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.translation import gettext
 
 from records.accounts import access
+from records.backoffice.about import list_of
 from records.backoffice.current import current_site, show_times_of, user_of, zone_of
 from records.backoffice.extension_points import RecordLink
 from records.backoffice.lists import UnreadableListError, narrowed
+from records.backoffice.responses import page_response
 from records.complaints.models import Complaint
-from records.dashboard.addresses import list_of
 from records.dashboard.complaint_charts import complaint_charts, listed
 from records.dashboard.figures.periods import SPANS, chosen, spanning
 
 PERIOD = ("from", "to", "months")
-
-
-def addresses(admin_site: AdminSite) -> Sequence[Any]:
-    """Return the page's address below /admin/."""
-    return [
-        path(
-            "complaints/complaint/charts/", admin_site.admin_view(partial(figures, admin_site)), name="complaint_charts"
-        )
-    ]
 
 
 def links(request: HttpRequest, model: type[Any]) -> Sequence[RecordLink]:
@@ -40,12 +31,12 @@ def links(request: HttpRequest, model: type[Any]) -> Sequence[RecordLink]:
     return (RecordLink("charts", gettext("Show as charts"), reverse("admin:complaint_charts") + query),)
 
 
-def figures(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
+def figures(request: HttpRequest) -> HttpResponse:
     """Show the charts of the complaints that the address selects; a fixed number of queries.
 
     Without a period in the address, it is that of the list's filter by date, or else the last twelve months.
     """
-    model_admin, site = admin_site.get_model_admin(Complaint), current_site(request)
+    model_admin, site = admin.site.get_model_admin(Complaint), current_site(request)
     if site is None or not model_admin.has_view_permission(request):
         raise PermissionDenied
     show_times_of(site)
@@ -57,22 +48,25 @@ def figures(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
         answer: HttpResponse = model_admin.unreadable(request, error)  # type: ignore[attr-defined]
         return answer
     changelist.asked = request.GET.copy()
-    scope = listed(admin_site, site, changelist, query)
+    scope = listed(site, changelist, query)
     period, fault = chosen(asked, zone_of(site))
     if not asked and (own := spanning(*scope.days.get("date", (None, None)), period)):
         period = own
-    context = {
-        **admin_site.each_context(request),
-        "title": gettext("Complaints as charts"),
-        "subtitle": str(site),
-        "cl": changelist,
-        "charts": complaint_charts(scope, period, partial(access.may, user_of(request), site)),
-        "figures_title": period.name,
-        "period": period,
-        "period_fault": fault,
-        "spans": SPANS,
-        "period_query": f"{query.urlencode()}&" if query else "",
-        "narrowed_by": [(name, value) for name, values in query.lists() for value in values],
-        "list_address": f"{list_of(admin_site, Complaint)}?{query.urlencode()}",
-    }
-    return TemplateResponse(request, "dashboard/complaint_charts.html", context)
+    return page_response(
+        request,
+        "dashboard/complaint_charts.html",
+        gettext("Complaints as charts"),
+        subtitle=str(site),
+        cl=changelist,
+        charts=complaint_charts(scope, period, partial(access.may, user_of(request), site)),
+        figures_title=period.name,
+        period=period,
+        period_fault=fault,
+        spans=SPANS,
+        period_query=f"{query.urlencode()}&" if query else "",
+        narrowed_by=[(name, value) for name, values in query.lists() for value in values],
+        list_address=f"{list_of(Complaint)}?{query.urlencode()}",
+    )
+
+
+urlpatterns = [path("complaints/complaint/charts/", figures, name="complaint_charts")]

@@ -5,12 +5,8 @@ from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any
 
-from django.contrib import admin
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.utils.http import urlencode
 from django.utils.translation import gettext
 
 from records.accounts.authority import Act, Actor, may_act
@@ -18,6 +14,7 @@ from records.accounts.calls import KEPT, NEWEST, recent_calls
 from records.accounts.models import SubscriptionKey, User
 from records.backoffice.current import current_site, show_times_of, user_of
 from records.backoffice.datetimes import wall_clock
+from records.backoffice.responses import page_response
 
 ON_PROFILE = 10
 
@@ -30,27 +27,25 @@ def administers(request: HttpRequest, account: User) -> bool:
 
 def calls_of_key(request: HttpRequest, key_id: uuid.UUID) -> HttpResponse:
     """Show the recent calls of one of the user's keys, or of a service account's that the user administers."""
-    if not admin.site.has_permission(request):
-        return redirect(f"{reverse('admin:login')}?{urlencode({'next': request.get_full_path()})}")
     key = SubscriptionKey.objects.select_related("user", "site").filter(pk=key_id).first()
     if key is None or (key.user_id != user_of(request).pk and not administers(request, key.user)):
         raise Http404
     own = key.user_id == user_of(request).pk
     show_times_of(current_site(request))
     failed = request.GET.get("outcome") == "failed"
-    context = {
-        **admin.site.each_context(request),
-        "title": gettext("Recent calls of “%(name)s”") % {"name": key.name},
-        "key": key,
-        "account": key.user,
-        "own": own,
-        "back": reverse("profile") + ("" if own else f"?account={key.user_id}"),
-        "calls": [line for line in lines([key.pk]) if line["failed"] or not failed],
-        "failed": failed,
-        "newest": NEWEST,
-        "days": KEPT.days,
-    }
-    return TemplateResponse(request, "dashboard/calls.html", context)
+    return page_response(
+        request,
+        "dashboard/calls.html",
+        gettext("Recent calls of “%(name)s”") % {"name": key.name},
+        key=key,
+        account=key.user,
+        own=own,
+        back=reverse("profile") + ("" if own else f"?account={key.user_id}"),
+        calls=[line for line in lines([key.pk]) if line["failed"] or not failed],
+        failed=failed,
+        newest=NEWEST,
+        days=KEPT.days,
+    )
 
 
 def lines(key_ids: Iterable[uuid.UUID], newest: int = NEWEST) -> list[dict[str, Any]]:

@@ -10,8 +10,6 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import reverse
-from django.utils.http import urlencode
 from django.utils.translation import get_language_from_request, gettext, override
 from django.utils.translation import gettext_lazy as _
 
@@ -44,8 +42,6 @@ class KeyForm(CredentialForm):
 
 def profile(request: HttpRequest) -> HttpResponse:
     """Show the profile, or issue, rotate or revoke a credential; the next page shows a new secret once."""
-    if not admin.site.has_permission(request):
-        return redirect(f"{reverse('admin:login')}?{urlencode({'next': request.get_full_path()})}")
     account = _account(request)
     site = current_site(request)
     show_times_of(site)

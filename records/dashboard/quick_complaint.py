@@ -12,12 +12,10 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.admin import AdminSite
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import IntegrityError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -26,11 +24,12 @@ from records.accounts import access
 from records.attachments import pages as attachment_pages
 from records.backoffice.about import address_of
 from records.backoffice.autocomplete import choices_at, choose_url
-from records.backoffice.current import author_of, current_site, show_times_of, site_at, user_of
+from records.backoffice.current import author_of, current_site, may_here, show_times_of, site_at, user_of
 from records.backoffice.extension_points import RecordLink
 from records.backoffice.fields import TextField
 from records.backoffice.form_errors import faults_of, show_faults
 from records.backoffice.formfields import reference_field
+from records.backoffice.responses import page_response
 from records.complaints import workflow
 from records.complaints.actions import update_complaint_detail
 from records.complaints.models import REQUIRED, Complaint
@@ -72,20 +71,9 @@ SENT_ALREADY = _(
 )
 
 
-def addresses(admin_site: AdminSite) -> Sequence[Any]:
-    """Return the form's address below /admin/."""
-    return [
-        path(
-            "complaints/complaint/quick/",
-            admin_site.admin_view(partial(quick_complaint, admin_site)),
-            name="quick_complaint",
-        )
-    ]
-
-
 def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
     """Return the menu's line that leads to the form, for people who may add complaints at the current site."""
-    if not access.may(user_of(request), current_site(request), "complaints.add_complaint"):
+    if not may_here(request, "complaints.add_complaint"):
         return ()
     return (RecordLink("quick", gettext("Quick complaint"), reverse("admin:quick_complaint"), "Records"),)
 
@@ -95,7 +83,7 @@ def list_links(request: HttpRequest, model: type[Any]) -> Sequence[RecordLink]:
     return menu_links(request) if model is Complaint else ()
 
 
-def quick_complaint(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
+def quick_complaint(request: HttpRequest) -> HttpResponse:
     """Show the short form, or keep what was sent; a script of the page sends the photos after it, one by one."""
     site = site_at(request, read_uuid(request.POST["larder_site"])) if request.POST.get("larder_site") else None
     site = site or current_site(request)
@@ -117,16 +105,16 @@ def quick_complaint(admin_site: AdminSite, request: HttpRequest) -> HttpResponse
     if by_script:
         faults = [f"{fault.label}: {fault.message}" if fault.label else fault.message for fault in faults_of(form)]
         return JsonResponse({"faults": faults}, status=400)
-    context = {
-        **admin_site.each_context(request),
-        "title": gettext("Quick complaint"),
-        "form": form,
-        "record_site": site,
-        "list_address": reverse("admin:complaints_complaint_changelist"),
-        "long_form": reverse("admin:complaints_complaint_add"),
-        "limits": attachment_pages.limits_at(site.pk),
-    }
-    return TemplateResponse(request, "dashboard/quick_complaint.html", context)
+    return page_response(
+        request,
+        "dashboard/quick_complaint.html",
+        gettext("Quick complaint"),
+        form=form,
+        record_site=site,
+        list_address=reverse("admin:complaints_complaint_changelist"),
+        long_form=reverse("admin:complaints_complaint_add"),
+        limits=attachment_pages.limits_at(site.pk),
+    )
 
 
 def _keep(request: HttpRequest, site: Site, given: Values) -> tuple[Complaint, bool]:
@@ -205,3 +193,12 @@ def _answer(request: HttpRequest, complaint: Complaint, *, by_script: bool) -> H
         except ValidationError as fault:
             messages.error(request, f"{upload.name}: {' '.join(fault.messages)}")
     return redirect(address_of(complaint))
+
+
+urlpatterns = [
+    path(
+        "complaints/complaint/quick/",
+        quick_complaint,
+        name="quick_complaint",
+    )
+]

@@ -3,13 +3,9 @@
 from collections import defaultdict
 from typing import Any
 
-from django.contrib import admin
-from django.contrib.admin import AdminSite
 from django.contrib.auth.models import Permission
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import path, reverse
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 
@@ -18,30 +14,23 @@ from records.accounts.admin.permission_matrix import COLUMNS, permission_words
 from records.accounts.admin.roles import grantable
 from records.accounts.default_roles import ORDER
 from records.accounts.models import Role, RoleMembership
-from records.backoffice.current import current_site, user_of
+from records.backoffice.current import may_here, site_where, user_of
 from records.backoffice.extension_points import RecordLink
+from records.backoffice.responses import page_response
 
 PEOPLE = 500
 
 
-def addresses(admin_site: AdminSite) -> list[URLPattern]:
-    """Return the page's address below /admin/."""
-    return [path("rights/", admin_site.admin_view(rights), name="rights")]
-
-
 def links(request: HttpRequest) -> list[RecordLink]:
     """Return the menu's line for those who may see the roles of the site."""
-    site = current_site(request)
-    if site is None or not access.may(user_of(request), site, "accounts.view_role"):
+    if not may_here(request, "accounts.view_role"):
         return []
     return [RecordLink("rights", gettext("Who may do what"), reverse("admin:rights"))]
 
 
 def rights(request: HttpRequest) -> HttpResponse:
     """Show the site's roles with what they permit and who holds them; a fixed number of queries."""
-    site = current_site(request)
-    if site is None or not access.may(user_of(request), site, "accounts.view_role"):
-        raise PermissionDenied
+    site = site_where(request, "accounts.view_role")
     roles = sorted(Role.objects.at(site).filter(is_archived=False).order_by("name", "id"), key=_rank)
     through = Role.permissions.through
     permitted: dict[Any, set[int]] = defaultdict(set)
@@ -59,15 +48,15 @@ def rights(request: HttpRequest) -> HttpResponse:
         for model, found in kinds.items()
         if model is not None
     ]
-    context = {
-        **admin.site.each_context(request),
-        "title": gettext("Who may do what at %(site)s") % {"site": site},
-        "roles": roles,
-        "lines": sorted(lines, key=lambda line: str(line["name"])),
-        "people": _people(roles, may_see_users=access.may(user_of(request), site, "accounts.view_user")),
-        "most": PEOPLE,
-    }
-    return TemplateResponse(request, "dashboard/rights.html", context)
+    return page_response(
+        request,
+        "dashboard/rights.html",
+        gettext("Who may do what at %(site)s") % {"site": site},
+        roles=roles,
+        lines=sorted(lines, key=lambda line: str(line["name"])),
+        people=_people(roles, may_see_users=access.may(user_of(request), site, "accounts.view_user")),
+        most=PEOPLE,
+    )
 
 
 def _abilities(model: Any, permissions: list[Permission]) -> dict[str, Any]:
@@ -96,3 +85,6 @@ def _people(roles: list[Role], *, may_see_users: bool) -> list[dict[str, Any]]:
         line["active"] = getattr(member, "is_active", True)
         line["roles"].append(str(entry.role))
     return sorted(found.values(), key=lambda line: line["name"].casefold())[:PEOPLE]
+
+
+urlpatterns = [path("rights/", rights, name="rights")]

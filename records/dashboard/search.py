@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.contrib.admin import AdminSite
+from django.contrib import admin
 from django.db import models
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.urls import path
 from django.utils.text import capfirst
 from django.utils.translation import gettext
@@ -24,12 +23,13 @@ from records.accounts import access
 from records.actions.models import Action
 from records.attachments.models import Attachment
 from records.audits.models import AuditProgram, AuditRecord, Finding
+from records.backoffice.about import list_of, page_of
 from records.backoffice.current import current_site, sites_of, user_of
 from records.backoffice.lists import search
 from records.backoffice.wording import choice_label
+from records.backoffice.responses import page_response
 from records.complaints.models import Complaint
 from records.customers.models import Customer, PartyContact
-from records.dashboard.addresses import list_of, page_of
 from records.employees.models import Employee, JobDescription
 from records.items.models import Item
 from records.reference.models import Nonconformance, Product, ReferenceEntry
@@ -160,7 +160,7 @@ def number_in(text: str) -> int | None:
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= MOST_DIGITS else None
 
 
-def find(admin_site: AdminSite, request: HttpRequest, text: str, only: str = "") -> list[Group]:
+def find(request: HttpRequest, text: str, only: str = "") -> list[Group]:
     """Return the matching records that the user may see, of all kinds or of one; a fixed number of queries."""
     found = []
     user, here = user_of(request), current_site(request)
@@ -168,33 +168,31 @@ def find(admin_site: AdminSite, request: HttpRequest, text: str, only: str = "")
     for kind in KINDS:
         label = f"{kind.record._meta.app_label}.{{}}_{kind.record._meta.model_name}"
         sites = set(access.sites_where(user, label.format("view"), label.format("change")))
-        if not sites or not admin_site.is_registered(kind.record) or only not in ("", kind.key):
+        if not sites or not admin.site.is_registered(kind.record) or only not in ("", kind.key):
             continue
         most = MOST if only else SHOWN
-        visible = None if kind.of else admin_site._registry[kind.model].get_queryset(request)
+        visible = None if kind.of else admin.site._registry[kind.model].get_queryset(request)
         private = {site for site in sites if not kind.private or access.may(user, site, kind.private_permission)}
         rows = matches(kind, private, text, most, visible) if private else []
         if sites - private:
             columns = [*(name for name in kind.anywhere if name not in kind.private), *kind.instead]
             rows += matches(replace(kind, anywhere=columns), sites - private, text, most, visible)
-        hits = [_hit(admin_site, kind, row, text, private, names, here) for row in rows[:most]]
+        hits = [_hit(kind, row, text, private, names, here) for row in rows[:most]]
         if hits:
             more = len(rows) > most and here is not None and here.pk in sites
-            list_url = list_of(admin_site, kind.model, q=text) if more and not kind.of else ""
+            list_url = list_of(kind.model, q=text) if more and not kind.of else ""
             found.append(Group(kind.key, kind.title, hits, list_url))
     return found
 
 
-def _hit(
-    admin_site: AdminSite, kind: Kind, row: Any, text: str, private: set[Any], names: dict[Any, str], here: Any
-) -> Hit:
+def _hit(kind: Kind, row: Any, text: str, private: set[Any], names: dict[Any, str], here: Any) -> Hit:
     record = getattr(row, kind.of) if kind.of else row
     hidden = () if kind.instead or record.site_id in private else kind.private
     columns = [name for name in kind.anywhere if name not in hidden]
     name = name_of(record)
     return Hit(
         name,
-        page_of(admin_site, kind.record, record.pk),
+        page_of(kind.record, record.pk),
         _about(kind, row, record, names, here),
         record.is_archived,
         snippet(row, columns, text, name),
@@ -264,24 +262,22 @@ def _about(kind: Kind, row: Any, record: Any, names: dict[Any, str], here: Any) 
     return " · ".join(parts)
 
 
-def pages(admin_site: AdminSite) -> list[Any]:
-    """Return the address of the search page."""
-    return [path("search/", admin_site.admin_view(lambda request: search_page(admin_site, request)), name="search")]
-
-
-def search_page(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
+def search_page(request: HttpRequest) -> HttpResponse:
     """Show the results, grouped by kind."""
     text = " ".join(request.GET.get("q", "").replace("\x00", " ").split())[:LONGEST]
     only = next((kind.key for kind in KINDS if kind.key == request.GET.get("kind")), "")
     is_asked = len(text) >= SHORTEST or number_in(text) is not None
-    context = {
-        **admin_site.each_context(request),
-        "title": gettext("Search: “%(query)s”") % {"query": text} if text else gettext("Search"),
-        "asked": text,
-        "global_query": text,
-        "is_asked": is_asked,
-        "groups": find(admin_site, request, text, only) if is_asked else [],
-        "kinds": [(kind.key, kind.title) for kind in KINDS],
-        "only": only,
-    }
-    return TemplateResponse(request, "dashboard/search.html", context)
+    return page_response(
+        request,
+        "dashboard/search.html",
+        gettext("Search: “%(query)s”") % {"query": text} if text else gettext("Search"),
+        asked=text,
+        global_query=text,
+        is_asked=is_asked,
+        groups=find(request, text, only) if is_asked else [],
+        kinds=[(kind.key, kind.title) for kind in KINDS],
+        only=only,
+    )
+
+
+urlpatterns = [path("search/", search_page, name="search")]

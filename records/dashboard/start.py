@@ -3,7 +3,6 @@
 from functools import partial
 from typing import Any
 
-from django.contrib.admin import AdminSite
 from django.http import HttpRequest
 
 from records.accounts import access
@@ -19,31 +18,31 @@ from records.dashboard.to_do.pages import sections_for
 from records.sites.models import Site
 
 
-def charts_for(admin_site: AdminSite, user: User, site: Site, period: Period) -> list[Chart]:
+def charts_for(user: User, site: Site, period: Period) -> list[Chart]:
     """Return the charts that the user may see at the site; eighteen queries at most, whatever is stored."""
     found: list[Chart] = []
     if access.may(user, site, "complaints.view_complaint"):
-        found += complaint_charts(whole_site(admin_site, site), period, partial(access.may, user, site))
+        found += complaint_charts(whole_site(site), period, partial(access.may, user, site))
     if access.may(user, site, "actions.view_action"):
         rows = seen_at(site.pk, user)
-        found += [ageing_chart(admin_site, rows, period), effectiveness_chart(admin_site, rows, period)]
+        found += [ageing_chart(rows, period), effectiveness_chart(rows, period)]
     if access.may(user, site, "audits.view_auditrecord"):
-        found += [score_chart(admin_site, site.pk, period), overdue_chart(admin_site, site.pk, period)]
+        found += [score_chart(site.pk, period), overdue_chart(site.pk, period)]
     return found
 
 
-def context(admin_site: AdminSite, request: HttpRequest) -> dict[str, Any]:
+def context(request: HttpRequest) -> dict[str, Any]:
     """Return what the start page shows; a fixed number of queries, however many records there are."""
     site = current_site(request)
     show_times_of(site)
     user: User = user_of(request)
-    sections = sections_for(admin_site, request) if site else []
+    sections = sections_for(request) if site else []
     period, fault = chosen(request.GET, zone_of(site))
     return {
         "start_site": site,
         "waiting": [section for section in sections if section.total],
         "nothing_waits": [section for section in sections if not section.total],
-        "charts": charts_for(admin_site, user, site, period) if site else [],
+        "charts": charts_for(user, site, period) if site else [],
         "start_links": quick_complaint.menu_links(request),
         "figures_title": f"{site}, {period.name}",
         "period": period,

@@ -13,25 +13,21 @@ from functools import partial, reduce
 from operator import or_
 from typing import Any, NamedTuple
 
-from django.contrib import admin
-from django.contrib.admin import AdminSite
-from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import CharField, Count, Exists, F, Max, OuterRef, Prefetch, Q, QuerySet
 from django.db.models.functions import Cast
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from documents.models import Document, Reading
-from records.accounts import access
 from records.accounts.models import User
 from records.backoffice.about import existing_for
-from records.backoffice.current import current_site, user_of, zone_of
+from records.backoffice.current import may_here, site_where, user_of, zone_of
 from records.backoffice.date_filters import bare, today_at
 from records.backoffice.extension_points import RecordLink
+from records.backoffice.responses import page_response
 from records.employees.models import Course, EducationTraining, Employee, JobDescription
 from records.history.counting import Count as Counting
 from records.history.counting import counting
@@ -77,15 +73,9 @@ class Summary:
     fulfilled: int
 
 
-def addresses(admin_site: AdminSite) -> Sequence[Any]:
-    """Return the page's address below /admin/."""
-    return [path("training/", admin_site.admin_view(training), name="training")]
-
-
 def links(request: HttpRequest) -> Sequence[RecordLink]:
     """Return the menu's line for those who may change job descriptions."""
-    site = current_site(request)
-    if site is None or not access.may(user_of(request), site, SEE):
+    if not may_here(request, SEE):
         return ()
     return (RecordLink("training", gettext("Training matrix"), reverse("admin:training"), "Reports"),)
 
@@ -248,9 +238,7 @@ def _document(document: uuid.UUID, in_force: int | None, read: Mapping[Any, int]
 
 def training(request: HttpRequest) -> HttpResponse:
     """Show the gaps of the current site by person or by job, or everything that its jobs require."""
-    site = current_site(request)
-    if site is None or not access.may(user_of(request), site, SEE):
-        raise PermissionDenied
+    site = site_where(request, SEE)
     requirements = Requirements(site, today_at(zone_of(site)), user_of(request), counting(site.pk))
     by_job, everything = request.GET.get("by") == "job", request.GET.get("show") == "all"
     summaries, number = requirements.by_job(), request.GET.get("page")
@@ -260,14 +248,17 @@ def training(request: HttpRequest) -> HttpResponse:
     else:
         page = Paginator(requirements.people(lacking=not everything), PEOPLE).get_page(number)
         lines = [need for need in requirements.needs_of(page) if everything or need.state != VALID]
-    context = {
-        **admin.site.each_context(request),
-        "title": gettext("Training matrix of %(site)s") % {"site": site},
-        "by_job": by_job,
-        "everything": everything,
-        "page": page,
-        "lines": lines,
-        "required": sum(line.holders for line in summaries),
-        "fulfilled": sum(line.fulfilled for line in summaries),
-    }
-    return TemplateResponse(request, "dashboard/training.html", context)
+    return page_response(
+        request,
+        "dashboard/training.html",
+        gettext("Training matrix of %(site)s") % {"site": site},
+        by_job=by_job,
+        everything=everything,
+        page=page,
+        lines=lines,
+        required=sum(line.holders for line in summaries),
+        fulfilled=sum(line.fulfilled for line in summaries),
+    )
+
+
+urlpatterns = [path("training/", training, name="training")]

@@ -1,14 +1,16 @@
-"""The profile page and those below it."""
+"""The profile page and those below it, for people who are signed in."""
 
+from django.contrib import admin
 from django.urls import path
-from django.views.decorators.cache import never_cache
 
 from records.dashboard.address import confirm
 from records.dashboard.keycalls import calls_of_key
 from records.dashboard.profile import profile
 
+_signed_in = admin.site.admin_view
+
 urlpatterns = [
-    path("", profile, name="profile"),
-    path("address/<str:token>/", confirm, name="confirm_address"),
-    path("calls/<uuid:key_id>/", never_cache(calls_of_key), name="key-calls"),
+    path("", _signed_in(profile, cacheable=True), name="profile"),
+    path("address/<str:token>/", _signed_in(confirm, cacheable=True), name="confirm_address"),
+    path("calls/<uuid:key_id>/", _signed_in(calls_of_key), name="key-calls"),
 ]

@@ -61,6 +61,20 @@ def serve(request: HttpRequest, row: FileRecord) -> HttpResponseBase:
     return FileAnswer(Pieces(opened, start, length), status=status, headers=headers)
 
 
+def serve_on_page(request: HttpRequest, row: FileRecord) -> HttpResponseBase:
+    """Answer as `serve` does, and with a refusal as plain text."""
+    try:
+        return serve(request, row)
+    except errors.ApiError as refusal:
+        return refused(refusal)
+
+
+def refused(refusal: errors.ApiError) -> HttpResponse:
+    """Return a refusal as plain text, for somebody who opens a file in a browser."""
+    text = "text/plain; charset=utf-8"
+    return HttpResponse(refusal.message, status=refusal.status, headers=refusal.headers, content_type=text)
+
+
 def _headers(row: FileRecord, tag: str) -> dict[str, str]:
     kind = row.file_type if _MEDIA_TYPE.fullmatch(row.file_type) else "application/octet-stream"
     return {

@@ -10,7 +10,6 @@ from django.core.exceptions import PermissionDenied
 from django.db import models
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import NoReverseMatch, reverse
 from django.utils.text import capfirst
 from django.utils.translation import gettext
@@ -141,19 +140,18 @@ class ChangeAdmin(LogAdmin, SavedFilterPages):
             raise Http404(gettext("There is no such change."))
         show_times_of(site_at(request, change.site_id))
         name_pointers(user_of(request), [change])
-        context = {
-            **self.admin_site.each_context(request),
-            "title": gettext("Change %(number)s") % {"number": change.number},
-            "opts": self.opts,
-            "change_shown": change,
-            "kind": self.kind(change),
-            "did": self.did(change),
-            "at": moment_column("at", "when", day=False)(change),
-            "lines": self._lines(request, change),
-            "record_url": _record_url(change.model, change.record_id),
-            **(extra_context or {}),
-        }
-        return TemplateResponse(request, "history/change.html", context)
+        return self.page_response(
+            request,
+            "history/change.html",
+            gettext("Change %(number)s") % {"number": change.number},
+            change_shown=change,
+            kind=self.kind(change),
+            did=self.did(change),
+            at=moment_column("at", "when", day=False)(change),
+            lines=self._lines(request, change),
+            record_url=_record_url(change.model, change.record_id),
+            **extra_context or {},
+        )
 
     def _lines(self, request: HttpRequest, change: Change) -> list[dict[str, str]]:
         try:

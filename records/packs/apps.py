@@ -25,5 +25,5 @@ class PacksConfig(AppConfig):
         from records.backoffice import extension_points
         from records.packs import pages
 
-        extension_points.pages.append(pages.addresses)
+        extension_points.pages += pages.urlpatterns
         extension_points.menu_links.append(pages.links)

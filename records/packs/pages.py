@@ -3,19 +3,16 @@
 import datetime
 import uuid
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.admin import AdminSite
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.db.models import Count, Sum
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.text import capfirst
 from django.utils.translation import gettext
@@ -25,13 +22,20 @@ from django.views.decorators.http import require_safe
 from documents.models import IN_FORCE, DocumentVersion
 from records.accounts import access
 from records.accounts.models import User
-from records.backoffice.current import author_of, current_site, show_times_of, site_at, user_of, zone_of
+from records.backoffice.current import (
+    author_of,
+    may_here,
+    site_at,
+    site_where,
+    user_of,
+    zone_of,
+)
 from records.backoffice.date_filters import today_at
 from records.backoffice.datetimes import shown
 from records.backoffice.extension_points import RecordLink
+from records.backoffice.responses import page_response
 from records.files import downloads
 from records.history.counting import counting
-from records.operations.errors import ApiError
 from records.packs import actions
 from records.packs.kinds import ATTACHMENTS, BY_KEY, CHANGES, KINDS, permission_of
 from records.packs.making import Making
@@ -94,48 +98,28 @@ class PackForm(forms.Form):
         return found
 
 
-def addresses(admin_site: AdminSite) -> Sequence[Any]:
-    """Return the addresses of the pages below /admin/."""
-    view = admin_site.admin_view
-    return [
-        path("packs/", view(require_safe(partial(packs, admin_site))), name="packs"),
-        path("packs/new/", view(partial(new_pack, admin_site)), name="packs_new"),
-        path("packs/<uuid:pack_id>/file/", view(require_safe(file)), name="packs_file"),
-    ]
-
-
 def links(request: HttpRequest) -> Sequence[RecordLink]:
     """Return the menu's line for those who may make packs at the current site."""
-    site = current_site(request)
-    if site is None or not access.may(user_of(request), site, MAKE):
+    if not may_here(request, MAKE):
         return ()
     return (RecordLink("packs", str(TITLE), reverse("admin:packs"), "Reports"),)
 
 
-def _site_for(request: HttpRequest) -> Site:
-    """Return the current site; raises PermissionDenied if the person may not make packs there."""
-    site = current_site(request)
-    if site is None or not access.may(user_of(request), site, MAKE):
-        raise PermissionDenied
-    show_times_of(site)
-    return site
-
-
-def packs(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
+def packs(request: HttpRequest) -> HttpResponse:
     """Show the packs of the current site that the person may see, newest first; five queries."""
-    site = _site_for(request)
+    site = site_where(request, MAKE)
     page = Paginator(actions.seen_by(user_of(request), site).order_by("-created", "id"), PAGE).get_page(
         request.GET.get("page")
     )
     lines = [_line(user_of(request), pack) for pack in page]
-    context = {
-        **admin_site.each_context(request),
-        "title": TITLE,
-        "page": page,
-        "lines": lines,
-        "unfinished": sum(line["pack"].status in UNFINISHED for line in lines),
-    }
-    return TemplateResponse(request, "packs/list.html", context)
+    return page_response(
+        request,
+        "packs/list.html",
+        TITLE,
+        page=page,
+        lines=lines,
+        unfinished=sum(line["pack"].status in UNFINISHED for line in lines),
+    )
 
 
 def _line(user: User, pack: Pack) -> dict[str, Any]:
@@ -153,9 +137,9 @@ def _line(user: User, pack: Pack) -> dict[str, Any]:
     }
 
 
-def new_pack(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
+def new_pack(request: HttpRequest) -> HttpResponse:
     """Ask for the days and the contents, show how much that is, and queue the pack."""
-    site, user = _site_for(request), user_of(request)
+    site, user = site_where(request, MAKE), user_of(request)
     offered = [key for key in TITLES if access.may(user, site, permission_of(key))]
     today = today_at(zone_of(site))
     spans = presets(today)
@@ -181,17 +165,17 @@ def new_pack(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
             form = PackForm(offered, {"first": str(first), "last": str(last), "kinds": offered})
             form.is_valid()
     chosen = (form.cleaned_data.get("first"), form.cleaned_data.get("last"))
-    context = {
-        **admin_site.each_context(request),
-        "title": gettext("New auditor's pack"),
-        "form": form,
-        "presets": [
+    return page_response(
+        request,
+        "packs/new.html",
+        gettext("New auditor's pack"),
+        form=form,
+        presets=[
             {"name": name, "query": f"?first={first}&last={last}", "is_chosen": (first, last) == chosen}
             for name, first, last in spans
         ],
         **_estimate(site, user, form, offered),
-    }
-    return TemplateResponse(request, "packs/new.html", context)
+    )
 
 
 def presets(today: datetime.date) -> list[tuple[str, datetime.date, datetime.date]]:
@@ -260,12 +244,7 @@ def file(request: HttpRequest, pack_id: uuid.UUID) -> HttpResponseBase:
     if fault := actions.why_not_open(user_of(request), pack):
         messages.error(request, fault)
         return redirect("admin:packs")
-    try:
-        answer = downloads.serve(request, pack.file)
-    except ApiError as refusal:
-        return HttpResponse(
-            refusal.message, status=refusal.status, headers=refusal.headers, content_type="text/plain; charset=utf-8"
-        )
+    answer = downloads.serve_on_page(request, pack.file)
     if request.method == "GET" and answer.status_code in (200, 206):
         try:
             actions.note_opening(pack, author=author_of(request))
@@ -273,3 +252,10 @@ def file(request: HttpRequest, pack_id: uuid.UUID) -> HttpResponseBase:
             answer.close()
             raise
     return answer
+
+
+urlpatterns = [
+    path("packs/", require_safe(packs), name="packs"),
+    path("packs/new/", new_pack, name="packs_new"),
+    path("packs/<uuid:pack_id>/file/", require_safe(file), name="packs_file"),
+]

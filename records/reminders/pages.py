@@ -1,15 +1,11 @@
 """The page on which people see their next reminder and choose how often they want one."""
 
 from collections.abc import Sequence
-from functools import partial
-from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.admin import AdminSite
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -17,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from records.backoffice.current import author_of, user_of
 from records.backoffice.date_filters import today_at
 from records.backoffice.extension_points import RecordLink
+from records.backoffice.responses import page_response
 from records.reminders.actions import choose_frequency
 from records.reminders.contents import frequencies, parts_for, zone_for
 from records.reminders.models import Frequency, Reminder
@@ -29,17 +26,12 @@ class FrequencyForm(forms.Form):
     frequency = forms.ChoiceField(label=_("How often"), choices=Frequency.choices, widget=forms.RadioSelect)
 
 
-def addresses(admin_site: AdminSite) -> Sequence[Any]:
-    """Return the page's address below /admin/."""
-    return [path("reminders/", admin_site.admin_view(partial(reminders, admin_site)), name="reminders")]
-
-
 def links(request: HttpRequest) -> Sequence[RecordLink]:
     """Return the menu's line that leads to the page, which everybody may open."""
     return (RecordLink("reminders", gettext("My reminders"), reverse("admin:reminders"), "Records"),)
 
 
-def reminders(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
+def reminders(request: HttpRequest) -> HttpResponse:
     """Show the content of today's reminder, and store how often the person wants one."""
     user = user_of(request)
     frequency = frequencies([user]).get(user.pk, Frequency.DAILY)
@@ -51,16 +43,19 @@ def reminders(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
         return redirect("admin:reminders")
     zone = zone_for(user)
     today = today_at(zone)
-    context = {
-        **admin_site.each_context(request),
-        "title": gettext("My reminders"),
-        "form": form,
-        "parts": parts_for(user, today, frequency),
-        "daily": frequency == Frequency.DAILY,
-        "only_overdue": frequency == Frequency.OFF,
-        "address": user.email,
-        "hour": HOUR,
-        "zone": zone.key,
-        "sent": Reminder.objects.filter(user=user, day=today, sent__isnull=False, last_error="").first(),
-    }
-    return TemplateResponse(request, "reminders/reminders.html", context)
+    return page_response(
+        request,
+        "reminders/reminders.html",
+        gettext("My reminders"),
+        form=form,
+        parts=parts_for(user, today, frequency),
+        daily=frequency == Frequency.DAILY,
+        only_overdue=frequency == Frequency.OFF,
+        address=user.email,
+        hour=HOUR,
+        zone=zone.key,
+        sent=Reminder.objects.filter(user=user, day=today, sent__isnull=False, last_error="").first(),
+    )
+
+
+urlpatterns = [path("reminders/", reminders, name="reminders")]

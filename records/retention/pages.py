@@ -3,23 +3,22 @@
 import datetime
 import uuid
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
-from django.contrib.admin import AdminSite
+from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from records.accounts import access
 from records.backoffice.about import existing_for, link_to
-from records.backoffice.current import author_of, current_site, show_times_of, user_of
+from records.backoffice.current import author_of, may_here, site_where, user_of
 from records.backoffice.datetimes import shown
 from records.backoffice.extension_points import RecordLink, RecordNotice
+from records.backoffice.responses import page_response
 from records.backoffice.transitions import RecordStep
 from records.retention import actions
 from records.retention.models import LIFT_HOLD, SET_HOLD
@@ -52,30 +51,16 @@ LIFT = RecordStep(
 ADDRESSES = {"set": SET, "lift": LIFT}
 
 
-def addresses(admin_site: AdminSite) -> Sequence[Any]:
-    """Return the address below /admin/ of the pages that set and lift holds."""
-    view = admin_site.admin_view
-    address = "retention/hold/<str:name>/<str:entity>/<uuid:record_id>/"
-    return [
-        path("retention/holds/", view(partial(holds, admin_site)), name="retention_holds"),
-        path(address, view(partial(hold, admin_site)), name="retention_hold"),
-    ]
-
-
 def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
     """Return the menu's line, for those who may set holds at the current site."""
-    site = current_site(request)
-    if site is None or not access.may(user_of(request), site, SET_HOLD):
+    if not may_here(request, SET_HOLD):
         return ()
     return (RecordLink("legal-holds", gettext("Legal holds"), reverse("admin:retention_holds")),)
 
 
-def holds(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
+def holds(request: HttpRequest) -> HttpResponse:
     """Show the legal holds of the current site on records that the user may see; a query for each kind at most."""
-    site, user = current_site(request), user_of(request)
-    if site is None or not access.may(user, site, SET_HOLD):
-        raise PermissionDenied
-    show_times_of(site)
+    site, user = site_where(request, SET_HOLD), user_of(request)
     page = Paginator(
         [one for one in actions.holds_at(site.pk) if access.may(user, site, view_permission(one.model))], PAGE
     ).get_page(request.GET.get("page"))
@@ -87,11 +72,12 @@ def holds(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
         for model, some in keys.items()
         for record in existing_for(user, model._base_manager.filter(pk__in=some), [site.pk])
     }
-    context = {
-        **admin_site.each_context(request),
-        "title": gettext("Legal holds of %(site)s") % {"site": site},
-        "page": page,
-        "lines": [
+    return page_response(
+        request,
+        "retention/holds.html",
+        gettext("Legal holds of %(site)s") % {"site": site},
+        page=page,
+        lines=[
             {
                 "hold": one,
                 "link": link_to(records[one.record_id]),
@@ -101,9 +87,8 @@ def holds(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
             for one in page
             if one.record_id in records
         ],
-        "may_lift": access.may(user, site, LIFT_HOLD),
-    }
-    return TemplateResponse(request, "retention/holds.html", context)
+        may_lift=access.may(user, site, LIFT_HOLD),
+    )
 
 
 def view_permission(model: type[SiteRecord]) -> str:
@@ -143,13 +128,13 @@ def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
     return (RecordLink("legal-hold", step.label, url),)
 
 
-def hold(admin_site: AdminSite, request: HttpRequest, name: str, entity: str, record_id: uuid.UUID) -> HttpResponse:
+def hold(request: HttpRequest, name: str, entity: str, record_id: uuid.UUID) -> HttpResponse:
     """Ask for the reason, then set or lift the record's hold."""
     model = next((model for kind, model in kinds().items() if kind.value == entity), None)
     step = ADDRESSES.get(name)
-    if step is None or model is None or not admin_site.is_registered(model):
+    if step is None or model is None or not admin.site.is_registered(model):
         raise Http404
-    page: Any = admin_site.get_model_admin(model)
+    page: Any = admin.site.get_model_admin(model)
     record = page.record_or_404(request, str(record_id))
     if not access.may(user_of(request), record.site_id, step.permission):
         raise PermissionDenied
@@ -163,3 +148,9 @@ def _on_hold_since(record: Any) -> datetime.datetime | None:
         record._on_hold_since = actions.on_hold_since(record)
     found: datetime.datetime | None = record._on_hold_since
     return found
+
+
+urlpatterns = [
+    path("retention/holds/", holds, name="retention_holds"),
+    path("retention/hold/<str:name>/<str:entity>/<uuid:record_id>/", hold, name="retention_hold"),
+]

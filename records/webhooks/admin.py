@@ -12,7 +12,6 @@ from django.db import transaction
 from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.text import capfirst
 from django.utils.translation import gettext
@@ -209,18 +208,20 @@ class SubscriptionAdmin(PlainAdmin):
         if request.method == "POST":
             return self._made_secret(request, webhook)
         secret = secret_of(request)
-        context = {
-            **self.admin_site.each_context(request),
-            "title": gettext("Secret of %(webhook)s") % {"webhook": webhook},
-            "opts": self.opts,
-            "original": webhook,
-            "secret": secret["secret"] if secret else "",
-            "made": shown(webhook.secret_made),
-            "former_until": shown(webhook.former_until) if webhook.former_secret else "",
-            "hours": actions.OVERLAP.total_seconds() // 3600,
-            "back": address_of(webhook),
-        }
-        return showing_once(request, TemplateResponse(request, "webhooks/secret.html", context))
+        return showing_once(
+            request,
+            self.page_response(
+                request,
+                "webhooks/secret.html",
+                gettext("Secret of %(webhook)s") % {"webhook": webhook},
+                original=webhook,
+                secret=secret["secret"] if secret else "",
+                made=shown(webhook.secret_made),
+                former_until=shown(webhook.former_until) if webhook.former_secret else "",
+                hours=actions.OVERLAP.total_seconds() // 3600,
+                back=address_of(webhook),
+            ),
+        )
 
     def _made_secret(self, request: HttpRequest, webhook: Subscription) -> HttpResponse:
         acts = {"show": actions.show_secret, "rotate": actions.rotate_secret}
@@ -319,20 +320,19 @@ class DeliveryAdmin(LogAdmin):
                 raise PermissionDenied
             return self._again(request, delivery)
         show_times_of(site_at(request, delivery.subscription.site_id))
-        context = {
-            **self.admin_site.each_context(request),
-            "title": gettext("%(what)s to %(subscription)s")
+        return self.page_response(
+            request,
+            "webhooks/delivery.html",
+            gettext("%(what)s to %(subscription)s")
             % {"what": self.what(delivery), "subscription": delivery.subscription},
-            "opts": self.opts,
-            "delivery": delivery,
-            "what": self.what(delivery),
-            "when": self.when(delivery),
-            "ended": Outcome(delivery.outcome).label,
-            "may_send": may_send,
-            "webhook_url": reverse("admin:webhooks_subscription_read", args=(quote(delivery.subscription_id),)),
-            "list_url": deliveries_of(delivery.subscription),
-        }
-        return TemplateResponse(request, "webhooks/delivery.html", context)
+            delivery=delivery,
+            what=self.what(delivery),
+            when=self.when(delivery),
+            ended=Outcome(delivery.outcome).label,
+            may_send=may_send,
+            webhook_url=reverse("admin:webhooks_subscription_read", args=(quote(delivery.subscription_id),)),
+            list_url=deliveries_of(delivery.subscription),
+        )
 
     def _again(self, request: HttpRequest, delivery: Delivery) -> HttpResponse:
         try:

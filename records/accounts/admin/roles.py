@@ -13,7 +13,6 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -182,19 +181,18 @@ class RoleAdmin(PlainAdmin):
         if number < 1:
             raise Http404
         number, members = pages.read_or_last(number)
-        context = {
-            **self.admin_site.each_context(request),
-            "title": gettext("Members of %(role)s") % {"role": role},
-            "opts": self.opts,
-            "original": role,
-            "back": self.url_of("read", quote(role.pk)),
-            "members": members,
-            "page": number,
-            "has_next": pages.has_more,
-            "form": form,
-            "writable": writable,
-        }
-        return TemplateResponse(request, "accounts/members.html", context)
+        return self.page_response(
+            request,
+            "accounts/members.html",
+            gettext("Members of %(role)s") % {"role": role},
+            original=role,
+            back=self.url_of("read", quote(role.pk)),
+            members=members,
+            page=number,
+            has_next=pages.has_more,
+            form=form,
+            writable=writable,
+        )
 
     def _set_members(self, request: HttpRequest, role: Role, form: "MembersForm") -> None:
         marked = RoleMembership.objects.filter(role=role, pk__in=form.cleaned_data["remove"])

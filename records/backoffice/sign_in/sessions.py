@@ -2,18 +2,16 @@
 
 import datetime
 import re
-from typing import Any
 
 from allauth.account.internal.flows.reauthentication import raise_if_reauthentication_required
 from allauth.usersessions.models import UserSession
 from django.conf import settings
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.contrib.auth import HASH_SESSION_KEY
 from django.contrib.auth.decorators import login_required
 from django.contrib.sessions.models import Session
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext
@@ -21,6 +19,7 @@ from django.utils.translation import gettext
 from records.accounts.models import SecurityKind, User
 from records.backoffice.current import current_site, show_times_of, user_of
 from records.backoffice.datetimes import shown
+from records.backoffice.responses import page_response
 from records.backoffice.sign_in.events import note
 from records.backoffice.sign_in.middleware import note_use
 
@@ -77,10 +76,11 @@ def sessions(request: HttpRequest) -> HttpResponse:
         return redirect("usersessions_list")
     note_use(request)
     show_times_of(current_site(request))
-    context: dict[str, Any] = {
-        **admin.site.each_context(request),
-        "title": gettext("Where you are signed in"),
-        "sessions": [
+    return page_response(
+        request,
+        "usersessions/usersession_list.html",
+        gettext("Where you are signed in"),
+        sessions=[
             {
                 "row": row,
                 "here": row.session_key == here,
@@ -90,10 +90,9 @@ def sessions(request: HttpRequest) -> HttpResponse:
             }
             for row in open_sessions(user)
         ],
-        "idle": settings.SESSION_IDLE_MINUTES,
-        "hours": settings.SESSION_HOURS,
-    }
-    return TemplateResponse(request, "usersessions/usersession_list.html", context)
+        idle=settings.SESSION_IDLE_MINUTES,
+        hours=settings.SESSION_HOURS,
+    )
 
 
 def _end(request: HttpRequest, user: User, here: str | None) -> int:

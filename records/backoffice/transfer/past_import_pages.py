@@ -8,7 +8,6 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.utils.translation import gettext
 
 from records.accounts import access
@@ -66,18 +65,9 @@ class PastImportPages(SitePermissions):
         show_times_of(site)
         return site
 
-    def _import_page(self, request: HttpRequest, template: str, **context: Any) -> HttpResponse:
-        return TemplateResponse(
-            request,
-            template,
-            {
-                **self.admin_site.each_context(request),
-                "title": gettext("Import %(kinds)s") % {"kinds": self.opts.verbose_name_plural},
-                "opts": self.opts,
-                "back": self.url_of("changelist"),
-                **context,
-            },
-        )
+    def _import_page(self, request: HttpRequest, template: str, *, title: str = "", **context: Any) -> HttpResponse:
+        title = title or gettext("Import %(kinds)s") % {"kinds": self.opts.verbose_name_plural}
+        return self.page_response(request, template, title, back=self.url_of("changelist"), **context)
 
     # --- Past imports ------------------------------------------------------------------------------------------------
 

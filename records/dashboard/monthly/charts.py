@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from django.contrib.admin import AdminSite
 from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils.http import urlencode
@@ -23,11 +22,11 @@ from records.accounts import access
 from records.accounts.models import User
 from records.actions.models import UNFINISHED, Action, Status
 from records.audits.models import OPEN, AuditRecord, RecordStatus
+from records.backoffice.about import list_of
 from records.backoffice.date_filters import address_part
 from records.backoffice.datetimes import NOTHING
 from records.complaints.filters import BY_TARGET, RESPONSES
 from records.complaints.models import RecordStatus as ComplaintStatus
-from records.dashboard.addresses import list_of
 from records.dashboard.charts import due_in
 from records.dashboard.complaint_charts import SUBMITTED, Scope, month_chart, rate_chart, whole_site
 from records.dashboard.figures import actions, audits, complaints
@@ -77,18 +76,18 @@ class Late:
     has_months: bool = True
 
 
-def report_of(admin_site: AdminSite, user: User, site: Site, period: Period) -> Report:
+def report_of(user: User, site: Site, period: Period) -> Report:
     """Return the report as far as the user may see it; a fixed number of queries, whatever is stored."""
     report, may = Report(site, period), partial(access.may, user, site)
     late: list[Late] = []
     if may("complaints.view_complaint"):
-        late.append(_complaints(report, whole_site(admin_site, site), may))
+        late.append(_complaints(report, whole_site(site), may))
     if may("actions.view_action"):
-        late.append(_actions(report, admin_site, user))
+        late.append(_actions(report, user))
     if may("audits.view_auditrecord"):
-        late.append(_audits(report, admin_site))
+        late.append(_audits(report))
     if may("documents.view_document"):
-        late += _documents(report, admin_site, user, may)
+        late += _documents(report, user, may)
     if may("documents.view_reading"):
         late.append(_readings(report))
     if late:
@@ -168,12 +167,12 @@ def _response_chart(report: Report, scope: Scope, found: Sequence[figures.Counts
     return chart
 
 
-def _actions(report: Report, admin_site: AdminSite, user: User) -> Late:
+def _actions(report: Report, user: User) -> Late:
     period = report.period
     rows, shares = actions.seen_at(report.site.pk, user), []
     for month, counts in zip(period.months, figures.effectiveness(rows, period), strict=True):
         days = address_part("closed_date", month, last_day(month))
-        link = partial(list_of, admin_site, Action, record_status__exact=Status.CLOSED.value, **days)
+        link = partial(list_of, Action, record_status__exact=Status.CLOSED.value, **days)
         worked = _cell(counts["worked"], link(effective__exact="1"))
         cells = (
             _cell(counts["rows"], link()),
@@ -197,19 +196,17 @@ def _actions(report: Report, admin_site: AdminSite, user: User) -> Late:
         chart.empty = gettext("No action was closed in %(name)s.") % {"name": period.name}
     report.charts.append(chart)
     unfinished = actions.unfinished(rows)
-    return Late(
-        gettext("Actions"), figures.overdue(unfinished, "due_date", period), due_in(admin_site, Action, UNFINISHED)
-    )
+    return Late(gettext("Actions"), figures.overdue(unfinished, "due_date", period), due_in(Action, UNFINISHED))
 
 
-def _audits(report: Report, admin_site: AdminSite) -> Late:
+def _audits(report: Report) -> Late:
     site_id, period = report.site.pk, report.period
     rated = AuditRecord.objects.at(site_id).filter(is_archived=False)
     found = figures.scores(rated, period, counting(site_id))
     columns, rows = [], []
     for month, counts in zip(period.months, found, strict=True):
         status = {"record_status__exact": RecordStatus.COMPLETED.value}
-        url = list_of(admin_site, AuditRecord, **status, **address_part("finish_date", month, last_day(month)))
+        url = list_of(AuditRecord, **status, **address_part("finish_date", month, last_day(month)))
         mean = counts["mean"] if counts["scored"] else None
         name, shown = long_name(month), NOTHING if mean is None else f"{mean:.1f}"
         said = (
@@ -246,24 +243,22 @@ def _audits(report: Report, admin_site: AdminSite) -> Late:
         chart.empty = gettext("No scored audit was finished in %(name)s.") % {"name": period.name}
     report.charts.append(chart)
     open_audits = audits.open_audits(site_id)
-    return Late(
-        gettext("Audits"), figures.overdue(open_audits, "due_date", period), due_in(admin_site, AuditRecord, OPEN)
-    )
+    return Late(gettext("Audits"), figures.overdue(open_audits, "due_date", period), due_in(AuditRecord, OPEN))
 
 
-def _documents(report: Report, admin_site: AdminSite, user: User, may: Callable[[str], bool]) -> list[Late]:
+def _documents(report: Report, user: User, may: Callable[[str], bool]) -> list[Late]:
     site, period = report.site, report.period
     rows: QuerySet[Any] = documents_for(user, Document.objects.at(site).filter(is_archived=False), [site.pk])
     reviews = Late(
         gettext("Document reviews"),
         figures.overdue(rows, "review_date", period),
-        lambda first, last: list_of(admin_site, Document, **address_part("review_date", first, last)),
+        lambda first, last: list_of(Document, **address_part("review_date", first, last)),
     )
     if not may(SEE_PENDING):
         return [reviews]
     unsigned = overdue_signatures(period.today).filter(version__site=site)
     count = unsigned.values("version__document").distinct().count()
-    url = list_of(admin_site, Document, signatures="overdue")
+    url = list_of(Document, signatures="overdue")
     return [
         reviews,
         Late(gettext("Documents to sign"), figures.Overdue((), count, 0), lambda *_: url, has_months=False),

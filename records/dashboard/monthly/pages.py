@@ -2,22 +2,16 @@
 
 import re
 from collections.abc import Sequence
-from functools import partial
-from typing import Any
 
-from django.contrib.admin import AdminSite
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.urls import path, reverse
-from django.utils.http import content_disposition_header
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
-from records.accounts import access
-from records.backoffice.current import current_site, show_times_of, user_of, zone_of
+from records.backoffice.current import may_here, site_where, user_of, zone_of
 from records.backoffice.date_filters import today_at
 from records.backoffice.extension_points import RecordLink
+from records.backoffice.responses import page_response, pdf_response
 from records.dashboard.figures.periods import Period, chosen, long_name, months_on
 from records.dashboard.monthly.charts import report_of
 from records.dashboard.monthly.figures import month_before
@@ -33,51 +27,41 @@ PARTS = (
 """The permissions of which one is needed; each shows its part of the report."""
 
 
-def addresses(admin_site: AdminSite) -> Sequence[Any]:
-    """Return the addresses below /admin/."""
-    view = admin_site.admin_view
-    return [
-        path("monthly/", view(require_safe(partial(report_page, admin_site))), name="monthly"),
-        path("monthly/paper/", view(require_safe(partial(report_paper, admin_site))), name="monthly_paper"),
-    ]
-
-
 def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
     """Return the menu's line, for those who may see at least one part of the report."""
-    if not _may_see(request, current_site(request)):
+    if not may_here(request, *PARTS):
         return ()
     return (RecordLink("monthly", gettext("Monthly report"), reverse("admin:monthly"), "Reports"),)
 
 
-def report_page(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
+def report_page(request: HttpRequest) -> HttpResponse:
     """Show the report of the month in the address (`month=2026-10`), or else of the last month that is over."""
-    site = _site(request)
+    site = site_where(request, *PARTS)
     period, fault = period_of(request.GET.get("month", ""), site)
     month = period.final_month
     following = months_on(month, 1)
-    context = {
-        **admin_site.each_context(request),
-        "title": gettext("Monthly report, %(month)s") % {"month": long_name(month)},
-        "subtitle": str(site),
-        "report": report_of(admin_site, user_of(request), site, period),
-        "period": period,
-        "period_fault": fault,
-        "earlier": f"{month_before(month):%Y-%m}",
-        "following": f"{following:%Y-%m}" if following <= period.today else "",
-    }
-    return TemplateResponse(request, "dashboard/monthly.html", context)
+    return page_response(
+        request,
+        "dashboard/monthly.html",
+        gettext("Monthly report, %(month)s") % {"month": long_name(month)},
+        subtitle=str(site),
+        report=report_of(user_of(request), site, period),
+        period=period,
+        period_fault=fault,
+        earlier=f"{month_before(month):%Y-%m}",
+        following=f"{following:%Y-%m}" if following <= period.today else "",
+    )
 
 
-def report_paper(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
+def report_paper(request: HttpRequest) -> HttpResponse:
     """Answer the report as a PDF; a month that cannot be read is taken as the last month that is over."""
-    site = _site(request)
+    site = site_where(request, *PARTS)
     period, _ = period_of(request.GET.get("month", ""), site)
-    report = report_of(admin_site, user_of(request), site, period)
+    report = report_of(user_of(request), site, period)
     content = monthly_paper(report, user_of(request).printed_name, zone_of(site).key)
     place = re.sub(r"[^\w-]+", "-", site.name)[:60].strip("-") or "site"
     name = f"monthly-report-{place}-{report.month:%Y-%m}.pdf"
-    headers = {"Content-Disposition": content_disposition_header(True, name) or "attachment"}
-    return HttpResponse(content, content_type="application/pdf", headers=headers)
+    return pdf_response(content, name)
 
 
 def period_of(text: str, site: Site) -> tuple[Period, str]:
@@ -95,14 +79,7 @@ def period_of(text: str, site: Site) -> tuple[Period, str]:
     return period, ""
 
 
-def _may_see(request: HttpRequest, site: Site | None) -> bool:
-    return site is not None and any(access.may(user_of(request), site, permission) for permission in PARTS)
-
-
-def _site(request: HttpRequest) -> Site:
-    """Return the current site and show its times; raises PermissionDenied for those who may see no part."""
-    site = current_site(request)
-    if site is None or not _may_see(request, site):
-        raise PermissionDenied
-    show_times_of(site)
-    return site
+urlpatterns = [
+    path("monthly/", require_safe(report_page), name="monthly"),
+    path("monthly/paper/", require_safe(report_paper), name="monthly_paper"),
+]

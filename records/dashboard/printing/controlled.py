@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import IO, Any
 
 from django.contrib import messages
-from django.contrib.admin import AdminSite
 from django.contrib.admin.utils import quote
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, StreamingHttpResponse
@@ -32,12 +31,6 @@ from records.operations.errors import ApiError
 
 ATTEMPTS = 5
 UNCONTROLLED = _("Uncontrolled when printed")
-
-
-def addresses(admin_site: AdminSite) -> list[Any]:
-    """Return the address to which the button for a controlled print sends its form."""
-    view = admin_site.admin_view(require_POST(print_document))
-    return [path("documents/print/<uuid:document_id>/", view, name="documents_print")]
 
 
 def panels(request: HttpRequest, record: Any) -> Sequence[RecordPanel]:
@@ -181,3 +174,6 @@ def _answered(pdf: IO[bytes], copy: ControlledPrint) -> HttpResponseBase:
     }
     headers = {"Content-Disposition": downloads.disposition(name), "Content-Length": str(length)}
     return StreamingHttpResponse(downloads.Pieces(pdf, 0, length), content_type="application/pdf", headers=headers)
+
+
+urlpatterns = [path("documents/print/<uuid:document_id>/", require_POST(print_document), name="documents_print")]

@@ -3,21 +3,20 @@
 from typing import Any, cast
 
 from django.contrib import admin
-from django.contrib.admin import AdminSite
 from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import path, reverse
-from django.utils.http import content_disposition_header
 from django.utils.text import slugify
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from documents.models import Document
+from records.backoffice.about import reads_first
 from records.backoffice.current import current_site, show_times_of, site_at, user_of
 from records.backoffice.extension_points import RecordLink
 from records.backoffice.lists import UnreadableListError
-from records.backoffice.reading import reads_first
+from records.backoffice.responses import pdf_response
 from records.dashboard.printing.lists import printed_list
 from records.dashboard.printing.paper import printed
 from records.dashboard.printing.papers import PAPERS, paper_of_page
@@ -26,24 +25,9 @@ from records.history.trail import now
 PRINT = _("Print (PDF)")
 
 
-def addresses(admin_site: AdminSite) -> list[Any]:
-    """Return the addresses of print views: `print/complaint/` for the list, `print/complaint/<Id>/` for a record."""
-
-    def record_view(request: HttpRequest, kind: str, object_id: str) -> HttpResponse:
-        return print_view(request, _admin_of(admin_site, kind), object_id)
-
-    def list_view(request: HttpRequest, kind: str) -> HttpResponse:
-        return print_list_view(request, _admin_of(admin_site, kind))
-
-    return [
-        path("print/<str:kind>/", admin_site.admin_view(list_view), name="print_list"),
-        path("print/<str:kind>/<str:object_id>/", admin_site.admin_view(record_view), name="print"),
-    ]
-
-
 def links(request: HttpRequest, record: Any) -> list[RecordLink]:
     """Return the print button of a record; everybody who may see the record may print it."""
-    if not reads_first(admin.site, type(record)):
+    if not reads_first(type(record)):
         return []
     # A document also has a button that prints its file.
     label = gettext("Print the details (PDF)") if isinstance(record, Document) else str(PRINT)
@@ -53,14 +37,15 @@ def links(request: HttpRequest, record: Any) -> list[RecordLink]:
 
 def list_links(request: HttpRequest, model: type[Any]) -> list[RecordLink]:
     """Return the print button of a list, which keeps the filters, the search and the order of the page."""
-    if not reads_first(admin.site, model):
+    if not reads_first(model):
         return []
     query = f"?{request.GET.urlencode()}" if request.GET else ""
     return [RecordLink("print", str(PRINT), reverse("admin:print_list", args=(model._meta.model_name,)) + query)]
 
 
-def print_view(request: HttpRequest, model_admin: Any, object_id: str) -> HttpResponse:
+def print_view(request: HttpRequest, kind: str, object_id: str) -> HttpResponse:
     """Answer the record as a PDF for saving; 404 if it does not exist or the user may not see it."""
+    model_admin = _admin_of(kind)
     record = model_admin.record_or_404(request, object_id)
     site, user = site_at(request, model_admin.site_id_of(record)), user_of(request)
     show_times_of(site)
@@ -70,12 +55,12 @@ def print_view(request: HttpRequest, model_admin: Any, object_id: str) -> HttpRe
     else:
         paper = paper_of_page(record, site, user, model_admin.content_of(request, record))
     number = getattr(record, "site_sequence_id", record.pk) or "draft"
-    return _answer(printed(paper), f"{slugify(str(record._meta.verbose_name))}-{number}.pdf")
+    return pdf_response(printed(paper), f"{slugify(str(record._meta.verbose_name))}-{number}.pdf")
 
 
-def print_list_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
+def print_list_view(request: HttpRequest, kind: str) -> HttpResponse:
     """Answer the filtered list of the current site, with the user's columns, as a PDF for saving."""
-    site = current_site(request)
+    model_admin, site = _admin_of(kind), current_site(request)
     if site is None or not model_admin.has_view_permission(request):
         raise PermissionDenied
     show_times_of(site)
@@ -84,20 +69,18 @@ def print_list_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
         content = printed_list(changelist, site, user_of(request))
     except UnreadableListError as error:
         return cast("HttpResponse", model_admin.unreadable(request, error))
-    return _answer(content, f"{slugify(str(model_admin.opts.verbose_name_plural))}-{now().date().isoformat()}.pdf")
+    return pdf_response(content, f"{slugify(str(model_admin.opts.verbose_name_plural))}-{now().date().isoformat()}.pdf")
 
 
-def _admin_of(admin_site: AdminSite, kind: str) -> Any:
+def _admin_of(kind: str) -> Any:
     """Return the admin of a kind of record that can be printed; raises Http404."""
-    model = next((model for model in admin_site._registry if model._meta.model_name == kind), None)
-    if model is None or not reads_first(admin_site, model):
+    model = next((model for model in admin.site._registry if model._meta.model_name == kind), None)
+    if model is None or not reads_first(model):
         raise Http404
-    return admin_site.get_model_admin(model)
+    return admin.site.get_model_admin(model)
 
 
-def _answer(content: bytes, name: str) -> HttpResponse:
-    return HttpResponse(
-        content,
-        content_type="application/pdf",
-        headers={"Content-Disposition": content_disposition_header(True, name) or "attachment"},
-    )
+urlpatterns = [
+    path("print/<str:kind>/", print_list_view, name="print_list"),
+    path("print/<str:kind>/<str:object_id>/", print_view, name="print"),
+]

@@ -5,7 +5,7 @@ from django.utils.translation import gettext
 
 from records.accounts import access
 from records.actions.models import Action, Status
-from records.backoffice.about import existing_for
+from records.backoffice.about import address_of, existing_for, list_of
 from records.dashboard.to_do.sections import Line, Section, Viewer
 
 
@@ -15,7 +15,7 @@ def own(viewer: Viewer) -> Section:
         "actions",
         gettext("My actions"),
         gettext("You have no open action."),
-        list_url=viewer.list_of(Action, mine="yes", record_status__exact=Status.OPEN.value),
+        list_url=list_of(Action, mine="yes", record_status__exact=Status.OPEN.value),
         next_url=viewer.form_for(Action, "actions.add_action"),
         next_label=gettext("Add an action"),
     )
@@ -30,7 +30,7 @@ def to_judge(viewer: Viewer) -> Section:
         "judge",
         gettext("Actions to judge"),
         gettext("No action of others waits to be judged."),
-        list_url=viewer.list_of(Action, record_status__exact=Status.DONE.value),
+        list_url=list_of(Action, record_status__exact=Status.DONE.value),
     )
     done = Action.objects.at(viewer.site).filter(record_status=Status.DONE, is_archived=False)
     others = done.exclude(owner=viewer.user).filter(~Q(done_by=viewer.user) | Q(done_by=None))
@@ -42,6 +42,6 @@ def _filled(viewer: Viewer, section: Section, rows: QuerySet[Action], task: str)
     def line(action: Action) -> Line:
         priority = action.get_priority_display()
         what = gettext("%(task)s, priority %(priority)s") % {"task": task, "priority": priority} if priority else task
-        return viewer.due_line(action.name, viewer.page_of(action), what, action.due_date, action.site_id)
+        return viewer.due_line(action.name, address_of(action), what, action.due_date, action.site_id)
 
     return section.of(rows.order_by("due_date", "id"), line)

@@ -8,6 +8,7 @@ from django.utils.translation import gettext
 
 from records.accounts import access
 from records.audits.models import OPEN, AuditProgram, AuditRecord
+from records.backoffice.about import address_of, list_of
 from records.backoffice.date_filters import address_part
 from records.dashboard.to_do.sections import AHEAD, Line, Section, Viewer
 
@@ -50,7 +51,7 @@ def of_others(viewer: Viewer) -> Section:
         "audits",
         gettext("Audits of others"),
         gettext("No other audit is due within %(days)s days.") % {"days": AHEAD.days},
-        list_url=viewer.list_of(
+        list_url=list_of(
             AuditRecord,
             record_status__in=",".join(OPEN),
             **address_part("due_date", None, viewer.today + AHEAD),
@@ -66,7 +67,7 @@ def to_schedule(viewer: Viewer) -> Section:
         "schedule",
         gettext("Audits to schedule"),
         gettext("Every audit program that is due has its audit planned."),
-        list_url=viewer.list_of(AuditProgram),
+        list_url=list_of(AuditProgram),
     )
     planned = AuditRecord.objects.filter(
         audit_program=OuterRef("pk"),
@@ -79,7 +80,7 @@ def to_schedule(viewer: Viewer) -> Section:
     )
 
     def line(program: AuditProgram) -> Line:
-        page = viewer.page_of(program)
+        page = address_of(program)
         return viewer.due_line(program.name, page, gettext("Schedule an audit"), program.next_due_date)
 
     return section.of(rows.order_by("next_due_date", "id"), line)
@@ -89,7 +90,7 @@ def _filled(viewer: Viewer, section: Section, rows: QuerySet[AuditRecord], task:
     due = rows.filter(viewer.is_due("due_date"), is_archived=False, record_status__in=OPEN)
 
     def line(record: AuditRecord) -> Line:
-        page, said = viewer.page_of(record), task % {"status": record.get_record_status_display()}
+        page, said = address_of(record), task % {"status": record.get_record_status_display()}
         return viewer.due_line(str(record), page, said, record.due_date, record.site_id)
 
     return section.of(due.select_related("audit_program").order_by("due_date", "id"), line)

@@ -4,6 +4,7 @@ from django.db.models import Exists, F, OuterRef, QuerySet
 from django.utils.translation import gettext
 
 from records.accounts import access
+from records.backoffice.about import address_of, list_of
 from records.backoffice.datetimes import shown
 from records.complaints.filters import TO_TRIAGE, WAITS_FOR_ANSWER
 from records.complaints.models import Complaint, RecordStatus
@@ -17,7 +18,7 @@ def own(viewer: Viewer) -> Section:
         "answer",
         gettext("My complaints"),
         gettext("You have no complaint to answer."),
-        list_url=viewer.list_of(Complaint, mine="yes", answered_on__isnull="True"),
+        list_url=list_of(Complaint, mine="yes", answered_on__isnull="True"),
     )
     sites = access.sites_where(viewer.user, "complaints.view_complaint")
     rows = Complaint.objects.filter(WAITS_FOR_ANSWER, owner=viewer.user, is_archived=False, site__in=sites)
@@ -30,7 +31,7 @@ def to_triage(viewer: Viewer) -> Section:
         "triage",
         gettext("Complaints to triage"),
         gettext("Every open complaint has its owner, severity and target date."),
-        list_url=viewer.list_of(Complaint, triage="needed"),
+        list_url=list_of(Complaint, triage="needed"),
     )
     rows = Complaint.objects.at(viewer.site).filter(TO_TRIAGE, is_archived=False).order_by("site_sequence_id")
     return _filled(viewer, section, rows, gettext("Name owner, severity and target date"))
@@ -42,7 +43,7 @@ def to_complete(viewer: Viewer) -> Section:
         "complete",
         gettext("Complaints to complete"),
         gettext("No complaint awaits its review."),
-        list_url=viewer.list_of(Complaint, record_status__exact=RecordStatus.AWAITING_REVIEW.value),
+        list_url=list_of(Complaint, record_status__exact=RecordStatus.AWAITING_REVIEW.value),
         next_url=viewer.form_for(Complaint, "complaints.add_complaint"),
         next_label=gettext("Record a complaint"),
     )
@@ -54,7 +55,7 @@ def to_complete(viewer: Viewer) -> Section:
     def line(complaint: Complaint) -> Line:
         return Line(
             _name_of(complaint),
-            viewer.page_of(complaint),
+            address_of(complaint),
             f"{complaint.product}: {complaint.nonconformance}",
             viewer.since(complaint.date),
             is_late=viewer.is_old(complaint.date),
@@ -70,7 +71,7 @@ def drafts(viewer: Viewer) -> Section:
         "submit",
         gettext("Your complaint drafts"),
         gettext("You have no unfinished drafts."),
-        list_url=viewer.list_of(Complaint, record_status__exact=RecordStatus.DRAFT.value),
+        list_url=list_of(Complaint, record_status__exact=RecordStatus.DRAFT.value),
         next_url=viewer.form_for(Complaint),
         next_label=gettext("Begin a complaint"),
     )
@@ -81,7 +82,7 @@ def drafts(viewer: Viewer) -> Section:
     def line(draft: Complaint) -> Line:
         return Line(
             gettext("Draft: %(product)s") % {"product": draft.product} if draft.product else gettext("Draft"),
-            viewer.page_of(draft),
+            address_of(draft),
             gettext("Complete and submit"),
             gettext("since %(created)s") % {"created": shown(draft.created, day=True)},
         )
@@ -97,7 +98,7 @@ def _filled(viewer: Viewer, section: Section, rows: QuerySet[Complaint], task: s
     def line(complaint: Complaint) -> Line:
         severity = complaint.get_severity_display().lower()
         what = f"{task}, {severity}" if severity else task
-        name, page = _name_of(complaint), viewer.page_of(complaint)
+        name, page = _name_of(complaint), address_of(complaint)
         return viewer.due_line(name, page, what, complaint.target_date, complaint.site_id)
 
     return section.of(rows, line)

@@ -11,6 +11,7 @@ from documents import reading, rejections
 from documents.approvals import waiting_for
 from documents.models import Document, DocumentVersion, Duty, Meaning, Signature, Signer
 from documents.visibility import documents_for
+from records.backoffice.about import address_of, list_of
 from records.backoffice.date_filters import address_part
 from records.backoffice.datetimes import shown
 from records.dashboard.to_do.sections import AHEAD, Line, Section, Viewer
@@ -85,12 +86,12 @@ def to_review(viewer: Viewer) -> Section:
         "renew",
         gettext("Documents due for review"),
         gettext("No document is due for review within %(days)s days.") % {"days": AHEAD.days},
-        list_url=viewer.list_of(Document, **address_part("review_date", None, viewer.today + AHEAD)),
+        list_url=list_of(Document, **address_part("review_date", None, viewer.today + AHEAD)),
     )
     due = Document.objects.at(viewer.site).filter(viewer.is_due("review_date"), is_archived=False)
 
     def line(document: Document) -> Line:
-        page = viewer.page_of(document)
+        page = address_of(document)
         return viewer.due_line(document.name, page, gettext("Review"), document.review_date)
 
     return section.of(documents_for(viewer.user, due, viewer.site_ids).order_by("review_date", "id"), line)

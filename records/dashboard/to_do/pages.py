@@ -1,15 +1,14 @@
 """All sections of the start page, in their order."""
 
-from django.contrib.admin import AdminSite
 from django.http import HttpRequest
 
 from records.dashboard.to_do import actions, audits, complaints, documents
 from records.dashboard.to_do.sections import Section, Viewer
 
 
-def sections_for(admin_site: AdminSite, request: HttpRequest) -> list[Section]:
+def sections_for(request: HttpRequest) -> list[Section]:
     """Return the sections of everything that this person can have to do; two or three queries each."""
-    viewer = Viewer(admin_site, request)
+    viewer = Viewer(request)
     found = [documents.to_sign(viewer), documents.to_read(viewer), actions.own(viewer)]
     if rejected := documents.rejected(viewer):
         found.insert(0, rejected)

@@ -6,15 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.contrib.admin import AdminSite
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext
 
 from records.accounts import access
+from records.backoffice.about import form_for_new
 from records.backoffice.current import current_site, sites_of, user_of, zone_of
 from records.backoffice.date_filters import CALENDAR, before, day_of, today_at
-from records.dashboard.addresses import form_for_new, list_of, page_of
 
 SHOWN = 5
 """How many lines a section shows."""
@@ -76,8 +75,7 @@ class Section:
 class Viewer:
     """The person whose start page it is, and the site that they look at."""
 
-    def __init__(self, admin_site: AdminSite, request: HttpRequest) -> None:
-        self.admin_site = admin_site
+    def __init__(self, request: HttpRequest) -> None:
         self.user = user_of(request)
         self.site = current_site(request)
         self.sites = {site.pk: site for site in sites_of(request)}
@@ -98,17 +96,9 @@ class Viewer:
         """Return whether the person may do this at the current site."""
         return self.site is not None and access.may(self.user, self.site, permission)
 
-    def list_of(self, model: type[Model], **query: str) -> str:
-        """Return the address of the list of a kind of record, filtered."""
-        return list_of(self.admin_site, model, **query)
-
-    def page_of(self, record: Model) -> str:
-        """Return the address of a record's page."""
-        return page_of(self.admin_site, type(record), record.pk)
-
     def form_for(self, model: type[Model], permission: str = "") -> str:
         """Return the address of the form that adds a record; empty if the person may not do that."""
-        return form_for_new(self.admin_site, model) if not permission or self.may(permission) else ""
+        return form_for_new(model) if not permission or self.may(permission) else ""
 
     def due_line(
         self, name: str, url: str, task: str, day: datetime.datetime | None, site_id: uuid.UUID | None = None

@@ -11,7 +11,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from django.contrib.admin import AdminSite
+from django.contrib import admin
 from django.db import connection, models
 from django.db.models import F, Q
 from django.http import HttpRequest
@@ -106,7 +106,7 @@ def lots_in(text: str) -> list[str]:
     return list(reversed(found.values()))[:MOST_LOTS]
 
 
-def trace(admin_site: AdminSite, request: HttpRequest, lots: Sequence[str]) -> TraceResult:
+def trace(request: HttpRequest, lots: Sequence[str]) -> TraceResult:
     """Return all records that name one of the lots, at all sites where the user may see them.
 
     A text of one or two characters matches only lots that are equal to it; a longer text also matches lots that contain
@@ -119,7 +119,7 @@ def trace(admin_site: AdminSite, request: HttpRequest, lots: Sequence[str]) -> T
         site_names={site.pk: site.name for site in sites_of(request)},
     )
     for source in SOURCES if lots else ():
-        rows = _visible(admin_site, request, source)
+        rows = _visible(request, source)
         if rows is None:
             continue
         if source.model is Document and not _sees_pending(user):
@@ -134,7 +134,7 @@ def trace(admin_site: AdminSite, request: HttpRequest, lots: Sequence[str]) -> T
             number = f"{source.of}__site_sequence_id" if source.of else "site_sequence_id"
             found.records[source.model] = list(loaded.order_by(number, "pk"))
             found.texts += [_said(row, source) for row in found.records[source.model]]
-    _add_actions_about(found, _visible(admin_site, request, SOURCES[3]))
+    _add_actions_about(found, _visible(request, SOURCES[3]))
     return found
 
 
@@ -144,16 +144,16 @@ def _sees_pending(user: Any) -> bool:
     return all(access.may(user, site, Document.SEEN_WHOLE_WITH) for site in sites)
 
 
-def _visible(admin_site: AdminSite, request: HttpRequest, source: Source) -> models.QuerySet[Any] | None:
+def _visible(request: HttpRequest, source: Source) -> models.QuerySet[Any] | None:
     """Return the rows that the user may see; None if there is no site at which they may see any."""
     model = source.record
     label = f"{model._meta.app_label}.view_{model._meta.model_name}"
     sites = access.sites_where(user_of(request), label)
-    if not sites or not admin_site.is_registered(model):
+    if not sites or not admin.site.is_registered(model):
         return None
     if source.of:
         return source.model._default_manager.filter(**{f"{source.of}__site__in": sites})
-    return admin_site.get_model_admin(model).get_queryset(request).filter(site__in=sites)
+    return admin.site.get_model_admin(model).get_queryset(request).filter(site__in=sites)
 
 
 def _keys(rows: models.QuerySet[Any], source: Source, lots: Sequence[str]) -> set[Any]:
@@ -210,7 +210,7 @@ def names_lot(row: Any, source: Source, lots: Sequence[str]) -> bool:
     return any(fold(lot) in text for lot in lots for text in texts)
 
 
-def near_misses(admin_site: AdminSite, request: HttpRequest, lot: str) -> list[str]:
+def near_misses(request: HttpRequest, lot: str) -> list[str]:
     """Return up to five lots, serial numbers and external ids that are similar to the lot; three queries.
 
     They are searched among those that begin with the same two characters, end with the same four, or contain the
@@ -220,7 +220,7 @@ def near_misses(admin_site: AdminSite, request: HttpRequest, lot: str) -> list[s
 
     candidates: set[str] = set()
     for source, column in ((SOURCES[0], "trace_number"), (SOURCES[2], "serial_number"), (SOURCES[1], "external_id")):
-        rows = _visible(admin_site, request, source)
+        rows = _visible(request, source)
         if rows is not None:
             candidates.update(_candidates(rows, column, fold(lot)))
     return nearest(lot, candidates)

@@ -2,15 +2,12 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any
 
-from django.contrib.admin import AdminSite
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.template.response import TemplateResponse
 from django.urls import path, reverse
-from django.utils.http import content_disposition_header, urlencode
+from django.utils.http import urlencode
 from django.utils.text import capfirst
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_safe
@@ -19,6 +16,7 @@ from materials.models import Material
 from records.backoffice.current import current_site, show_times_of, user_of, zone_of
 from records.backoffice.datetimes import shown
 from records.backoffice.extension_points import RecordLink
+from records.backoffice.responses import page_response, pdf_response
 from records.backoffice.transfer.formulas import guarded
 from records.backoffice.transfer.sheets import KINDS, LONGEST_CELL, Line, write_xlsx
 from records.complaints.models import Complaint
@@ -35,15 +33,6 @@ SHOWN = 100
 MOST_SUGGESTED_FOR = 3
 LOTS = {Complaint: "trace_number", Material: "external_id", Item: "serial_number"}
 """The column whose value the button on a record's page traces."""
-
-
-def addresses(admin_site: AdminSite) -> Sequence[Any]:
-    """Return the addresses below /admin/."""
-    view = admin_site.admin_view
-    return [
-        path("trace/", view(require_safe(partial(trace_page, admin_site))), name="trace"),
-        path("trace/<str:kind>/", view(require_safe(partial(trace_file, admin_site))), name="trace_file"),
-    ]
 
 
 def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
@@ -64,34 +53,34 @@ def address_of(lots: str) -> str:
     return f"{reverse('admin:trace')}?{urlencode({'lots': lots})}"
 
 
-def trace_page(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
+def trace_page(request: HttpRequest) -> HttpResponse:
     """Show the records that name the requested lots: first a summary, then each record."""
     asked = request.GET.get("lots", "")[: MOST_LOTS * 300]
     site = current_site(request)
     show_times_of(site)
     lots = lots_in(asked)
-    found = trace(admin_site, request, lots)
-    summary = summary_of(admin_site, found)
+    found = trace(request, lots)
+    summary = summary_of(found)
     unknown = _unknown(found)
-    context = {
-        **admin_site.each_context(request),
-        "title": gettext("Trace a lot"),
-        "asked": "\n".join(lots),
-        "lots": lots,
-        "found": found,
-        "summary": summary,
-        "groups": [(group, group.rows[:SHOWN]) for group in summary.groups],
-        "shown": SHOWN,
-        "most": MOST,
-        "too_many": [capfirst(str(model._meta.verbose_name_plural)) for model in found.too_many],
-        "unknown": unknown,
-        "suggestions": [
-            (lot, [(near, address_of(near)) for near in near_misses(admin_site, request, lot)])
+    return page_response(
+        request,
+        "dashboard/trace.html",
+        gettext("Trace a lot"),
+        asked="\n".join(lots),
+        lots=lots,
+        found=found,
+        summary=summary,
+        groups=[(group, group.rows[:SHOWN]) for group in summary.groups],
+        shown=SHOWN,
+        most=MOST,
+        too_many=[capfirst(str(model._meta.verbose_name_plural)) for model in found.too_many],
+        unknown=unknown,
+        suggestions=[
+            (lot, [(near, address_of(near)) for near in near_misses(request, lot)])
             for lot in unknown[:MOST_SUGGESTED_FOR]
         ],
-        "query": urlencode({"lots": "\n".join(lots)}),
-    }
-    return TemplateResponse(request, "dashboard/trace.html", context)
+        query=urlencode({"lots": "\n".join(lots)}),
+    )
 
 
 def _unknown(found: TraceResult) -> list[str]:
@@ -101,24 +90,20 @@ def _unknown(found: TraceResult) -> list[str]:
     return [lot for lot in found.lots if not any(fold(lot) in text for text in found.texts)]
 
 
-def trace_file(admin_site: AdminSite, request: HttpRequest, kind: str) -> HttpResponseBase:
+def trace_file(request: HttpRequest, kind: str) -> HttpResponseBase:
     """Answer the trace as a PDF or an XLSX file; 404 for another kind of file, or without a lot."""
     lots = lots_in(request.GET.get("lots", ""))
     if kind not in ("pdf", "xlsx") or not lots:
         raise Http404
     show_times_of(current_site(request))
-    found = trace(admin_site, request, lots)
-    summary = summary_of(admin_site, found)
+    found = trace(request, lots)
+    summary = summary_of(found)
     name = re.sub(r"[^\w-]+", "-", lots[0])[:60].strip("-") or "lot"
     file_name = f"trace-{name}.{kind}"
     if kind == "xlsx":
         file = write_xlsx(table(found, summary), gettext("Trace"))
         return FileResponse(file, as_attachment=True, filename=file_name, content_type=KINDS["xlsx"])
-    return HttpResponse(
-        printed(paper(request, found, summary)),
-        content_type="application/pdf",
-        headers={"Content-Disposition": content_disposition_header(True, file_name) or "attachment"},
-    )
+    return pdf_response(printed(paper(request, found, summary)), file_name)
 
 
 def paper(request: HttpRequest, found: TraceResult, summary: Summary) -> Paper:
@@ -194,3 +179,9 @@ def table(found: TraceResult, summary: Summary) -> Iterator[Line]:
             ]
     if found.too_many:
         yield [gettext("Not complete"), _too_many(found)]
+
+
+urlpatterns = [
+    path("trace/", require_safe(trace_page), name="trace"),
+    path("trace/<str:kind>/", require_safe(trace_file), name="trace_file"),
+]

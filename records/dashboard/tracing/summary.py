@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from django.contrib.admin import AdminSite
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from records.backoffice.about import page_of
 from records.backoffice.datetimes import NOTHING, plain_number, shown
 from records.complaints.models import Complaint
-from records.dashboard.addresses import page_of
 from records.dashboard.search import name_of
 from records.dashboard.tracing.finding import SOURCES, Source, TraceResult, names_lot
 from records.history.erasure import is_mark
@@ -82,7 +81,7 @@ class Summary:
     groups: Sequence[Group]
 
 
-def summary_of(admin_site: AdminSite, found: TraceResult) -> Summary:
+def summary_of(found: TraceResult) -> Summary:
     """Return the content of a trace, counted and worded; runs no query."""
     total = Line(gettext("All complaints"))
     for complaint in found.complaints:
@@ -91,11 +90,7 @@ def summary_of(admin_site: AdminSite, found: TraceResult) -> Summary:
     def target(name: str) -> Callable[[Any], tuple[Any, str, str]]:
         def of(complaint: Any) -> tuple[Any, str, str]:
             one = getattr(complaint, name)
-            return (
-                (None, gettext("Not named"), "")
-                if one is None
-                else (one.pk, str(one), page_of(admin_site, type(one), one.pk))
-            )
+            return (None, gettext("Not named"), "") if one is None else (one.pk, str(one), page_of(type(one), one.pk))
 
         return of
 
@@ -104,7 +99,7 @@ def summary_of(admin_site: AdminSite, found: TraceResult) -> Summary:
         _lines(found.complaints, _lot_of),
         _lines(found.complaints, target("customer")),
         _lines(found.complaints, target("product")),
-        [_group(admin_site, source, found) for source in SOURCES if found.records.get(source.model)],
+        [_group(source, found) for source in SOURCES if found.records.get(source.model)],
     )
 
 
@@ -121,7 +116,7 @@ def _lines(complaints: Iterable[Any], of: Callable[[Any], tuple[Any, str, str]])
     return sorted(lines.values(), key=lambda line: (-line.complaints, line.name.casefold()))
 
 
-def _group(admin_site: AdminSite, source: Source, found: TraceResult) -> Group:
+def _group(source: Source, found: TraceResult) -> Group:
     columns, cells = COLUMNS[source.model._meta.model_name]
     rows = []
     many_sites = len(found.site_names) > 1
@@ -135,7 +130,7 @@ def _group(admin_site: AdminSite, source: Source, found: TraceResult) -> Group:
             texts.append(consumer_of(row) if record.site_id in found.see_consumers else NOTHING)
         if many_sites:
             texts.append(found.site_names.get(record.site_id, ""))
-        rows.append(Row(name_of(record), page_of(admin_site, source.record, record.pk), texts, record.is_archived))
+        rows.append(Row(name_of(record), page_of(source.record, record.pk), texts, record.is_archived))
     head = [
         *map(str, columns),
         *((gettext("Named in"),) if source.lots else ()),

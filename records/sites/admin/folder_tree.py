@@ -9,7 +9,6 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext
@@ -56,20 +55,19 @@ class FolderTree(SitePermissions):
         """Show the tree, with the form for moving a folder if there is one to be moved."""
         entity = Entity(moving.entity) if moving else self._entity(request)
         nodes = self._tree_of(request, site, entity, moving)
-        context = {
-            **self.admin_site.each_context(request),
-            "title": gettext("Folders"),
-            "opts": self.opts,
-            "site_shown": site,
-            "entity": entity,
-            "kinds": [(kind, kind == entity) for kind in FILED],
-            "nodes": nodes,
-            "moving": moving,
-            "moving_form": form if moving else None,
-            "may_add": self.has_add_permission(request),
-            "may_change": self.has_change_permission(request),
-        }
-        return TemplateResponse(request, "sites/folder_tree.html", context)
+        return self.page_response(
+            request,
+            "sites/folder_tree.html",
+            gettext("Folders"),
+            site_shown=site,
+            entity=entity,
+            kinds=[(kind, kind == entity) for kind in FILED],
+            nodes=nodes,
+            moving=moving,
+            moving_form=form if moving else None,
+            may_add=self.has_add_permission(request),
+            may_change=self.has_change_permission(request),
+        )
 
     def _entity(self, request: HttpRequest) -> Entity:
         """Return the kind of record whose folders are shown: the requested one, otherwise the last one seen."""

@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from documents.models import Document
 from records.accounts.models import DefaultRole
-from records.backoffice.reading import reads_first
+from records.backoffice.about import reads_first
 from records.backoffice.wording import without_markup
 from records.customers.models import Customer
 from records.dashboard.printing import lists
@@ -54,7 +54,7 @@ def text_of(client: Client, where: str) -> str:
 
 def test_the_list_of_every_kind_of_record_is_printed(site: Site) -> None:
     client = sign_in(make_superuser(), site)
-    kinds = [model for model in admin.site._registry if reads_first(admin.site, model)]
+    kinds = [model for model in admin.site._registry if reads_first(model)]
     assert len({model._meta.model_name for model in kinds}) == len(kinds)
     # The pages of most lists that records point into are one class: one of them stands for all.
     for model in {type(admin.site._registry[model]): model for model in kinds}.values():

@@ -1,0 +1,22 @@
+"""The answers of back-office pages: a template inside the header and menu, or a PDF."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils.http import content_disposition_header
+
+
+def page_response(
+    request: HttpRequest, template: str, title: Any, /, *, http_status: int = 200, **context: Any
+) -> TemplateResponse:
+    """Return a page of the back-office with its title; `context` is what its own template shows."""
+    shown = {**admin.site.each_context(request), "title": title, **context}
+    return TemplateResponse(request, template, shown, status=http_status)
+
+
+def pdf_response(content: bytes, name: str) -> HttpResponse:
+    """Return a PDF for saving under the name."""
+    headers = {"Content-Disposition": content_disposition_header(True, name) or "attachment"}
+    return HttpResponse(content, content_type="application/pdf", headers=headers)
