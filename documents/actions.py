@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
@@ -17,6 +17,7 @@ from records.history.trail import Author, recording
 from records.sites.models import Site
 from records.sites.writing import (
     Precondition,
+    Recorded,
     RecordNotFoundError,
     Values,
     adding,
@@ -102,10 +103,8 @@ def change_details(
     document_id: uuid.UUID,
     values: Values,
     *,
-    author: Author,
     operation: str = "ChangeDetails",
-    reason: str = "",
-    precondition: Precondition | None = None,
+    **recorded: Unpack[Recorded],
 ) -> Document:
     """Change a document's details without a new version (back-office only).
 
@@ -113,9 +112,7 @@ def change_details(
     replaced one by one with `approvals.replace_signer`. Raises RecordNotFoundError, ValidationError, or the error of
     the precondition.
     """
-    with changing(
-        Document, site_id, document_id, author=author, operation=operation, reason=reason, precondition=precondition
-    ) as document:
+    with changing(Document, site_id, document_id, operation=operation, **recorded) as document:
         before = users_of(document)
         if document.record_status in WAITING:
             text = gettext("A version waits for these people. Replace one of them instead.")

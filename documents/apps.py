@@ -7,8 +7,6 @@ class DocumentsConfig(AppConfig):
     """Registers documents and their back-office pages."""
 
     name = "documents"
-    label = "documents"
-    verbose_name = "Documents"
 
     def add_to_backoffice(self) -> None:
         """Add the inbox and the pages of versions and readings to the back-office."""

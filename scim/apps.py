@@ -12,7 +12,6 @@ class ScimConfig(AppConfig):
     """Registers scim, its functions for SQLite, and the SCIM form of refusals under both mounts."""
 
     name = "scim"
-    label = "scim"
     verbose_name = "Provisioning"
 
     def ready(self) -> None:

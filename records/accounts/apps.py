@@ -24,7 +24,6 @@ class AccountsConfig(AppConfig):
     """Registers records.accounts; after migrations it updates the default roles."""
 
     name = "records.accounts"
-    label = "accounts"
     verbose_name = "Accounts and access"
 
     def ready(self) -> None:

@@ -7,8 +7,6 @@ class ActionsConfig(AppConfig):
     """Registers records.actions."""
 
     name = "records.actions"
-    label = "actions"
-    verbose_name = "Actions"
 
     def add_to_backoffice(self) -> None:
         """Show the actions about a record on its page, and on an action's page why it came back."""

@@ -7,8 +7,6 @@ class AttachmentsConfig(AppConfig):
     """Registers records.attachments."""
 
     name = "records.attachments"
-    label = "attachments"
-    verbose_name = "Attachments"
 
     def add_to_backoffice(self) -> None:
         """Show a record's attachments on its page, and serve their files."""

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
@@ -12,7 +12,7 @@ from records.audits.schedule import free_due_dates
 from records.history.trail import Author, recording
 from records.sites.targets import errors_of
 from records.sites.writing import (
-    Precondition,
+    Recorded,
     RecordNotFoundError,
     Values,
     add_record,
@@ -38,20 +38,16 @@ def update_audit_program(
     program_id: uuid.UUID,
     values: Values,
     *,
-    author: Author,
     operation: str = "UpdateAuditProgram",
-    reason: str = "",
-    precondition: Precondition | None = None,
+    **recorded: Unpack[Recorded],
 ) -> AuditProgram:
     """Change an audit program; audits that are already scheduled keep their values. Raises the errors of `changing`."""
     with changing(
         AuditProgram,
         site_id,
         program_id,
-        author=author,
         operation=operation,
-        reason=reason,
-        precondition=precondition,
+        **recorded,
     ) as program:
         apply(program, values)
     return program

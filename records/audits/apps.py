@@ -7,8 +7,6 @@ class AuditsConfig(AppConfig):
     """Registers records.audits."""
 
     name = "records.audits"
-    label = "audits"
-    verbose_name = "Audits"
 
     def add_to_backoffice(self) -> None:
         """Add a link from an audit in progress to its checklist, and the year view."""

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Unpack
 
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
@@ -23,6 +24,7 @@ from records.reference.models import RatingResponse
 from records.sites.reasons import required_reason
 from records.sites.writing import (
     Precondition,
+    Recorded,
     RecordNotFoundError,
     Values,
     apply,
@@ -36,13 +38,7 @@ SCHEDULED, IN_PROGRESS, AWAITING_REVIEW, COMPLETED, CANCELLED = RecordStatus
 
 @contextmanager
 def _auditing(
-    site_id: uuid.UUID,
-    record_id: uuid.UUID,
-    *,
-    author: Author,
-    operation: str,
-    reason: str = "",
-    precondition: Precondition | None = None,
+    site_id: uuid.UUID, record_id: uuid.UUID, *, operation: str, **recorded: Unpack[Recorded]
 ) -> Iterator[AuditRecord]:
     """Open a write to an audit, lock its program first and update the program's due date; raises as `changing`."""
     with recording():
@@ -55,11 +51,9 @@ def _auditing(
             AuditRecord,
             site_id,
             record_id,
-            author=author,
             operation=operation,
-            reason=reason,
-            precondition=precondition,
             skip=["audit_program", "completed_by"],
+            **recorded,
         ) as record:
             record.audit_program = program
             was = (record.record_status, record.due_date)
@@ -71,8 +65,8 @@ def _auditing(
         else:
             return
         if due != program.next_due_date:
-            values = {"next_due_date": due}
-            update_audit_program(site_id, program_id, values, author=author, operation=operation, reason=reason)
+            recorded.pop("precondition", None)
+            update_audit_program(site_id, program_id, {"next_due_date": due}, operation=operation, **recorded)
 
 
 def _move(record: AuditRecord, allowed: Sequence[RecordStatus], to: RecordStatus) -> None:
@@ -94,10 +88,8 @@ def update_audit_record(
     record_id: uuid.UUID,
     values: Values,
     *,
-    author: Author,
     operation: str = "UpdateAudit",
-    reason: str = "",
-    precondition: Precondition | None = None,
+    **recorded: Unpack[Recorded],
 ) -> AuditRecord:
     """Change an open audit's dates, people, checklists, rating scale, notes or findings.
 
@@ -105,12 +97,10 @@ def update_audit_record(
     is In Progress and, with a reason, while it is Awaiting Review. For a completed or cancelled audit, only the folder
     can be changed. If the due date of the audit that the program is due with changes, the program's changes too.
     """
-    with _auditing(
-        site_id, record_id, author=author, operation=operation, reason=reason, precondition=precondition
-    ) as record:
+    with _auditing(site_id, record_id, operation=operation, **recorded) as record:
         before = snapshot(record)
         if "findings" in values:
-            _check_findings(record, values, reason)
+            _check_findings(record, values, recorded.get("reason", ""))
         apply(record, values)
         changed = {name for name, value in snapshot(record).items() if value != before[name]}
         if changed - {"entity_folder"} and not record.is_open:
@@ -145,15 +135,14 @@ def start_audit_record(
     site_id: uuid.UUID,
     record_id: uuid.UUID,
     *,
-    author: Author,
     start_date: datetime.datetime | None = None,
-    precondition: Precondition | None = None,
+    **recorded: Unpack[Recorded],
 ) -> AuditRecord:
     """Start a scheduled audit, now or at a given time, and create one finding for each question of its checklists.
 
     A checklist without questions gives one finding with the checklist's name. Existing findings are kept.
     """
-    with _auditing(site_id, record_id, author=author, operation="StartAudit", precondition=precondition) as record:
+    with _auditing(site_id, record_id, operation="StartAudit", **recorded) as record:
         _move(record, (SCHEDULED,), IN_PROGRESS)
         record.start_date = start_date or now()
         if not record.findings.exists():
@@ -175,9 +164,7 @@ def save_findings(
     rows: Sequence[Values],
     *,
     values: Values | None = None,
-    author: Author,
-    reason: str = "",
-    precondition: Precondition | None = None,
+    **recorded: Unpack[Recorded],
 ) -> AuditRecord:
     """Make rows (id, question, rating_response, comment, nonconformance) the audit's findings; see update_audit_record.
 
@@ -188,10 +175,8 @@ def save_findings(
         site_id,
         record_id,
         {**(values or {}), "findings": rows},
-        author=author,
         operation="SaveFindings",
-        reason=reason,
-        precondition=precondition,
+        **recorded,
     )
 
 
@@ -305,21 +290,12 @@ def _rate(record: AuditRecord) -> None:
     record.score, record.rating, record.result = outcome.score, outcome.rating, outcome.result
 
 
-def submit_audit_record(
-    site_id: uuid.UUID,
-    record_id: uuid.UUID,
-    *,
-    author: Author,
-    reason: str = "",
-    precondition: Precondition | None = None,
-) -> AuditRecord:
+def submit_audit_record(site_id: uuid.UUID, record_id: uuid.UUID, **recorded: Unpack[Recorded]) -> AuditRecord:
     """Submit an audit for review; it needs findings and, if it has a rating scale, a response for each of them.
 
     The finish date is set to now unless it was entered. The score, rating and result are calculated.
     """
-    with _auditing(
-        site_id, record_id, author=author, operation="SubmitAudit", reason=reason, precondition=precondition
-    ) as record:
+    with _auditing(site_id, record_id, operation="SubmitAudit", **recorded) as record:
         _move(record, (IN_PROGRESS,), AWAITING_REVIEW)
         _refuse_unanswered(record)
         record.finish_date = record.finish_date or max(now(), record.start_date or now())
@@ -327,21 +303,12 @@ def submit_audit_record(
     return record
 
 
-def complete_audit_record(
-    site_id: uuid.UUID,
-    record_id: uuid.UUID,
-    *,
-    author: Author,
-    reason: str = "",
-    precondition: Precondition | None = None,
-) -> AuditRecord:
+def complete_audit_record(site_id: uuid.UUID, record_id: uuid.UUID, **recorded: Unpack[Recorded]) -> AuditRecord:
     """Complete a reviewed audit; this records by whom and when, and sets the program's next due date."""
-    with _auditing(
-        site_id, record_id, author=author, operation="CompleteAudit", reason=reason, precondition=precondition
-    ) as record:
+    with _auditing(site_id, record_id, operation="CompleteAudit", **recorded) as record:
         _move(record, (AWAITING_REVIEW,), COMPLETED)
         record.completed_date = now()
-        record.completed_by_id = author.id
+        record.completed_by_id = recorded["author"].id
     return record
 
 

@@ -18,7 +18,6 @@ class BackofficeConfig(AppConfig):
     """Registers records.backoffice."""
 
     name = "records.backoffice"
-    label = "backoffice"
     verbose_name = "Back-office"
 
     def ready(self) -> None:

@@ -3,14 +3,23 @@
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Unpack
 
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 
 from records.complaints.models import Complaint, RecordStatus
 from records.history.trail import Author, now
-from records.sites.writing import Precondition, RecordNotFoundError, Values, add_record, add_records, apply, changing
+from records.sites.writing import (
+    Precondition,
+    Recorded,
+    RecordNotFoundError,
+    Values,
+    add_record,
+    add_records,
+    apply,
+    changing,
+)
 
 
 def add_complaint_detail(
@@ -31,20 +40,16 @@ def update_complaint_detail(
     complaint_id: uuid.UUID,
     values: Values,
     *,
-    author: Author,
     may_change_completed: bool,
     operation: str = "UpdateComplaintDetail",
-    reason: str = "",
-    precondition: Precondition | None = None,
+    **recorded: Unpack[Recorded],
 ) -> Complaint:
     """Change a submitted complaint; its status stays the same (DECISIONS 5).
 
     Raises RecordNotFoundError (also for a draft), ValidationError (code InvalidTransition for a completed complaint,
     unless `may_change_completed`), or the error of the precondition.
     """
-    with changing_submitted(
-        site_id, complaint_id, author=author, operation=operation, reason=reason, precondition=precondition
-    ) as complaint:
+    with changing_submitted(site_id, complaint_id, operation=operation, **recorded) as complaint:
         if complaint.is_completed and not may_change_completed:
             text = gettext("This complaint is completed; only a Manager can change it.")
             raise ValidationError(text, code="InvalidTransition")

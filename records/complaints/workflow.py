@@ -6,6 +6,7 @@ Each step is one transaction with its history. A step that the complaint's statu
 """
 
 import uuid
+from typing import Unpack
 
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
@@ -14,7 +15,7 @@ from records.complaints.models import Complaint, RecordStatus
 from records.history.trail import Author, now
 from records.sites.reasons import required_reason
 from records.sites.sequences import take_numbers
-from records.sites.writing import Precondition, Values, add_record, apply, changing
+from records.sites.writing import Precondition, Recorded, Values, add_record, apply, changing
 
 
 def refuse(text: str) -> ValidationError:
@@ -44,18 +45,14 @@ def update_draft(
     complaint_id: uuid.UUID,
     values: Values,
     *,
-    author: Author,
     operation: str = "UpdateComplaintDraft",
-    reason: str = "",
-    precondition: Precondition | None = None,
+    **recorded: Unpack[Recorded],
 ) -> Complaint:
     """Change a draft.
 
     Raises RecordNotFoundError, ValidationError, or the error of the precondition.
     """
-    with changing(
-        Complaint, site_id, complaint_id, author=author, operation=operation, reason=reason, precondition=precondition
-    ) as complaint:
+    with changing(Complaint, site_id, complaint_id, operation=operation, **recorded) as complaint:
         if not complaint.is_draft:
             raise refuse(gettext("This complaint is not a draft any more; somebody submitted it meanwhile."))
         apply(complaint, values)
@@ -63,22 +60,14 @@ def update_draft(
 
 
 def submit(
-    site_id: uuid.UUID,
-    complaint_id: uuid.UUID,
-    *,
-    author: Author,
-    operation: str = "SubmitComplaint",
-    reason: str = "",
-    precondition: Precondition | None = None,
+    site_id: uuid.UUID, complaint_id: uuid.UUID, *, operation: str = "SubmitComplaint", **recorded: Unpack[Recorded]
 ) -> Complaint:
     """Turn a draft into a complaint that awaits its review, with the next number.
 
     A missing date becomes the present time. Raises RecordNotFoundError, or ValidationError that names each required
     field that is empty.
     """
-    with changing(
-        Complaint, site_id, complaint_id, author=author, operation=operation, reason=reason, precondition=precondition
-    ) as complaint:
+    with changing(Complaint, site_id, complaint_id, operation=operation, **recorded) as complaint:
         if not complaint.is_draft:
             raise refuse(
                 gettext("Only a draft can be submitted; this complaint is %(record_status)s.")
@@ -97,19 +86,15 @@ def complete(
     site_id: uuid.UUID,
     complaint_id: uuid.UUID,
     *,
-    author: Author,
     review_report: str | None = None,
     operation: str = "CompleteComplaint",
-    reason: str = "",
-    precondition: Precondition | None = None,
+    **recorded: Unpack[Recorded],
 ) -> Complaint:
     """Complete the complaint; a given report replaces the stored one, and there must be a report.
 
     Raises RecordNotFoundError, or ValidationError (RequiredField at review_report, or InvalidTransition).
     """
-    with changing(
-        Complaint, site_id, complaint_id, author=author, operation=operation, reason=reason, precondition=precondition
-    ) as complaint:
+    with changing(Complaint, site_id, complaint_id, operation=operation, **recorded) as complaint:
         if complaint.is_draft:
             raise refuse(gettext("This complaint is a draft; submit it before it is completed."))
         if complaint.is_completed:

@@ -1,10 +1,11 @@
 """Writes to customers, each one transaction with its history."""
 
 import uuid
+from typing import Unpack
 
 from records.customers.models import Customer
 from records.history.trail import Author
-from records.sites.writing import Precondition, Values, add_record, apply, changing
+from records.sites.writing import Recorded, Values, add_record, apply, changing
 
 
 def add_customer(
@@ -19,14 +20,10 @@ def update_customer(
     customer_id: uuid.UUID,
     values: Values,
     *,
-    author: Author,
     operation: str = "UpdateCustomer",
-    reason: str = "",
-    precondition: Precondition | None = None,
+    **recorded: Unpack[Recorded],
 ) -> Customer:
     """Change a customer. Raises RecordNotFoundError, ValidationError, or what the precondition raises."""
-    with changing(
-        Customer, site_id, customer_id, author=author, operation=operation, reason=reason, precondition=precondition
-    ) as customer:
+    with changing(Customer, site_id, customer_id, operation=operation, **recorded) as customer:
         apply(customer, values)
     return customer

@@ -7,8 +7,6 @@ class DashboardConfig(AppConfig):
     """Registers records.dashboard and puts its pages into the back-office."""
 
     name = "records.dashboard"
-    label = "dashboard"
-    verbose_name = "Dashboard"
 
     def add_to_backoffice(self) -> None:
         """Add the start page, the search, the print views and the overview of permissions to the back-office."""

@@ -1,6 +1,7 @@
 """Writes to employees and job descriptions, each one transaction with its history."""
 
 import uuid
+from typing import Unpack
 
 from django.core.exceptions import ValidationError
 from django.db import connection
@@ -17,7 +18,7 @@ from records.history.statements import Statement, parameter, together
 from records.history.trail import Author, now, recording
 from records.sites.targets import errors_of
 from records.sites.text import is_blank
-from records.sites.writing import Precondition, Values, add_record, apply, archive_record, changing
+from records.sites.writing import Recorded, Values, add_record, apply, archive_record, changing
 
 REPORTING = 1
 """The number of the advisory lock that every change of a superior takes. Only this lock here has two keys."""
@@ -60,28 +61,24 @@ def update_employee(
     employee_id: uuid.UUID,
     values: Values,
     *,
-    author: Author,
     operation: str = "UpdateEmployee",
-    reason: str = "",
-    precondition: Precondition | None = None,
+    **recorded: Unpack[Recorded],
 ) -> Employee:
     """Change an employee. Raises RecordNotFoundError, ValidationError, or what the precondition raises."""
     before = EmployeeFacts()
 
     def follow(changed: Employee) -> None:
         if changed.user_id is not None:
-            follow_employee(changed.user_id, before, facts_of(changed), author=author)
+            follow_employee(changed.user_id, before, facts_of(changed), author=recorded["author"])
 
     with changing(
         Employee,
         site_id,
         employee_id,
-        author=author,
         operation=operation,
-        reason=reason,
-        precondition=precondition,
         skip=["reporting_to", "user"],
         followed_by=follow,
+        **recorded,
     ) as employee:
         if employee.user_id is not None:
             before = facts_of(employee)
@@ -232,18 +229,14 @@ def update_job_description(
     record_id: uuid.UUID,
     values: Values,
     *,
-    author: Author,
     operation: str = "UpdateJobDescription",
-    reason: str = "",
-    precondition: Precondition | None = None,
+    **recorded: Unpack[Recorded],
 ) -> JobDescription:
     """Change a job description (back-office and import only). Raises RecordNotFoundError or ValidationError."""
-    with changing(
-        JobDescription, site_id, record_id, author=author, operation=operation, reason=reason, precondition=precondition
-    ) as record:
+    with changing(JobDescription, site_id, record_id, operation=operation, **recorded) as record:
         before = set(record.employees.values_list("pk", flat=True))
         apply(record, values)
-        touch_holders(before, set(record.employees.values_list("pk", flat=True)), author)
+        touch_holders(before, set(record.employees.values_list("pk", flat=True)), recorded["author"])
     return record
 
 

@@ -7,8 +7,6 @@ class HistoryConfig(AppConfig):
     """Registers records.history."""
 
     name = "records.history"
-    label = "history"
-    verbose_name = "History"
 
     def ready(self) -> None:
         """Register the check of the seal's key."""

@@ -1,10 +1,11 @@
 """Writes to items, each one transaction with its history."""
 
 import uuid
+from typing import Unpack
 
 from records.history.trail import Author
 from records.items.models import Item
-from records.sites.writing import Precondition, Values, add_record, apply, changing
+from records.sites.writing import Recorded, Values, add_record, apply, changing
 
 
 def add_item(
@@ -19,14 +20,10 @@ def update_item(
     item_id: uuid.UUID,
     values: Values,
     *,
-    author: Author,
     operation: str = "UpdateItem",
-    reason: str = "",
-    precondition: Precondition | None = None,
+    **recorded: Unpack[Recorded],
 ) -> Item:
     """Change an item. Raises RecordNotFoundError, ValidationError, or what the precondition raises."""
-    with changing(
-        Item, site_id, item_id, author=author, operation=operation, reason=reason, precondition=precondition
-    ) as item:
+    with changing(Item, site_id, item_id, operation=operation, **recorded) as item:
         apply(item, values)
     return item

@@ -9,8 +9,6 @@ class OperationsConfig(AppConfig):
     """Registers records.operations."""
 
     name = "records.operations"
-    label = "operations"
-    verbose_name = "Operations"
 
     def ready(self) -> None:
         """Register the check of weak settings, and start what sends traces where the settings name it."""

@@ -7,7 +7,6 @@ class PacksConfig(AppConfig):
     """Registers auditor's packs, and their pages with the back-office."""
 
     name = "records.packs"
-    label = "packs"
     verbose_name = "Auditor's packs"
     demo_part = "records.packs.demo"
 

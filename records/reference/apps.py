@@ -10,7 +10,6 @@ class ReferenceConfig(AppConfig):
     """Registers records.reference, and fills its system lists after each migration."""
 
     name = "records.reference"
-    label = "reference"
     verbose_name = "Reference lists"
 
     def ready(self) -> None:

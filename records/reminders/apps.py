@@ -7,8 +7,6 @@ class RemindersConfig(AppConfig):
     """Registers reminders, and their page with the back-office."""
 
     name = "records.reminders"
-    label = "reminders"
-    verbose_name = "Reminders"
 
     def add_to_backoffice(self) -> None:
         """Add the page that shows the next reminder and asks how often the person wants it, and the calendar link."""

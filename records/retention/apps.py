@@ -7,8 +7,6 @@ class RetentionConfig(AppConfig):
     """Registers retention periods and legal holds, and their pages with the back-office."""
 
     name = "records.retention"
-    label = "retention"
-    verbose_name = "Retention"
 
     def ready(self) -> None:
         """Say which default roles may set and lift periods and holds."""

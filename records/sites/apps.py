@@ -7,8 +7,6 @@ class SitesConfig(AppConfig):
     """Registers records.sites and its text lookups."""
 
     name = "records.sites"
-    label = "sites"
-    verbose_name = "Sites"
 
     def ready(self) -> None:
         """Register the lookups before any query is built."""

@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
-from typing import Any, TypeVar
+from typing import Any, Required, TypedDict, TypeVar
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, models, transaction
@@ -45,6 +45,15 @@ M = TypeVar("M", bound=models.Model)
 R = TypeVar("R", bound=SiteRecord)
 
 Precondition = Callable[[Any], None]
+
+
+class Recorded(TypedDict, total=False):
+    """What a room's action passes to `changing` as it got it: who writes, why, and what must hold under the lock."""
+
+    author: Required[Author]
+    reason: str
+    precondition: Precondition | None
+
 
 BOOKKEEPING = {"id", "site", "revision", "created", "created_by", "last_modified", "last_modified_by", "is_archived"}
 UNCHECKED = ("password",)

@@ -3,8 +3,7 @@
 import datetime
 import secrets
 import uuid
-from collections.abc import Callable
-from typing import Any
+from typing import Unpack
 
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
@@ -12,7 +11,7 @@ from django.utils.translation import gettext
 from records.history.models import ChainHead
 from records.history.trail import Author, now, recording
 from records.sites.models import Site
-from records.sites.writing import Values, add_record, changing
+from records.sites.writing import Recorded, Values, add_record, changing
 from records.webhooks import destinations, signing
 from records.webhooks.models import Delivery, Kind, Outcome, State, Subscription
 
@@ -42,14 +41,7 @@ def add_subscription(site_id: uuid.UUID, values: Values, *, author: Author) -> S
         return add_record(subscription, author=author, operation="AddWebhook")
 
 
-def update_subscription(
-    subscription: Subscription,
-    values: Values,
-    *,
-    author: Author,
-    reason: str = "",
-    precondition: Callable[[Any], None] = lambda locked: None,
-) -> Subscription:
+def update_subscription(subscription: Subscription, values: Values, **recorded: Unpack[Recorded]) -> Subscription:
     """Change name, address or kinds of record; deliveries to a new address begin at once. Raises ValidationError."""
     if "address" in values:
         destinations.check_name(values["address"])
@@ -57,10 +49,8 @@ def update_subscription(
         Subscription,
         None,
         subscription.pk,
-        author=author,
         operation="UpdateWebhook",
-        reason=reason,
-        precondition=precondition,
+        **recorded,
     ) as locked:
         for name, value in values.items():
             setattr(locked, name, value)

@@ -7,8 +7,6 @@ class WebhooksConfig(AppConfig):
     """Registers webhooks."""
 
     name = "records.webhooks"
-    label = "webhooks"
-    verbose_name = "Webhooks"
     demo_part = "records.webhooks.demo"
 
     def ready(self) -> None:
