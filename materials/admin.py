@@ -95,5 +95,5 @@ class MaterialAdmin(RecordAdmin):
             site_id,
             values,
             author=author_of(request),
-            may=lambda permission: access.may(user, site_id, permission),
+            may=access.asking(user, site_id),
         )

@@ -8,6 +8,7 @@ holds and at which revision, so that a change takes effect at once in every proc
 
 import uuid
 from collections import defaultdict
+from collections.abc import Callable
 
 from django.db import connection
 from django.db.models import QuerySet
@@ -97,6 +98,11 @@ def may(user: User, site: Site | uuid.UUID | None, permission: str) -> bool:
     if site_id is None:
         return bool(user.is_active and user.is_superuser)
     return granted(permissions_by_site(user).get(site_id, NOTHING), permission)
+
+
+def asking(user: User, site: Site | uuid.UUID | None) -> Callable[[str], bool]:
+    """Return the function that tells whether the user holds a permission at the site."""
+    return lambda permission: may(user, site, permission)
 
 
 def may_anywhere(user: User, permission: str) -> bool:

@@ -11,8 +11,9 @@ from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from records.accounts.access import asking
 from records.attachments.models import Attachment
-from records.attachments.pages import limits_at, may_of
+from records.attachments.pages import limits_at
 from records.attachments.previews import may_have_preview
 from records.attachments.visibility import hidden
 from records.backoffice.about import link_to
@@ -56,7 +57,7 @@ class AttachmentAdmin(RecordAdmin):
         """Return the attachments, without those that show private facts which the user may not see."""
         left_out = Q()
         for site_id in self.sites_where(request, "view"):
-            if here := hidden(user_of(request).pk, may_of(request, site_id)):
+            if here := hidden(user_of(request).pk, asking(user_of(request), site_id)):
                 left_out |= Q(site_id=site_id) & here
         rows = super().get_queryset(request)
         return rows.exclude(left_out) if left_out else rows

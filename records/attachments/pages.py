@@ -1,7 +1,7 @@
 """The attachments of a record on its page: shown with previews, added by a form or by dropping files, and served."""
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
@@ -17,7 +17,7 @@ from django.urls import path, reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
-from records.accounts import access
+from records.accounts.access import asking
 from records.attachments import actions
 from records.attachments.models import Attachment
 from records.attachments.previews import may_have_preview, preview_of
@@ -42,12 +42,6 @@ MOST_AT_ONCE = 20
 BYTES = "application/octet-stream"
 
 
-def may_of(request: HttpRequest, site_id: Any) -> Callable[[str], bool]:
-    """Return a function that returns whether the signed-in person has a permission at the site."""
-    user = user_of(request)
-    return lambda permission: access.may(user, site_id, permission)
-
-
 # --- What a record's page shows -------------------------------------------------------------------------------------
 
 
@@ -55,7 +49,7 @@ def panels(request: HttpRequest, record: Any) -> Sequence[RecordPanel]:
     """Return the panel of a record's attachments; three queries."""
     if not isinstance(record, SiteRecord) or record.ENTITY in NOT_ABOUT:
         return ()
-    may = may_of(request, record.site_id)
+    may = asking(user_of(request), record.site_id)
     if not may("attachments.view_attachment") or not sees(record.ENTITY, may):
         return ()
     rows = Attachment.objects.at(record.site_id).filter(record_id=record.pk, is_archived=False)
@@ -79,7 +73,7 @@ def may_attach(request: HttpRequest, record: SiteRecord) -> bool:
     if record.is_archived:
         return False
     try:
-        actions.check_may_attach(record, author_of(request), may_of(request, record.site_id))
+        actions.check_may_attach(record, author_of(request), asking(user_of(request), record.site_id))
     except (PermissionDenied, ValidationError):
         return False
     return True
@@ -173,7 +167,7 @@ def attach(
             {**values, **file, "record_id": record.pk},
             content,
             author=author_of(request),
-            may=may_of(request, record.site_id),
+            may=asking(user_of(request), record.site_id),
             drafts=True,
             key=once,
         )

@@ -12,7 +12,7 @@ from records.attachments.models import Attachment
 from records.operations.plans import KeyQuery
 from records.sites.about import kinds
 from records.sites.hidden import hides
-from records.sites.models import Entity
+from records.sites.models import Entity, permission_on
 
 May = Callable[[str], bool]
 
@@ -48,8 +48,7 @@ def visible(key: uuid.UUID, user_id: uuid.UUID, may: May) -> uuid.UUID | KeyQuer
 def sees(entity: Entity | str, may: May) -> bool:
     """Return whether a person sees the attachments of records of this kind."""
     model = kinds()[Entity(entity)]
-    view = f"{model._meta.app_label}.view_{model._meta.model_name}"
-    return may(view) and (not model.ATTACHMENTS_SEEN_WITH or may(model.ATTACHMENTS_SEEN_WITH))
+    return may(permission_on(model)) and (not model.ATTACHMENTS_SEEN_WITH or may(model.ATTACHMENTS_SEEN_WITH))
 
 
 def without_drafts(rows: QuerySet[Attachment]) -> QuerySet[Any]:
@@ -60,10 +59,7 @@ def without_drafts(rows: QuerySet[Attachment]) -> QuerySet[Any]:
 
 def may_read(user: User, attachment: Attachment) -> bool:
     """Return whether the account may read the attachment's file."""
-
-    def may(permission: str) -> bool:
-        return access.may(user, attachment.site_id, permission)
-
+    may = access.asking(user, attachment.site_id)
     if not may("attachments.view_attachment") or not sees(attachment.entity, may):
         return False
     if not hides(kinds()[Entity(attachment.entity)], may):

@@ -34,7 +34,7 @@ from records.backoffice.datetimes import shown
 from records.backoffice.extension_points import RecordLink
 from records.backoffice.permissions import Pages, SitePermissions
 from records.sites.about import kinds
-from records.sites.models import Entity
+from records.sites.models import Entity, permission_on
 from records.sites.text import normalise, read_uuid
 from records.sites.writing import RecordNotFoundError
 
@@ -123,7 +123,7 @@ class ChecklistPages(SitePermissions):
     def _counts(self, request: HttpRequest, record: AuditRecord, kind: Entity) -> Counter[Any]:
         """Return the number of attachments or actions of each finding that the user may see; one query."""
         model: Any = kinds()[kind]
-        if not access.may(user_of(request), record.site_id, f"{model._meta.app_label}.view_{model._meta.model_name}"):
+        if not access.may(user_of(request), record.site_id, permission_on(model)):
             return Counter()
         rows = model.objects.filter(record_id=record.pk, is_archived=False, finding_id__isnull=False).order_by()
         return Counter(dict(rows.values_list("finding_id").annotate(count=Count("pk"))))

@@ -12,18 +12,13 @@ from django.utils.http import urlencode
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 
-from records.accounts import access
+from records.accounts.access import asking
 from records.accounts.models import User
 from records.history.models import Change
 from records.sites.about import findings_called, names_of
 from records.sites.hidden import POINTERS, exists_for, hideable_references, hides, is_hidden, without_hidden
-from records.sites.models import SiteRecord
+from records.sites.models import SiteRecord, permission_on
 from records.sites.text import read_uuid
-
-
-def asking(user: User, site_id: uuid.UUID | None) -> Callable[[str], bool]:
-    """Return the function that tells whether the user holds a permission at the site."""
-    return lambda permission: access.may(user, site_id, permission)
 
 
 def existing_for(user: User, rows: QuerySet[Any], sites: Collection[uuid.UUID]) -> QuerySet[Any]:
@@ -38,8 +33,8 @@ def existing_for(user: User, rows: QuerySet[Any], sites: Collection[uuid.UUID]) 
 
 def may_see(user: User, record: SiteRecord) -> bool:
     """Return whether the record exists for the user; one query for a kind with hidden records."""
-    options, may = record._meta, asking(user, record.site_id)
-    return may(f"{options.app_label}.view_{options.model_name}") and exists_for(record, user.pk, may)
+    may = asking(user, record.site_id)
+    return may(permission_on(type(record))) and exists_for(record, user.pk, may)
 
 
 def hide_targets(user: User, record: Any) -> None:
@@ -60,9 +55,7 @@ def name_pointers(user: User, changes: Sequence[Change]) -> None:
         may = asking(user, site_id)
 
         def seen(rows: QuerySet[Any], may: Callable[[str], bool] = may, site_id: uuid.UUID = site_id) -> QuerySet[Any]:
-            options = rows.model._meta
-            is_seen = may(f"{options.app_label}.view_{options.model_name}")
-            return existing_for(user, rows, [site_id]) if is_seen else rows.none()
+            return existing_for(user, rows, [site_id]) if may(permission_on(rows.model)) else rows.none()
 
         records, findings = (
             {

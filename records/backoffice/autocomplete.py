@@ -18,7 +18,7 @@ from records.backoffice.fields import as_number
 from records.backoffice.lists import search
 from records.reference.lists import starting_with
 from records.reference.models import ReferenceEntry
-from records.sites.models import EntityFolder
+from records.sites.models import EntityFolder, permission_on
 from records.sites.targets import valid_at
 from records.sites.text import read_uuid
 
@@ -89,7 +89,7 @@ def choose(request: HttpRequest, admin_site: AdminSite) -> JsonResponse:
     site_id = read_uuid(request.GET.get("site", ""))
     field, owner = _field(admin_site, request.GET.get("field", ""))
     user = user_of(request)
-    permissions = [f"{owner._meta.app_label}.{action}_{owner._meta.model_name}" for action in ("add", "change", "view")]
+    permissions = [permission_on(owner, action) for action in ("add", "change", "view")]
     if not any(access.may(user, site_id, permission) for permission in permissions):
         raise PermissionDenied
     start = PAGE * ((as_number(request.GET.get("page", "1"), 4) or 1) - 1)

@@ -16,6 +16,7 @@ from django.utils.translation import gettext
 
 from records.backoffice.current import current_site, zone_of
 from records.history.trail import now
+from records.sites.months import last_day, months_on
 
 SINCE, UNTIL, SPAN = "since", "until", "span"
 CALENDAR = zoneinfo.ZoneInfo("UTC")
@@ -85,13 +86,13 @@ def spans(today: datetime.date) -> dict[str, tuple[str, datetime.date, datetime.
     They move with the calendar, so a filter saved as `last-month` still means the last month next year.
     """
     month, year = today.replace(day=1), today.replace(month=1, day=1)
-    last_month = (month - datetime.timedelta(days=1)).replace(day=1)
+    last_month = months_on(today, -1)
     last_year = year.replace(year=max(year.year - 1, 1))
     return {
         "last-7-days": (gettext("Last 7 days"), today - datetime.timedelta(days=6), today),
         "last-30-days": (gettext("Last 30 days"), today - datetime.timedelta(days=29), today),
-        "this-month": (gettext("This month"), month, _last_day(month)),
-        "last-month": (gettext("Last month"), last_month, _last_day(last_month)),
+        "this-month": (gettext("This month"), month, last_day(month)),
+        "last-month": (gettext("Last month"), last_month, last_day(last_month)),
         "this-year": (gettext("This year"), year, year.replace(month=12, day=31)),
         "last-year": (gettext("Last year"), last_year, last_year.replace(month=12, day=31)),
     }
@@ -159,7 +160,3 @@ def address_part(field: str, first: datetime.date | None, last: datetime.date | 
     """Return the query parameters with which a list with a DaysFilter on the field shows these days."""
     given = {f"{field}__{SINCE}": first, f"{field}__{UNTIL}": last}
     return {name: day.isoformat() for name, day in given.items() if day is not None}
-
-
-def _last_day(month: datetime.date) -> datetime.date:
-    return (month.replace(day=28) + datetime.timedelta(days=4)).replace(day=1) - datetime.timedelta(days=1)

@@ -21,8 +21,9 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from records.accounts.access import asking
 from records.backoffice import conflicts
-from records.backoffice.about import address_of, asking, hide_targets
+from records.backoffice.about import address_of, hide_targets
 from records.backoffice.conflicts import Conflict, StaleError
 from records.backoffice.current import (
     FormState,

@@ -17,8 +17,9 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext
 
 from records.accounts import access
+from records.accounts.access import asking
 from records.accounts.models import User
-from records.backoffice.about import address_of, asking, name_pointers
+from records.backoffice.about import address_of, name_pointers
 from records.backoffice.conflicts import Conflict, trail_of
 from records.backoffice.current import show_times_of, site_at, user_of
 from records.backoffice.datetimes import shown

@@ -16,7 +16,8 @@ from django.utils.functional import cached_property
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 
-from records.backoffice.about import address_of, asking
+from records.accounts.access import asking
+from records.backoffice.about import address_of
 from records.backoffice.choice_filters import ArchivedFilter
 from records.backoffice.current import current_site, user_of
 from records.history import replica

@@ -16,8 +16,9 @@ from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext
 
 from records.accounts import access
+from records.accounts.access import asking
 from records.accounts.models import User
-from records.backoffice.about import asking, existing_for
+from records.backoffice.about import existing_for
 from records.backoffice.current import current_site, user_of
 from records.backoffice.lists import UnreadableListError
 from records.backoffice.responses import page_response

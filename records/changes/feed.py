@@ -14,6 +14,7 @@ from records.history.digests import ERASED_FROM
 from records.history.models import ChainHead, Change
 from records.operations import operation
 from records.operations.values import show_date_time
+from records.sites.models import permission_on
 
 COLUMNS = ("number", "at", "model", "record_id", "operation", "channel", "author_id", "fields")
 
@@ -58,8 +59,7 @@ def rows(
     seen = [
         model._meta.label
         for name, model in entities().items()
-        if (not only or name in only)
-        and access.granted(permissions, f"{model._meta.app_label}.view_{model._meta.model_name}")
+        if (not only or name in only) and access.granted(permissions, permission_on(model))
     ]
     changes = Change.objects.filter(
         chain=site_id,

@@ -20,8 +20,9 @@ from records.dashboard.figures.drawing import (
     Dot,
     Row,
     Table,
+    bar,
+    draw_bars,
     draw_dots,
-    draw_rows,
     percent,
 )
 from records.dashboard.figures.periods import Period
@@ -45,10 +46,8 @@ def score_chart(site_id: uuid.UUID, period: Period) -> Chart:
         rows.append((Cell(score.name, url), Cell(score.day.isoformat()), Cell(f"{score.score:g}"), Cell(outcome)))
     draw_dots(chart, dots, period.first, period.last)
     mean = sum(score.score for score in found) / len(found)
-    chart.description = gettext(
-        "%(count)s audits scored %(mean)s of 100 on average. The line joins the monthly means."
-    ) % {"count": len(found), "mean": f"{mean:.1f}"}
-    chart.notes.append(chart.description)
+    said = {"count": len(found), "mean": f"{mean:.1f}"}
+    chart.say(gettext("%(count)s audits scored %(mean)s of 100 on average. The line joins the monthly means.") % said)
     if has_more:
         chart.notes.append(
             gettext("Only the newest %(count)s are shown; choose a shorter period for the others.")
@@ -94,21 +93,14 @@ def draw_delays(
     if not any(delay.count for delay in found):
         return []
     chart.empty = ""
-    bars = []
-    for delay in found:
-        url = link(delay.first, delay.last) if delay.count else ""
-        kind = "late" if delay.is_overdue else ""
-        bars.append(Row(delay.name, delay.count, f"{delay.name}: {delay.count}", url, kind))
-    draw_rows(chart, bars)
+    bars = [
+        bar(delay.name, delay.count, link(delay.first, delay.last), "late" if delay.is_overdue else "")
+        for delay in found
+    ]
+    draw_bars(chart, bars, gettext("Due"), gettext("Number"))
     overdue = sum(delay.count for delay in found if delay.is_overdue)
-    chart.description = gettext("%(overdue)s overdue today, %(count)s due within 30 days, whatever the period is.") % {
-        "overdue": overdue,
-        "count": found[-1].count,
-    }
-    chart.notes.append(chart.description)
-    chart.table = Table(
-        (gettext("Due"), gettext("Number")), [(Cell(bar.name, bar.url), Cell(str(bar.value))) for bar in bars]
-    )
+    text = gettext("%(overdue)s overdue today, %(count)s due within 30 days, whatever the period is.")
+    chart.say(text % {"overdue": overdue, "count": found[-1].count})
     return bars
 
 
@@ -140,19 +132,15 @@ def effectiveness_chart(rows: QuerySet[Action], period: Period) -> Chart:
         (gettext("It did not work"), failed, "0", "late"),
     ):
         more = {"record_status__exact": Status.CLOSED.value, "effective__exact": value, **span}
-        bars.append(Row(name, count, f"{name}: {count}", list_of(Action, **more) if count else "", kind))
-    draw_rows(chart, bars)
-    rate = percent(worked / (worked + failed))
-    chart.description = gettext("%(worked)s of %(value)s actions closed in %(name)s worked: %(rate)s.") % {
+        bars.append(bar(name, count, list_of(Action, **more), kind))
+    draw_bars(chart, bars, gettext("Judgement"), gettext("Actions"))
+    said = {
         "worked": worked,
         "value": worked + failed,
         "name": period.name,
-        "rate": rate,
+        "rate": percent(worked / (worked + failed)),
     }
-    chart.notes.append(chart.description)
-    chart.table = Table(
-        (gettext("Judgement"), gettext("Actions")), [(Cell(bar.name, bar.url), Cell(str(bar.value))) for bar in bars]
-    )
+    chart.say(gettext("%(worked)s of %(value)s actions closed in %(name)s worked: %(rate)s.") % said)
     return chart
 
 

@@ -21,11 +21,23 @@ from records.complaints.filters import RESPONSES
 from records.complaints.models import Complaint, RecordStatus, UnitsSold
 from records.dashboard.charts import draw_delays
 from records.dashboard.figures import complaints
-from records.dashboard.figures.drawing import Cell, Chart, Column, Row, Table, draw_columns, draw_rows, percent
-from records.dashboard.figures.periods import Period, last_day, long_name, month_letters, short_name
+from records.dashboard.figures.drawing import (
+    Cell,
+    Chart,
+    Column,
+    Row,
+    Table,
+    bar,
+    draw_bars,
+    draw_columns,
+    draw_rows,
+    percent,
+)
+from records.dashboard.figures.periods import Period, long_name, month_letters, short_name
 from records.history.counting import Count as Counting
 from records.history.counting import counting
 from records.sites.models import Site
+from records.sites.months import last_day
 
 SUBMITTED = ",".join((RecordStatus.AWAITING_REVIEW.value, RecordStatus.COMPLETED.value))
 PARETO = (
@@ -146,27 +158,19 @@ def response_chart(scope: Scope, period: Period) -> Chart:
         return chart
     bars = []
     for (value, name, days), count in zip(RESPONSES, found.spans, strict=True):
-        more = {"record_status__in": SUBMITTED, "response": value}
-        url = scope.list_of("answered_on", period.first, period.last, **more) if count else ""
-        bars.append(Row(str(name), count, f"{name}: {count}", url, "" if days else "late"))
-    draw_rows(chart, bars)
-    chart.description = gettext("%(total)s complaints were answered in %(name)s.") % {
-        "total": total,
-        "name": period.name,
-    }
+        url = scope.list_of("answered_on", period.first, period.last, record_status__in=SUBMITTED, response=value)
+        bars.append(bar(str(name), count, url, "" if days else "late"))
+    draw_bars(chart, bars, gettext("Answered"), gettext("Complaints"))
+    text = gettext("%(total)s complaints were answered in %(name)s.") % {"total": total, "name": period.name}
     if found.with_target:
-        rate = percent(found.by_target / found.with_target)
-        chart.description += " " + gettext(
-            "%(by_target)s of %(with_target)s with a target date were in time: %(rate)s."
-        ) % {
+        said = {
             "by_target": found.by_target,
             "with_target": found.with_target,
-            "rate": rate,
+            "rate": percent(found.by_target / found.with_target),
         }
-    chart.notes.append(chart.description)
-    chart.table = Table(
-        (gettext("Answered"), gettext("Complaints")), [(Cell(bar.name, bar.url), Cell(str(bar.value))) for bar in bars]
-    )
+        in_time = gettext("%(by_target)s of %(with_target)s with a target date were in time: %(rate)s.") % said
+        text = f"{text} {in_time}"
+    chart.say(text)
     return chart
 
 

@@ -1,7 +1,6 @@
 """The page with charts of the complaints that the filtered list shows, and the list's button that leads to it."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from django.contrib import admin
@@ -58,7 +57,7 @@ def figures(request: HttpRequest) -> HttpResponse:
         gettext("Complaints as charts"),
         subtitle=str(site),
         cl=changelist,
-        charts=complaint_charts(scope, period, partial(access.may, user_of(request), site)),
+        charts=complaint_charts(scope, period, access.asking(user_of(request), site)),
         figures_title=period.name,
         period=period,
         period_fault=fault,

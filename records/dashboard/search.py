@@ -33,7 +33,7 @@ from records.customers.models import Customer, PartyContact
 from records.employees.models import Employee, JobDescription
 from records.items.models import Item
 from records.reference.models import Nonconformance, Product, ReferenceEntry
-from records.sites.models import SiteRecord
+from records.sites.models import SiteRecord, permission_on
 from records.sites.text import fold
 
 SHOWN = 6
@@ -166,8 +166,7 @@ def find(request: HttpRequest, text: str, only: str = "") -> list[Group]:
     user, here = user_of(request), current_site(request)
     names = {site.pk: site.name for site in sites_of(request)}
     for kind in KINDS:
-        label = f"{kind.record._meta.app_label}.{{}}_{kind.record._meta.model_name}"
-        sites = set(access.sites_where(user, label.format("view"), label.format("change")))
+        sites = set(access.sites_where(user, permission_on(kind.record), permission_on(kind.record, "change")))
         if not sites or not admin.site.is_registered(kind.record) or only not in ("", kind.key):
             continue
         most = MOST if only else SHOWN

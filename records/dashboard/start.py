@@ -1,6 +1,5 @@
 """The back-office's start page: what waits for me, and charts of the site that I look at."""
 
-from functools import partial
 from typing import Any
 
 from django.http import HttpRequest
@@ -22,7 +21,7 @@ def charts_for(user: User, site: Site, period: Period) -> list[Chart]:
     """Return the charts that the user may see at the site; eighteen queries at most, whatever is stored."""
     found: list[Chart] = []
     if access.may(user, site, "complaints.view_complaint"):
-        found += complaint_charts(whole_site(site), period, partial(access.may, user, site))
+        found += complaint_charts(whole_site(site), period, access.asking(user, site))
     if access.may(user, site, "actions.view_action"):
         rows = seen_at(site.pk, user)
         found += [ageing_chart(rows, period), effectiveness_chart(rows, period)]

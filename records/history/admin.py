@@ -15,7 +15,8 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from records.backoffice.about import asking, name_pointers
+from records.accounts.access import asking
+from records.backoffice.about import name_pointers
 from records.backoffice.current import current_site, show_times_of, site_at, user_of
 from records.backoffice.datetimes import moment_column, shown
 from records.backoffice.history_export import TOO_MANY, history_file, is_too_long, kind_of

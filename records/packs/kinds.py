@@ -20,7 +20,7 @@ from records.complaints.models import Complaint
 from records.customers.models import Customer, PartyContact
 from records.employees.models import EducationTraining, Employee, EmploymentHistory, JobDescription
 from records.items.models import Item
-from records.sites.models import Site
+from records.sites.models import Site, permission_on
 
 Rows = models.QuerySet[Any]
 DAY = datetime.timedelta(days=1)
@@ -68,7 +68,7 @@ class Kind:
     @property
     def permission(self) -> str:
         """Return the permission that is needed to see the kind."""
-        return f"{self.model._meta.app_label}.view_{self.model._meta.model_name}"
+        return permission_on(self.model)
 
     def rows(self, site: Site, span: Span) -> Rows:
         """Return the site's records of the period, without drafts, in the order of their numbers."""

@@ -41,6 +41,7 @@ from records.packs.kinds import ATTACHMENTS, BY_KEY, CHANGES, KINDS, permission_
 from records.packs.making import Making
 from records.packs.models import MAKE, UNFINISHED, Pack, Status
 from records.sites.models import Site
+from records.sites.months import months_on
 
 PAGE = 25
 TITLE = _("Auditor's packs")
@@ -181,16 +182,14 @@ def new_pack(request: HttpRequest) -> HttpResponse:
 def presets(today: datetime.date) -> list[tuple[str, datetime.date, datetime.date]]:
     """Return the periods that the form offers, each with its first and last day; the usual one first."""
     day = datetime.timedelta(days=1)
-    year = today.replace(month=1, day=1)
-    quarter = today.replace(month=(today.month - 1) // 3 * 3 + 1, day=1)
-    last_quarter = (quarter - day).replace(day=1)
-    month = today.replace(day=1)
+    year, month = today.replace(month=1, day=1), today.replace(day=1)
+    quarter = months_on(today, -((today.month - 1) % 3))
     return [
         (gettext("The last 12 months"), _year_before(today) + day, today),
         (gettext("This year"), year, today),
-        (gettext("Last year"), (year - day).replace(month=1, day=1), year - day),
-        (gettext("Last quarter"), last_quarter.replace(month=(last_quarter.month - 1) // 3 * 3 + 1), quarter - day),
-        (gettext("Last month"), (month - day).replace(day=1), month - day),
+        (gettext("Last year"), months_on(year, -12), year - day),
+        (gettext("Last quarter"), months_on(quarter, -3), quarter - day),
+        (gettext("Last month"), months_on(month, -1), month - day),
     ]
 
 

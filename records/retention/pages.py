@@ -23,7 +23,7 @@ from records.backoffice.transitions import RecordStep
 from records.retention import actions
 from records.retention.models import LIFT_HOLD, SET_HOLD
 from records.sites.about import kinds
-from records.sites.models import SiteRecord
+from records.sites.models import SiteRecord, permission_on
 
 PAGE = 100
 
@@ -62,7 +62,7 @@ def holds(request: HttpRequest) -> HttpResponse:
     """Show the legal holds of the current site on records that the user may see; a query for each kind at most."""
     site, user = site_where(request, SET_HOLD), user_of(request)
     page = Paginator(
-        [one for one in actions.holds_at(site.pk) if access.may(user, site, view_permission(one.model))], PAGE
+        [one for one in actions.holds_at(site.pk) if access.may(user, site, permission_on(one.model))], PAGE
     ).get_page(request.GET.get("page"))
     keys: dict[type[SiteRecord], set[uuid.UUID]] = {}
     for one in page:
@@ -89,11 +89,6 @@ def holds(request: HttpRequest) -> HttpResponse:
         ],
         may_lift=access.may(user, site, LIFT_HOLD),
     )
-
-
-def view_permission(model: type[SiteRecord]) -> str:
-    """Return the permission that seeing records of a kind takes."""
-    return f"{model._meta.app_label}.view_{model._meta.model_name}"
 
 
 def notices(request: HttpRequest, record: Any) -> Sequence[RecordNotice]:

@@ -236,7 +236,12 @@ class SiteRecord(models.Model):
 
     def permission_to_change(self) -> str:
         """Return the permission that is needed to change the record in its present state."""
-        return f"{self._meta.app_label}.change_{self._meta.model_name}"
+        return permission_on(type(self), "change")
+
+
+def permission_on(model: type[models.Model], action: str = "view") -> str:
+    """Return the name of the permission for an action on a kind of record, such as `items.view_item`."""
+    return f"{model._meta.app_label}.{action}_{model._meta.model_name}"
 
 
 class ChildRow(models.Model):

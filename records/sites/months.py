@@ -16,3 +16,14 @@ def months_after(day: Day, months: int) -> Day | None:
     if not datetime.MINYEAR <= year <= datetime.MAXYEAR:
         return None
     return day.replace(year=year, month=month + 1, day=min(day.day, calendar.monthrange(year, month + 1)[1]))
+
+
+def months_on(day: datetime.date, count: int) -> datetime.date:
+    """Return the first day of the month that is this number of months after the day's month; negative for before."""
+    year, index = divmod(day.year * 12 + day.month - 1 + count, 12)
+    return datetime.date(year, index + 1, 1)
+
+
+def last_day(month: datetime.date) -> datetime.date:
+    """Return the last day of the month."""
+    return month.replace(day=calendar.monthrange(month.year, month.month)[1])

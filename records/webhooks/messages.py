@@ -11,6 +11,7 @@ from records.accounts.models import DefaultRole
 from records.changes import feed
 from records.history.trail import now
 from records.operations.values import show_date_time
+from records.sites.models import permission_on
 from records.webhooks.models import Subscription
 
 TEST = "webhook.test"
@@ -23,11 +24,7 @@ def _reader() -> access.Permissions:
 def entities() -> list[str]:
     """Return the kinds of record whose changes a Reader can see, by name."""
     permissions = _reader()
-    return sorted(
-        name
-        for name, model in feed.entities().items()
-        if access.granted(permissions, f"{model._meta.app_label}.view_{model._meta.model_name}")
-    )
+    return sorted(name for name, model in feed.entities().items() if access.granted(permissions, permission_on(model)))
 
 
 def rows(site_id: uuid.UUID, *, after: int, up_to: int, limit: int, only: Collection[str] = ()) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from django.db.models import QuerySet
 
 from records.backoffice.transfer.resources import RecordResource
 from records.sites.about import findings_called, names_of
+from records.sites.models import permission_on
 
 
 class AboutResource(RecordResource):
@@ -19,9 +20,7 @@ class AboutResource(RecordResource):
         """Return the names of the records and the questions of the findings; a fixed number of queries."""
 
         def seen(rows: QuerySet[Any]) -> QuerySet[Any]:
-            options = rows.model._meta
-            permission = f"{options.app_label}.view_{options.model_name}"
-            return self.names.seen(rows) if self.may(permission) else rows.none()
+            return self.names.seen(rows) if self.may(permission_on(rows.model)) else rows.none()
 
         records, findings = ({row[name] for row in values} - {None} for name in ("RecordId", "FindingId"))
         return {

@@ -50,7 +50,7 @@ class PastImportPages(SitePermissions):
         return chosen(
             site_id=site.pk,
             author=author_of(request, Channel.IMPORT),
-            may=lambda permission: access.may(user, site, permission),
+            may=access.asking(user, site),
             **given,
         )
 

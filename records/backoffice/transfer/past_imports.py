@@ -24,6 +24,7 @@ from records.backoffice.transfer.rows import Row
 from records.backoffice.wording import field_label
 from records.history.models import Change
 from records.history.trail import now, recording
+from records.sites.models import permission_on
 from records.sites.uses import used_among
 from records.sites.writing import RecordNotFoundError
 
@@ -203,8 +204,7 @@ class _Taking:
 
     def _put_back(self, rows: Sequence[tuple[Line, Row]]) -> None:
         """Write the old values through the room's action, as an import would write them."""
-        permission = f"{self.model._meta.app_label}.change_{self.model._meta.model_name}"
-        if not self.resource.may(permission):
+        if not self.resource.may(permission_on(self.model, "change")):
             for _, row in rows:
                 row.faults.append(gettext("You may not change it."))
         self.resource.write(sorted((row for _, row in rows if not row.faults), key=lambda row: str(row.target.pk)))

@@ -55,6 +55,7 @@ from records.backoffice.wording import choice_label, printed
 from records.history.models import Change
 from records.history.trail import Author, Trail, recording
 from records.sites.hidden import seen_by, with_hidden_kept
+from records.sites.models import permission_on
 from records.sites.writing import RecordNotFoundError, Values
 
 Kept = Callable[[Sequence[Row], Sequence[Change]], Any]
@@ -337,7 +338,7 @@ class RecordResource:
         verb = "add" if row.is_new else "change"
         text = gettext("You may not add %(kinds)s at this site.")
         text = text if row.is_new else gettext("You may not change %(kinds)s at this site.")
-        if not self.may(f"{self.model._meta.app_label}.{verb}_{self.model._meta.model_name}"):
+        if not self.may(permission_on(self.model, verb)):
             row.faults.append(text % {"kinds": self.model._meta.verbose_name_plural})
         elif getattr(row.target, "is_archived", False) and row.values.get("is_archived", True):
             row.faults.append(gettext("The record is archived. Restore it before you change it."))

@@ -16,8 +16,9 @@ from django.utils.translation import gettext
 from records.backoffice.date_filters import CALENDAR, day_of, on_days
 from records.complaints.filters import BY_TARGET, RESPONSES, WAITS_FOR_ANSWER, response_range, responses_in
 from records.complaints.models import Complaint, UnitsSold
-from records.dashboard.figures.periods import Period, last_day, month_index
+from records.dashboard.figures.periods import Period, month_index
 from records.history.counting import Count as Counting
+from records.sites.months import last_day
 
 TOP = 10
 """The number of bars of a Pareto chart; the others are added up in one bar."""

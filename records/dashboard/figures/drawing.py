@@ -106,6 +106,11 @@ class Chart:
     source: Cell | None = None
     """The link to the list in which people enter what the chart needs besides the records."""
 
+    def say(self, text: str) -> None:
+        """Describe the chart by a sentence, which is also its next note."""
+        self.description = text
+        self.notes.append(text)
+
     @property
     def template(self) -> str:
         """Return the template that draws this form of chart."""
@@ -246,6 +251,17 @@ def draw_rows(chart: Chart, rows: Sequence[Row]) -> None:
         )
         if row.cumulative is not None and row.kind != "others":
             chart.dots.append(Mark(at(4 + row.cumulative * (PLANE - 8)), at(top + 23), "", "", ""))
+
+
+def bar(name: str, value: int, url: str, kind: str = "") -> Row:
+    """Return a bar that says its name and value, with a link if there are records to show."""
+    return Row(name, value, f"{name}: {value}", url if value else "", kind)
+
+
+def draw_bars(chart: Chart, bars: Sequence[Row], *columns: str) -> None:
+    """Draw bars, and a table with their names and values under the titles of its two columns."""
+    draw_rows(chart, bars)
+    chart.table = Table(columns, [(Cell(one.name, one.url), Cell(str(one.value))) for one in bars])
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from django.utils import dateformat
 from django.utils.translation import gettext
 
 from records.backoffice.date_filters import before, on_days, today_at
+from records.sites.months import last_day, months_on
 
 USUAL_MONTHS = 12
 MOST_MONTHS = 60
@@ -71,17 +72,6 @@ def short_name(month: datetime.date) -> str:
 def month_letters(month: datetime.date) -> str:
     """Return a month's first letters: `Nov`."""
     return dateformat.format(month, "M")
-
-
-def months_on(month: datetime.date, count: int) -> datetime.date:
-    """Return the first day of the month that is this number of months after the day's month; negative for before."""
-    year, index = divmod(month.year * 12 + month.month - 1 + count, 12)
-    return datetime.date(year, index + 1, 1)
-
-
-def last_day(month: datetime.date) -> datetime.date:
-    """Return the last day of the month."""
-    return months_on(month, 1) - datetime.timedelta(days=1)
 
 
 def month_index(field: str, period: Period, zone: zoneinfo.ZoneInfo) -> Any:

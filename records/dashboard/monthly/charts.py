@@ -30,12 +30,13 @@ from records.complaints.models import RecordStatus as ComplaintStatus
 from records.dashboard.charts import due_in
 from records.dashboard.complaint_charts import SUBMITTED, Scope, month_chart, rate_chart, whole_site
 from records.dashboard.figures import actions, audits, complaints
-from records.dashboard.figures.drawing import Cell, Chart, Column, Row, Table, draw_columns, draw_rows, percent
-from records.dashboard.figures.periods import Period, last_day, long_name, month_letters
+from records.dashboard.figures.drawing import Cell, Chart, Column, Table, bar, draw_columns, draw_rows, percent
+from records.dashboard.figures.periods import Period, long_name, month_letters
 from records.dashboard.monthly import figures
 from records.dashboard.monthly.shares import Share, draw_shares, mean_of, remark_of
 from records.history.counting import counting
 from records.sites.models import Site
+from records.sites.months import last_day
 
 Link = Callable[[datetime.date | None, datetime.date | None], str]
 DAY = datetime.timedelta(days=1)
@@ -78,7 +79,7 @@ class Late:
 
 def report_of(user: User, site: Site, period: Period) -> Report:
     """Return the report as far as the user may see it; a fixed number of queries, whatever is stored."""
-    report, may = Report(site, period), partial(access.may, user, site)
+    report, may = Report(site, period), access.asking(user, site)
     late: list[Late] = []
     if may("complaints.view_complaint"):
         late.append(_complaints(report, whole_site(site), may))
@@ -230,12 +231,8 @@ def _audits(report: Report) -> Late:
         draw_columns(
             chart, columns, [(gettext("mean %(value)s") % {"value": f"{total / scored:.1f}"}, total / scored, "mean")]
         )
-        chart.description = gettext("%(scored)s audits finished in %(name)s scored %(value)s of 100 on average.") % {
-            "scored": scored,
-            "name": period.name,
-            "value": f"{total / scored:.1f}",
-        }
-        chart.notes.append(chart.description)
+        said = {"scored": scored, "name": period.name, "value": f"{total / scored:.1f}"}
+        chart.say(gettext("%(scored)s audits finished in %(name)s scored %(value)s of 100 on average.") % said)
         chart.table = Table(
             (gettext("Month"), gettext("Audits finished"), gettext("With a score"), gettext("Mean score")), rows
         )
@@ -315,17 +312,11 @@ def overdue_chart(kinds: Sequence[Late], period: Period) -> Chart:
     if not total:
         chart.empty = gettext("Nothing is overdue today.")
         return chart
-    bars = []
-    for kind in kinds:
-        url = kind.link(None, yesterday) if kind.counts.total else ""
-        bars.append(Row(kind.name, kind.counts.total, f"{kind.name}: {kind.counts.total}", url, "late"))
+    bars = [bar(kind.name, kind.counts.total, kind.link(None, yesterday), "late") for kind in kinds]
     draw_rows(chart, bars)
-    chart.description = gettext("%(total)s overdue on %(today)s, whatever the report's month is.") % {
-        "total": total,
-        "today": period.today,
-    }
-    chart.notes.append(chart.description)
-    rows = [(Cell(gettext("Overdue today")), *(_cell(bar.value, bar.url) for bar in bars))]
+    said = {"total": total, "today": period.today}
+    chart.say(gettext("%(total)s overdue on %(today)s, whatever the report's month is.") % said)
+    rows = [(Cell(gettext("Overdue today")), *(_cell(one.value, one.url) for one in bars))]
 
     def add(name: str, first: datetime.date | None, last: datetime.date, counts: Sequence[int]) -> None:
         cells = [

@@ -1,6 +1,5 @@
 """What the monthly report counts, month by month. Each function costs one query unless it says otherwise."""
 
-import datetime
 import zoneinfo
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -113,8 +112,3 @@ def readings(progress: Sequence[Progress], period: Period) -> Readings:
         sum(one.read for one in progress),
         _overdue(late, period),
     )
-
-
-def month_before(month: datetime.date) -> datetime.date:
-    """Return the first day of the month before."""
-    return (month - datetime.timedelta(days=1)).replace(day=1)

@@ -12,11 +12,11 @@ from records.backoffice.current import may_here, site_where, user_of, zone_of
 from records.backoffice.date_filters import today_at
 from records.backoffice.extension_points import RecordLink
 from records.backoffice.responses import page_response, pdf_response
-from records.dashboard.figures.periods import Period, chosen, long_name, months_on
+from records.dashboard.figures.periods import Period, chosen, long_name
 from records.dashboard.monthly.charts import report_of
-from records.dashboard.monthly.figures import month_before
 from records.dashboard.monthly.paper import monthly_paper
 from records.sites.models import Site
+from records.sites.months import months_on
 
 PARTS = (
     "complaints.view_complaint",
@@ -48,7 +48,7 @@ def report_page(request: HttpRequest) -> HttpResponse:
         report=report_of(user_of(request), site, period),
         period=period,
         period_fault=fault,
-        earlier=f"{month_before(month):%Y-%m}",
+        earlier=f"{months_on(month, -1):%Y-%m}",
         following=f"{following:%Y-%m}" if following <= period.today else "",
     )
 
@@ -68,7 +68,7 @@ def period_of(text: str, site: Site) -> tuple[Period, str]:
     """Return the twelve months that end with the month of the text, and what is wrong with the text, if anything."""
     zone = zone_of(site)
     running = today_at(zone).replace(day=1)
-    usual, _ = chosen({"to": f"{month_before(running):%Y-%m}"}, zone)
+    usual, _ = chosen({"to": f"{months_on(running, -1):%Y-%m}"}, zone)
     if not text:
         return usual, ""
     period, fault = chosen({"to": text}, zone)

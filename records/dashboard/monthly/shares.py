@@ -77,13 +77,7 @@ def draw_shares(chart: Chart, shares: Sequence[Share], period: Period, columns: 
         [(gettext("mean %(percent)s") % {"percent": percent(mean)}, 100 * mean, "mean")] if mean is not None else []
     )
     whole, part = sum(share.whole for share in shares), sum(share.part for share in shares)
-    chart.description = said % {
-        "part": part,
-        "whole": whole,
-        "name": period.name,
-        "percent": percent(part / whole),
-    }
-    chart.notes.append(chart.description)
+    chart.say(said % {"part": part, "whole": whole, "name": period.name, "percent": percent(part / whole)})
     if mean is not None:
         chart.notes.append(
             gettext(

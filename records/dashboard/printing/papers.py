@@ -127,9 +127,7 @@ def _rows_about(record: SiteRecord, user: User) -> list[Part]:
         ]
         parts += [Part(gettext("Actions"), values)] if values else []
 
-    def may(permission: str) -> bool:
-        return access.may(user, record.site_id, permission)
-
+    may = access.asking(user, record.site_id)
     if may("attachments.view_attachment") and sees(record.ENTITY, may):
         rows = Attachment.objects.filter(record_id=record.pk, is_archived=False).order_by("site_sequence_id")
         values = [Value(str(row), f"{row.file_name}, SHA-256 {row.file_hash}") for row in rows]

@@ -25,6 +25,7 @@ from records.audits.models import Finding
 from records.backoffice.current import sites_of, user_of
 from records.complaints.models import Complaint
 from records.items.models import Item
+from records.sites.models import permission_on
 from records.sites.text import fold, is_blank
 from records.sites.trigrams import RUN
 
@@ -147,8 +148,7 @@ def _sees_pending(user: Any) -> bool:
 def _visible(request: HttpRequest, source: Source) -> models.QuerySet[Any] | None:
     """Return the rows that the user may see; None if there is no site at which they may see any."""
     model = source.record
-    label = f"{model._meta.app_label}.view_{model._meta.model_name}"
-    sites = access.sites_where(user_of(request), label)
+    sites = access.sites_where(user_of(request), permission_on(model))
     if not sites or not admin.site.is_registered(model):
         return None
     if source.of:
