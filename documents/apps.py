@@ -9,8 +9,8 @@ class DocumentsConfig(AppConfig):
     name = "documents"
 
     def add_to_backoffice(self) -> None:
-        """Add the inbox and the pages of versions and readings to the back-office."""
-        from documents import pages, reading_pages
+        """Add the inbox, the pages of versions and readings, and what somebody has to sign, read or review."""
+        from documents import pages, reading_pages, to_do
         from records.backoffice import extension_points
 
         extension_points.pages += pages.urlpatterns
@@ -18,3 +18,4 @@ class DocumentsConfig(AppConfig):
         extension_points.pages += reading_pages.urlpatterns
         extension_points.record_links.append(reading_pages.links)
         extension_points.menu_links.append(reading_pages.menu_links)
+        extension_points.to_do += to_do.SECTIONS

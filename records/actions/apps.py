@@ -9,9 +9,10 @@ class ActionsConfig(AppConfig):
     name = "records.actions"
 
     def add_to_backoffice(self) -> None:
-        """Show the actions about a record on its page, and on an action's page why it came back."""
-        from records.actions import panels
+        """Show the actions about a record, why an action came back, and which actions somebody has to do."""
+        from records.actions import panels, to_do
         from records.backoffice import extension_points
 
         extension_points.record_notices.append(panels.notices)
         extension_points.record_panels.append(panels.panels)
+        extension_points.to_do += to_do.SECTIONS

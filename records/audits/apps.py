@@ -9,10 +9,11 @@ class AuditsConfig(AppConfig):
     name = "records.audits"
 
     def add_to_backoffice(self) -> None:
-        """Add a link from an audit in progress to its checklist, and the year view."""
-        from records.audits import checklist, year
+        """Add a link from an audit in progress to its checklist, the year view, and the audits that are due."""
+        from records.audits import checklist, to_do, year
         from records.backoffice import extension_points
 
         extension_points.record_links.append(checklist.links)
         extension_points.pages += year.urlpatterns
         extension_points.list_links.append(year.links)
+        extension_points.to_do += to_do.SECTIONS

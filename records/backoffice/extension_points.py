@@ -13,6 +13,7 @@ from django.http import HttpRequest
 from django.urls import URLPattern
 
 from records.backoffice import rooms
+from records.backoffice.to_do import ToDo
 
 T = TypeVar("T")
 
@@ -59,6 +60,9 @@ record_notices: list[Callable[[HttpRequest, Any], Sequence[RecordNotice]]] = []
 """Sentences above records: (request, record); called before the buttons, with a fixed number of queries."""
 record_panels: list[Callable[[HttpRequest, Any], Sequence[RecordPanel]]] = []
 """More parts below records' forms: (request, record), with a fixed number of queries."""
+to_do: list[ToDo] = []
+"""More sections of what the signed-in person has to do, on the start page."""
+
 profile_panels: list[Callable[[HttpRequest], Sequence[RecordPanel]]] = []
 """More parts of the profile page that people see of themselves, with a fixed number of queries."""
 

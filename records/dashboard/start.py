@@ -6,14 +6,15 @@ from django.http import HttpRequest
 
 from records.accounts import access
 from records.accounts.models import User
+from records.backoffice import extension_points
 from records.backoffice.current import current_site, show_times_of, user_of, zone_of
+from records.backoffice.to_do import sections_for
 from records.dashboard import quick_complaint
 from records.dashboard.charts import ageing_chart, effectiveness_chart, overdue_chart, score_chart
 from records.dashboard.complaint_charts import complaint_charts, whole_site
 from records.dashboard.figures.actions import seen_at
 from records.dashboard.figures.drawing import Chart
 from records.dashboard.figures.periods import SPANS, Period, chosen
-from records.dashboard.to_do.pages import sections_for
 from records.sites.models import Site
 
 
@@ -35,7 +36,7 @@ def context(request: HttpRequest) -> dict[str, Any]:
     site = current_site(request)
     show_times_of(site)
     user: User = user_of(request)
-    sections = sections_for(request) if site else []
+    sections = sections_for(request, extension_points.to_do) if site else []
     period, fault = chosen(request.GET, zone_of(site))
     return {
         "start_site": site,

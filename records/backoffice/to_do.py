@@ -1,4 +1,4 @@
-"""What all sections of the start page share: their lines, and whose start page it is."""
+"""What the signed-in person has to do: the sections of the start page, to which each room adds its own."""
 
 import datetime
 import uuid
@@ -146,3 +146,23 @@ class Viewer:
             if day == self.today
             else gettext("due %(day)s") % {"day": day}
         )
+
+
+@dataclass(frozen=True, slots=True)
+class ToDo:
+    """A section that a room adds to the start page, in `extension_points.to_do`."""
+
+    place: int
+    """Where the section stands among those of all rooms: the lowest comes first."""
+    section: Callable[[Viewer], Section | None]
+    """Returns the section; None if the person cannot have such a task."""
+    permission: str = ""
+    """What the person must be allowed to do at the current site; empty if the section decides."""
+
+
+def sections_for(request: HttpRequest, added: Sequence[ToDo]) -> list[Section]:
+    """Return the sections of everything that this person can have to do; two or three queries each."""
+    viewer = Viewer(request)
+    offered = sorted(added, key=lambda one: one.place)
+    found = [one.section(viewer) for one in offered if not one.permission or viewer.may(one.permission)]
+    return [section for section in found if section is not None]

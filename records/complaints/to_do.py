@@ -6,9 +6,9 @@ from django.utils.translation import gettext
 from records.accounts import access
 from records.backoffice.about import address_of, list_of
 from records.backoffice.datetimes import shown
+from records.backoffice.to_do import Line, Section, ToDo, Viewer
 from records.complaints.filters import TO_TRIAGE, WAITS_FOR_ANSWER
 from records.complaints.models import Complaint, RecordStatus
-from records.dashboard.to_do.sections import Line, Section, Viewer
 from records.sites.models import Site
 
 
@@ -102,3 +102,11 @@ def _filled(viewer: Viewer, section: Section, rows: QuerySet[Complaint], task: s
         return viewer.due_line(name, page, what, complaint.target_date, complaint.site_id)
 
     return section.of(rows, line)
+
+
+SECTIONS = (
+    ToDo(50, own),
+    ToDo(60, to_triage, "complaints.complete_complaint"),
+    ToDo(70, to_complete, "complaints.complete_complaint"),
+    ToDo(80, drafts, "complaints.submit_complaint"),
+)

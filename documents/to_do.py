@@ -14,7 +14,7 @@ from documents.visibility import documents_for
 from records.backoffice.about import address_of, list_of
 from records.backoffice.date_filters import address_part
 from records.backoffice.datetimes import shown
-from records.dashboard.to_do.sections import AHEAD, Line, Section, Viewer
+from records.backoffice.to_do import AHEAD, Line, Section, ToDo, Viewer
 
 REASON_SHOWN = 200
 """How many characters of the reason for a rejection a line shows."""
@@ -99,3 +99,11 @@ def to_review(viewer: Viewer) -> Section:
 
 def _name_of(version: DocumentVersion) -> str:
     return gettext("%(name)s, version %(version)s") % {"name": version.document.name, "version": version.version}
+
+
+SECTIONS = (
+    ToDo(0, rejected),
+    ToDo(10, to_sign),
+    ToDo(20, to_read),
+    ToDo(130, to_review, "documents.change_document"),
+)

@@ -6,7 +6,7 @@ from django.utils.translation import gettext
 from records.accounts import access
 from records.actions.models import Action, Status
 from records.backoffice.about import address_of, existing_for, list_of
-from records.dashboard.to_do.sections import Line, Section, Viewer
+from records.backoffice.to_do import Line, Section, ToDo, Viewer
 
 
 def own(viewer: Viewer) -> Section:
@@ -45,3 +45,6 @@ def _filled(viewer: Viewer, section: Section, rows: QuerySet[Action], task: str)
         return viewer.due_line(action.name, address_of(action), what, action.due_date, action.site_id)
 
     return section.of(rows.order_by("due_date", "id"), line)
+
+
+SECTIONS = (ToDo(30, own), ToDo(40, to_judge, "actions.close_action"))

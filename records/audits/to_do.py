@@ -10,7 +10,7 @@ from records.accounts import access
 from records.audits.models import OPEN, AuditProgram, AuditRecord
 from records.backoffice.about import address_of, list_of
 from records.backoffice.date_filters import address_part
-from records.dashboard.to_do.sections import AHEAD, Line, Section, Viewer
+from records.backoffice.to_do import AHEAD, Line, Section, ToDo, Viewer
 
 CARRY_OUT = "audits.change_auditrecord"
 
@@ -94,3 +94,11 @@ def _filled(viewer: Viewer, section: Section, rows: QuerySet[AuditRecord], task:
         return viewer.due_line(str(record), page, said, record.due_date, record.site_id)
 
     return section.of(due.select_related("audit_program").order_by("due_date", "id"), line)
+
+
+SECTIONS = (
+    ToDo(90, own),
+    ToDo(100, naming),
+    ToDo(110, of_others, "audits.complete_auditrecord"),
+    ToDo(120, to_schedule, "audits.add_auditrecord"),
+)
