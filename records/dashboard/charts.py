@@ -46,8 +46,8 @@ def score_chart(site_id: uuid.UUID, period: Period) -> Chart:
         rows.append((Cell(score.name, url), Cell(score.day.isoformat()), Cell(f"{score.score:g}"), Cell(outcome)))
     draw_dots(chart, dots, period.first, period.last)
     mean = sum(score.score for score in found) / len(found)
-    said = {"count": len(found), "mean": f"{mean:.1f}"}
-    chart.say(gettext("%(count)s audits scored %(mean)s of 100 on average. The line joins the monthly means.") % said)
+    facts = {"count": len(found), "mean": f"{mean:.1f}"}
+    chart.say(gettext("%(count)s audits scored %(mean)s of 100 on average. The line joins the monthly means.") % facts)
     if has_more:
         chart.notes.append(
             gettext("Only the newest %(count)s are shown; choose a shorter period for the others.")

@@ -231,8 +231,8 @@ def _audits(report: Report) -> Late:
         draw_columns(
             chart, columns, [(gettext("mean %(value)s") % {"value": f"{total / scored:.1f}"}, total / scored, "mean")]
         )
-        said = {"scored": scored, "name": period.name, "value": f"{total / scored:.1f}"}
-        chart.say(gettext("%(scored)s audits finished in %(name)s scored %(value)s of 100 on average.") % said)
+        facts = {"scored": scored, "name": period.name, "value": f"{total / scored:.1f}"}
+        chart.say(gettext("%(scored)s audits finished in %(name)s scored %(value)s of 100 on average.") % facts)
         chart.table = Table(
             (gettext("Month"), gettext("Audits finished"), gettext("With a score"), gettext("Mean score")), rows
         )
