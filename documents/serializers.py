@@ -15,7 +15,7 @@ from documents.models import (
 from records.files.bodies import FileContentField
 from records.operations.fields import IntegerField, OnDemandField
 from records.operations.plans import ReadPlan
-from records.operations.serializers import ChildRows, WireSerializer, source_of
+from records.operations.serializers import STAMPS, ChildRows, WireSerializer, source_of
 
 
 class VersionLineSerializer(WireSerializer):
@@ -64,10 +64,7 @@ class UpdateDocumentSerializer(WireSerializer):
             "UserToApprove",
             "UserToNotify",
             "DocumentVersion",
-            "Created",
-            "CreatedBy",
-            "LastModified",
-            "LastModifiedBy",
+            *STAMPS,
         )
         private_permission = Document.SEEN_WHOLE_WITH
         required = ("Name", "FileType", "FileName", "FileContent")

@@ -21,6 +21,7 @@ from records.backoffice.current import author_of, show_times_of, user_of
 from records.backoffice.datetimes import shown
 from records.backoffice.fields import TextField
 from records.backoffice.form_errors import show_faults
+from records.backoffice.forms import PlainForm
 from records.backoffice.responses import page_response
 from records.backoffice.sign_in import confirmation, provider
 from records.files.storage import FileDamagedError, StorageUnavailableError
@@ -34,7 +35,7 @@ LONGEST_ANSWER = 20_000
 """The most characters in a passkey's answer; it usually has a few hundred, but large extensions need more."""
 
 
-class SigningForm(forms.Form):
+class SigningForm(PlainForm):
     """The form of a signature: the decision, a comment, and a confirmation of the signer's identity.
 
     Those who may not approve their own upload can only reject it.
@@ -61,7 +62,6 @@ class SigningForm(forms.Form):
         self, duty: Duty, ways: set[Confirmation], *args: Any, confirmed: bool, own_upload: bool, **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
-        self.label_suffix = ""
         field: Any = self.fields["decision"]
         signs = [] if own_upload else [("sign", SAID[duty])]
         field.choices = [*signs, (REJECT, gettext("It has to be changed: reject it"))]

@@ -24,7 +24,7 @@ from records.accounts.security import security_event, security_events
 from records.history.snapshots import FieldChange
 from records.history.trail import Author, recording
 from records.sites.models import Site
-from records.sites.writing import add_record, changing, stamp
+from records.sites.writing import add_record, apply, changing, stamp
 
 
 def add_site(site: Site, *, author: Author) -> Site:
@@ -99,8 +99,7 @@ def update_user(user: User, values: Mapping[str, Any], *, author: Author, reason
         renamed = values.get("user_name", locked.user_name) != locked.user_name
         if renamed:
             check_user_name(values["user_name"], locked)
-        for name, value in values.items():
-            setattr(locked, name, value)
+        apply(locked, values)
         if renamed:
             security_event(SecurityKind.NAME_CHANGED, account=locked, author=author, detail=f"before: {user.user_name}")
     return locked

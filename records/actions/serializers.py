@@ -2,7 +2,7 @@
 
 from records.actions.models import Action
 from records.operations.fields import BooleanField, IdField, TextField
-from records.operations.serializers import WireSerializer
+from records.operations.serializers import STAMPS, WireSerializer
 from records.sites.text import REASON
 
 
@@ -41,10 +41,7 @@ class ActionSerializer(WireSerializer):
             "ClosedBy",
             "ClosedDate",
             "ReasonForChange",
-            "Created",
-            "CreatedBy",
-            "LastModified",
-            "LastModifiedBy",
+            *STAMPS,
         )
         required: tuple[str, ...] = ("Name", "OwnerId", "DueDate")
         read_only = ("ClosedBy", "ClosedDate")

@@ -2,7 +2,7 @@
 
 from records.audits.models import AuditProgram, AuditRecord, Finding
 from records.operations.fields import IdField, NumberField
-from records.operations.serializers import ChildRows, IdList, WireSerializer
+from records.operations.serializers import STAMPS, ChildRows, IdList, WireSerializer
 
 
 class AuditProgramSerializer(WireSerializer):
@@ -28,10 +28,7 @@ class AuditProgramSerializer(WireSerializer):
             "Checklist",
             "RatingId",
             "RatingResponseId",
-            "Created",
-            "CreatedBy",
-            "LastModified",
-            "LastModifiedBy",
+            *STAMPS,
         )
 
 
@@ -78,8 +75,5 @@ class AuditRecordSerializer(WireSerializer):
             "Notes",
             "CompletedDate",
             "CompletedBy",
-            "Created",
-            "CreatedBy",
-            "LastModified",
-            "LastModifiedBy",
+            *STAMPS,
         )

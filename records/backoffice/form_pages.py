@@ -73,7 +73,7 @@ class FormPages(StepPages, TrailPages):
 
         Raises ValidationError, RecordNotFoundError, or what the precondition raises under the record's lock.
         """
-        author, site_id = author_of(request), self.site_id_of(record)
+        author, site_id = author_of(request), self.site_in_write(record)
         if self.update_action is not None:
             action = type(self).update_action
             return action(  # type: ignore[misc]
@@ -90,6 +90,10 @@ class FormPages(StepPages, TrailPages):
         ) as locked:
             apply(locked, values)
         return locked
+
+    def site_in_write(self, record: Any) -> uuid.UUID | None:
+        """Return the site at which a row must still be when it is written; None for rows that are not records."""
+        return record.site_id if isinstance(record, SiteRecord) else None
 
     def needs_reason(self, record: Any) -> bool:
         """Return whether a change of the record needs a reason."""

@@ -33,15 +33,18 @@ def reason_field(*, required: bool) -> TextField:
     )
 
 
-class ReasonForm(forms.Form):
+class PlainForm(forms.Form):
+    """A form whose labels end without a colon."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", **kwargs})
+
+
+class ReasonForm(PlainForm):
     """The form of an action on a record: the reason, and in subclasses further fields."""
 
     required_css_class = "required"
     change_reason = reason_field(required=True)
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("label_suffix", "")
-        super().__init__(*args, **kwargs)
 
 
 class ReasonIfAny(ReasonForm):
@@ -56,7 +59,7 @@ class WithoutReason(ReasonForm):
     change_reason = None  # type: ignore[assignment]
 
 
-class CredentialForm(forms.Form):
+class CredentialForm(PlainForm):
     """The name of a new key or client, and how long it is valid."""
 
     name = TextField(label=_("Name"), max_length=100, help_text=_("What will use it, such as “ERP sync”."))
@@ -66,10 +69,6 @@ class CredentialForm(forms.Form):
         widget=forms.DateInput(attrs={"type": "date"}),
         help_text=_("The last day on which it is valid; empty if it is valid until it is revoked."),
     )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("label_suffix", "")
-        super().__init__(*args, **kwargs)
 
     def clean_expires(self) -> datetime.datetime | None:
         """Return the end of the day that was entered."""

@@ -8,11 +8,9 @@ from typing import Any, ClassVar
 from django.db import models
 from django.http import HttpRequest
 
-from records.backoffice.current import author_of
 from records.backoffice.records import RecordAdmin
 from records.backoffice.transitions import ARCHIVE, RESTORE, RecordStep
 from records.history.trail import recording
-from records.sites.writing import Values, changing
 
 CHANGE_TO_ARCHIVE = (replace(ARCHIVE, permission="change"), replace(RESTORE, permission="change"))
 """Archiving and restoring for models without a separate permission for it."""
@@ -37,28 +35,3 @@ class PlainAdmin(RecordAdmin):
     def has_archive_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return whether the user may archive: users who may change the row may."""
         return self.may(request, "change", obj)
-
-    def update_record(
-        self, request: HttpRequest, record: Any, values: Values, *, reason: str, precondition: Callable[[Any], None]
-    ) -> Any:
-        """Set the values on the locked row and record what changed; raises ValidationError."""
-        with changing(
-            type(record),
-            None,
-            record.pk,
-            author=author_of(request),
-            operation=f"Update{self.model.__name__}",
-            reason=reason,
-            precondition=precondition,
-        ) as locked:
-            for name, value in values.items():
-                setattr(locked, name, value)
-        return locked
-
-    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
-        """Archive or restore the row."""
-        operation = f"{'Archive' if archived else 'Restore'}{self.model.__name__}"
-        author = author_of(request)
-        with changing(type(record), None, record.pk, author=author, operation=operation, reason=reason) as locked:
-            locked.is_archived = archived
-        return locked

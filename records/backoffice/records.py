@@ -87,8 +87,9 @@ class RecordAdmin(
     def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
         """Archive or restore a record, through the room's action if more has to happen then."""
         archive: Any = type(self).archive_action or partial(archive_record, self.model)
-        site_id = self.site_id_of(record)
-        return archive(site_id, record.pk, archived=archived, author=author_of(request), reason=reason)
+        return archive(
+            self.site_in_write(record), record.pk, archived=archived, author=author_of(request), reason=reason
+        )
 
     # --- What the pages show ---------------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from records.accounts import access
 from records.accounts.models import User
 from records.backoffice.current import author_of, current_site, user_of
 from records.backoffice.fields import TextField
+from records.backoffice.forms import PlainForm
 from records.backoffice.lists import UnreadableListError, narrowed
 from records.backoffice.models import QUERY, SavedFilter
 from records.backoffice.permissions import Pages, SitePermissions
@@ -29,7 +30,7 @@ from records.history.snapshots import columns, differences
 from records.history.trail import Author, recording
 from records.sites.models import Site
 from records.sites.text import read_uuid
-from records.sites.writing import add_record, changing
+from records.sites.writing import add_record, apply, changing
 
 SHARE = "backoffice.share_savedfilter"
 NONE = uuid.UUID(int=0)
@@ -37,7 +38,7 @@ MOST = 50
 """How many filters of one list a user can have at a site."""
 
 
-class NameForm(forms.Form):
+class NameForm(PlainForm):
     """A filter's name, and whether it is offered to everybody at the site.
 
     `key` is the id of the stored filter, or empty for the new one of `query`.
@@ -47,7 +48,7 @@ class NameForm(forms.Form):
     is_shared = forms.BooleanField(required=False)
 
     def __init__(self, data: QueryDict | None = None, *, key: str = "", query: str = "", **given: Any) -> None:
-        super().__init__(data, auto_id=f"{key or 'new'}-%s", label_suffix="", **given)
+        super().__init__(data, auto_id=f"{key or 'new'}-%s", **given)
         self.key, self.query = key, query
 
 
@@ -78,8 +79,7 @@ def keep(saved: SavedFilter, *, author: Author, **values: Any) -> SavedFilter:
     if saved._state.adding:
         return add_record(saved, values, author=author, operation="SaveFilter", skip=("user", "site"))
     with changing(SavedFilter, None, saved.pk, author=author, operation="ChangeSavedFilter") as locked:
-        for name, value in values.items():
-            setattr(locked, name, value)
+        apply(locked, values)
     return locked
 
 

@@ -2,7 +2,7 @@
 
 from records.complaints.models import Complaint, UnitsSold
 from records.operations.fields import TextField
-from records.operations.serializers import WireSerializer
+from records.operations.serializers import STAMPS, WireSerializer
 from records.sites.text import REASON
 
 
@@ -47,10 +47,7 @@ class ComplaintSerializer(WireSerializer):
             "ComplaintDescription",
             "ReasonForChange",
             "ReviewReport",
-            "Created",
-            "CreatedBy",
-            "LastModified",
-            "LastModifiedBy",
+            *STAMPS,
         )
         required: tuple[str, ...] = ("CustomerId", "ProductId", "NonconformanceId")
         read_only = ("RecordStatus", "ReviewReport")

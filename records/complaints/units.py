@@ -4,7 +4,7 @@ import uuid
 
 from records.complaints.models import UnitsSold
 from records.history.trail import Author
-from records.sites.writing import Values, add_record, changing
+from records.sites.writing import Values, add_record, apply, changing
 
 
 def add_units_sold(site_id: uuid.UUID, values: Values, *, author: Author, reason: str = "") -> UnitsSold:
@@ -16,6 +16,5 @@ def update_units_sold(units: UnitsSold, values: Values, *, author: Author, reaso
     """Change the month or the number of an entry, under its lock; raises ValidationError."""
     operation = "UpdateUnitsSold"
     with changing(UnitsSold, units.site_id, units.pk, author=author, operation=operation, reason=reason) as locked:
-        for name, value in values.items():
-            setattr(locked, name, value)
+        apply(locked, values)
     return locked

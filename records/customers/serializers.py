@@ -1,7 +1,7 @@
 """The wire shapes of customers."""
 
 from records.customers.models import Customer, PartyContact
-from records.operations.serializers import ChildRows, WireSerializer
+from records.operations.serializers import STAMPS, ChildRows, WireSerializer
 
 
 class PartyContactSerializer(WireSerializer):
@@ -42,10 +42,7 @@ class CustomerSerializer(WireSerializer):
             "PartyContacts",
             "Lng",
             "Lat",
-            "Created",
-            "CreatedBy",
-            "LastModified",
-            "LastModifiedBy",
+            *STAMPS,
         )
         required: tuple[str, ...] = ("Name",)
 

@@ -29,6 +29,7 @@ from records.backoffice.extension_points import RecordLink
 from records.backoffice.fields import TextField
 from records.backoffice.form_errors import faults_of, show_faults
 from records.backoffice.formfields import reference_field
+from records.backoffice.forms import PlainForm
 from records.backoffice.responses import page_response
 from records.complaints import workflow
 from records.complaints.actions import update_complaint_detail
@@ -42,7 +43,7 @@ LABELS = {"product": _("Product"), "customer": _("Customer"), "nonconformance": 
 NEEDED = _("Needed for the review. Without it the complaint is kept as a draft.")
 
 
-class QuickComplaintForm(forms.Form):
+class QuickComplaintForm(PlainForm):
     """What somebody knows of a complaint when it comes in."""
 
     complaint_description = TextField(
@@ -54,7 +55,6 @@ class QuickComplaintForm(forms.Form):
     field_order = ("complaint_description", "product", "trace_number", "customer", "nonconformance")
 
     def __init__(self, site: Site, *args: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("label_suffix", "")
         super().__init__(*args, **kwargs)
         for name in REQUIRED:
             field = Complaint._meta.get_field(name)

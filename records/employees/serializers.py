@@ -1,7 +1,7 @@
 """The wire shapes of employees and job descriptions."""
 
 from records.employees.models import EducationTraining, Employee, EmploymentHistory, JobDescription
-from records.operations.serializers import ChildRows, IdList, WireSerializer
+from records.operations.serializers import STAMPS, ChildRows, IdList, WireSerializer
 
 
 class EducationTrainingSerializer(WireSerializer):
@@ -55,10 +55,7 @@ class EmployeeSerializer(WireSerializer):
             "EmploymentHistory",
             "JobDescription",
             "UserId",
-            "Created",
-            "CreatedBy",
-            "LastModified",
-            "LastModifiedBy",
+            *STAMPS,
         )
         required = ("FirstName", "LastName", "NatureOfEmploymentId", "Position")
         read_only = ("UserId",)
@@ -98,9 +95,6 @@ class JobDescriptionSerializer(WireSerializer):
             "DocumentId",
             "Employee",
             "EntityFolderId",
-            "Created",
-            "CreatedBy",
-            "LastModified",
-            "LastModifiedBy",
+            *STAMPS,
         )
         required = ("Name",)

@@ -1,7 +1,7 @@
 """The wire shapes of items."""
 
 from records.items.models import Item
-from records.operations.serializers import WireSerializer
+from records.operations.serializers import STAMPS, WireSerializer
 
 
 class ItemSerializer(WireSerializer):
@@ -18,10 +18,7 @@ class ItemSerializer(WireSerializer):
             "Location",
             "Notes",
             "EntityFolderId",
-            "Created",
-            "CreatedBy",
-            "LastModified",
-            "LastModifiedBy",
+            *STAMPS,
         )
         required: tuple[str, ...] = ("Name",)
 

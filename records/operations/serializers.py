@@ -33,7 +33,8 @@ SYSTEM = {
     "is_archived",
 }
 
-
+STAMPS = ("Created", "CreatedBy", "LastModified", "LastModifiedBy")
+"""The fields in which every record says who added it and who changed it last, and when."""
 MOST_NAMES = 1_000
 """The number of fields of an object up to which each of them is checked."""
 

@@ -8,7 +8,7 @@ from records.history.trail import Author
 from records.reference.checklists import put_questions
 from records.reference.models import Checklist, Rating, ReferenceEntry, SiteEntry
 from records.reference.ratings import put_bands, put_responses
-from records.sites.writing import adding, changing
+from records.sites.writing import adding, apply, changing
 
 Entry = TypeVar("Entry", bound=ReferenceEntry)
 
@@ -67,8 +67,7 @@ def _change(
 ) -> Entry:
     columns = _columns(entry, values or {})
     with changing(type(entry), None, entry.pk, author=author, operation=operation, reason=reason) as locked:
-        for name, value in columns.items():
-            setattr(locked, name, value)
+        apply(locked, columns)
         if is_archived is not None:
             locked.is_archived = is_archived
         _put_children(locked, values or {})

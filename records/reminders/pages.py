@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from records.backoffice.current import author_of, user_of
 from records.backoffice.date_filters import today_at
 from records.backoffice.extension_points import RecordLink
+from records.backoffice.forms import PlainForm
 from records.backoffice.responses import page_response
 from records.reminders.actions import choose_frequency
 from records.reminders.contents import frequencies, parts_for, zone_for
@@ -20,7 +21,7 @@ from records.reminders.models import Frequency, Reminder
 from records.reminders.tasks import HOUR
 
 
-class FrequencyForm(forms.Form):
+class FrequencyForm(PlainForm):
     """The form for the choice how often the person wants to be reminded."""
 
     frequency = forms.ChoiceField(label=_("How often"), choices=Frequency.choices, widget=forms.RadioSelect)
@@ -36,7 +37,6 @@ def reminders(request: HttpRequest) -> HttpResponse:
     user = user_of(request)
     frequency = frequencies([user]).get(user.pk, Frequency.DAILY)
     form = FrequencyForm(request.POST or None, initial={"frequency": frequency})
-    form.label_suffix = ""
     if request.method == "POST" and form.is_valid():
         choose_frequency(user, Frequency(form.cleaned_data["frequency"]), author=author_of(request))
         messages.success(request, gettext("Your choice was saved."))

@@ -67,7 +67,8 @@ def apply(record: models.Model, values: Values) -> None:
     """
     rest = set_columns(record, values)
     children = children_of(record)
-    check_lists(record, record.site_id, {name: value for name, value in rest.items() if name not in children})  # type: ignore[attr-defined]
+    if lists := {name: value for name, value in rest.items() if name not in children}:
+        check_lists(record, record.site_id, lists)  # type: ignore[attr-defined]
     statements: list[Statement] = []
     for name, value in rest.items():
         if name in children:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from records.history.models import ChainHead
 from records.history.trail import Author, now, recording
 from records.sites.models import Site
-from records.sites.writing import Recorded, Values, add_record, changing
+from records.sites.writing import Recorded, Values, add_record, apply, changing
 from records.webhooks import destinations, signing
 from records.webhooks.models import Delivery, Kind, Outcome, State, Subscription
 
@@ -52,8 +52,7 @@ def update_subscription(subscription: Subscription, values: Values, **recorded: 
         operation="UpdateWebhook",
         **recorded,
     ) as locked:
-        for name, value in values.items():
-            setattr(locked, name, value)
+        apply(locked, values)
         if "address" in values:
             _start_anew(locked)
     return locked
