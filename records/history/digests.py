@@ -70,15 +70,15 @@ class Digested(Protocol):
     previous_hash: str
 
 
-def values_of(change: Digested) -> list[Any]:
+def values_of(change: Digested) -> list[object]:
     """Return the values that have digests of their own: printed name, reason, old and new value of each field."""
-    found: list[Any] = [change.record_name, change.reason]
+    found: list[object] = [change.record_name, change.reason]
     for entry in change.fields:
         found += (entry.get("old"), entry.get("new"))
     return found
 
 
-def new_salts(values: Sequence[Any]) -> list[str]:
+def new_salts(values: Sequence[object]) -> list[str]:
     """Return a fresh salt (16 characters, 96 bits) for each value, and an empty text for an empty one."""
     text = base64.urlsafe_b64encode(os.urandom(SALT_BYTES * len(values))).decode()
     return [
@@ -92,12 +92,12 @@ def moment(at: datetime | str) -> str:
     return at if isinstance(at, str) else at.isoformat(timespec="milliseconds")
 
 
-def canonical(value: Any) -> bytes:
+def canonical(value: object) -> bytes:
     """Return the JSON text (UTF-8, sorted keys, no blanks) from which a value's digest is computed."""
     return orjson.dumps(value, _plain, _OPTIONS)
 
 
-def value_digest(salt: str, value: Any) -> str:
+def value_digest(salt: str, value: object) -> str:
     """Return a value's digest (hex): the salted digest, the stored digest of an erased value, or an empty text."""
     if not salt:
         if value in EMPTY:
@@ -107,7 +107,7 @@ def value_digest(salt: str, value: Any) -> str:
     return hashlib.sha256(b"%b\n%b" % (salt.encode(), canonical(value))).hexdigest()
 
 
-def is_erased(value: Any) -> bool:
+def is_erased(value: object) -> bool:
     """Return whether this is what replaced an erased value."""
     if isinstance(value, str):
         return bool(ERASED_TEXT.fullmatch(value))

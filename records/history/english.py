@@ -13,7 +13,7 @@ def in_english() -> AbstractContextManager[Any]:
     return nullcontext() if get_language() == english else override(english)
 
 
-def stored_text(value: Any) -> str:
+def stored_text(value: object) -> str:
     """Return the text of a record or a label as it is stored."""
     with in_english():
         return str(value)

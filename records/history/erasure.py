@@ -8,7 +8,6 @@ no other erased value.
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any
 
 from django.db import models
 
@@ -85,7 +84,7 @@ def erase_from_history(
     return rewritten
 
 
-def is_mark(value: Any) -> bool:
+def is_mark(value: object) -> bool:
     """Return whether this is the text by which an erasure replaced the value of a record's column."""
     return isinstance(value, str) and value.startswith(f"{ERASED}-")
 
@@ -96,7 +95,7 @@ def _erase_value(change: Change, at: int, side: str, key: Callable[[str], str]) 
     entry[side] = {ERASED: key(str(entry[side]))}
 
 
-def _drop_salt(change: Change, place: int, value: Any) -> None:
+def _drop_salt(change: Change, place: int, value: object) -> None:
     if change.salts:
         change.salts[place] = f"={value_digest(change.salts[place], value)}"
 

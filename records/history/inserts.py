@@ -6,9 +6,10 @@ Every write stores a record and its Change in this way.
 import datetime
 import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from functools import cache
+from itertools import repeat
 from operator import attrgetter
 from typing import Any
 
@@ -82,19 +83,22 @@ def _computed_insertion(
     return f"{before} {head} VALUES ({', '.join(texts.get(name, '%s') for _, name, _ in _fields(model, vendor))})"
 
 
-def database_values(row: models.Model) -> list[Any]:
+def database_values(row: models.Model) -> list[object]:
     """Return the values of the row's columns for the database, in the order of the model's fields."""
     database = connections[DEFAULT_DB_ALIAS]  # not its proxy, which would be asked several times a value
-    found: list[Any] = []
+    found: list[object] = []
+    adapted: dict[int, Any] = {}
     for field, name, kind in _fields(type(row), database.vendor):
         value = getattr(row, name) if kind else None
         if not kind or (value is not None and (type(value) is not kind or kind in _ADAPTED)):
-            value = _adapted(row, field, database)
+            adapted[len(found)] = field
         found.append(value)
+    for place, value in zip(adapted, _adapted([row] * len(adapted), adapted.values(), database), strict=True):
+        found[place] = value
     return found
 
 
-def _column(rows: Sequence[models.Model], field: Any, name: str, kind: type | None) -> list[Any]:
+def _column(rows: Sequence[models.Model], field: Any, name: str, kind: type | None) -> list[object]:
     """Return the values that rows have in a column, for the database."""
     values = list(map(attrgetter(name), rows)) if kind else []
     if (
@@ -103,19 +107,24 @@ def _column(rows: Sequence[models.Model], field: Any, name: str, kind: type | No
         or (kind is _TIME and not all(map(_has_zone, values)))
     ):
         database = connections[DEFAULT_DB_ALIAS]
-        return [_adapted(row, field, database) for row in rows]
+        return _adapted(rows, repeat(field), database)
     return values
 
 
-def _adapted(row: models.Model, field: Any, database: Any) -> Any:
-    """Return the value of a column as the ORM adapts it; JSON is written much faster than by the ORM."""
-    value = field.pre_save(row, add=row._state.adding)
-    if isinstance(field, models.JSONField) and isinstance(value, dict | list) and database.vendor == "postgresql":
-        return json_text(value)
-    return field.get_db_prep_save(value, database)
+def _adapted(rows: Iterable[models.Model], fields: Iterable[Any], database: Any) -> list[object]:
+    """Return the value of each row's column as the ORM adapts it; JSON is written much faster than by the ORM."""
+    found: list[object] = []
+    for row, field in zip(rows, fields, strict=False):
+        value = field.pre_save(row, add=row._state.adding)
+        is_json = isinstance(field, models.JSONField) and isinstance(value, dict | list)
+        if is_json and database.vendor == "postgresql":
+            found.append(json_text(value))
+        else:
+            found.append(field.get_db_prep_save(value, database))
+    return found
 
 
-def json_text(value: Any) -> str:
+def json_text(value: object) -> str:
     """Return a value as JSON, as Django's encoder prints it."""
     try:
         return orjson.dumps(value, _printed, orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_DATETIME).decode()
@@ -174,7 +183,7 @@ def _update(model: type[models.Model], vendor: str) -> str:
     return f"UPDATE {quote(model._meta.db_table)} SET {sets} WHERE {quote(model._meta.pk.column)} = %s"  # noqa: S608
 
 
-def _array(values: Sequence[Any]) -> str | list[Any]:
+def _array(values: Sequence[object]) -> str | list[object]:
     """Return the values of a column as the text of an array, which the driver would take many times longer to make.
 
     The text of an array in JSON differs only in its brackets and in how it writes control characters. Values of unusual
@@ -195,7 +204,7 @@ _WRITTEN = (str, int, uuid.UUID, datetime.date, Decimal, type(None))
 """The kinds of value that PostgreSQL reads in the form in which JSON or Python prints them."""
 
 
-def _element(value: Any) -> str:
+def _element(value: object) -> str:
     """Return a value as an element of an array's text."""
     text = str(value)
     return "NULL" if value is None else '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,11 +1,12 @@
 """Verify the history and store the result, for the commands, the daily task and the history page."""
 
 import logging
+import uuid
 from pathlib import Path
-from typing import Any
 
 from records.history import seals, verification
 from records.history.models import Proof
+from records.history.seals import Sealed
 from records.history.trail import now
 from records.history.verification import Report
 
@@ -15,7 +16,7 @@ MOST_NAMED = 100
 """How many faults are stored with a result; the command and the log name all."""
 
 
-def prove(sealed: dict[str, Any] | None = None) -> Report:
+def prove(sealed: Sealed | None = None) -> Report:
     """Verify the history, also against a seal if one is given, and store the result."""
     report = verification.verify()
     if sealed is not None:
@@ -41,6 +42,6 @@ def newest_seal(folder: Path) -> Path | None:
     return max(folder.glob("history-*.json"), default=None)
 
 
-def named_at(proof: Proof | None, site_id: Any) -> list[str]:
+def named_at(proof: Proof | None, site_id: uuid.UUID | None) -> list[str]:
     """Return the stored faults of a result that concern a site's chain."""
     return [text for chain, text in (proof.named or () if proof is not None else ()) if chain == str(site_id)]

@@ -10,9 +10,10 @@ import hashlib
 import logging
 import os
 import uuid
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import orjson
 from cryptography.exceptions import InvalidSignature
@@ -34,39 +35,65 @@ class SealError(Exception):
     """Raised when a seal or a key cannot be used: unreadable, of another form, or signed by another key."""
 
 
-def seal() -> dict[str, Any]:
+class Head(TypedDict):
+    """The head of a chain in a seal: the chain's Id and site, and the number and hash of its newest change."""
+
+    chain: str
+    site: str
+    number: int
+    hash: str
+
+
+class Seal(TypedDict):
+    """A seal as it is written: `sealed` is a time, `key` the public key and `signature` in base64."""
+
+    format: str
+    sealed: str
+    heads: list[Head]
+    key: str
+    signature: str
+
+
+class Sealed(TypedDict):
+    """What a checked seal says: the time as text, and the chain, number and hash of each head."""
+
+    sealed: str
+    heads: list[tuple[str, int, str]]
+
+
+def seal() -> Seal:
     """Return the present heads of all chains, signed; makes the key if there is none yet."""
-    heads = [
+    heads: list[Head] = [
         {"chain": str(head.chain), "site": site_name(head.chain), "number": head.number, "hash": head.hash}
         for head in ChainHead.objects.order_by("chain")
     ]
     return _signed(heads)
 
 
-def seal_of(chain: uuid.UUID, number: int, digest: str) -> dict[str, Any]:
+def seal_of(chain: uuid.UUID, number: int, digest: str) -> Seal:
     """Return a seal of one chain: it says that the change with this number has this hash."""
     return _signed([{"chain": str(chain), "site": site_name(chain), "number": number, "hash": digest}])
 
 
-def sealed_bytes(made: dict[str, Any]) -> bytes:
+def sealed_bytes(made: Mapping[str, object]) -> bytes:
     """Return the bytes that a seal's signature covers: everything but the signature, as JSON with sorted keys."""
     content = {name: value for name, value in made.items() if name != "signature"}
     return orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
 
 
-def _signed(heads: list[dict[str, Any]]) -> dict[str, Any]:
+def _signed(heads: list[Head]) -> Seal:
     private = _private_key()
-    content: dict[str, Any] = {
+    made: Seal = {
         "format": FORMAT,
         "sealed": now().isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         "heads": heads,
         "key": _raw(private.public_key()),
+        "signature": "",
     }
-    signature = private.sign(sealed_bytes(content))
-    return {**content, "signature": base64.b64encode(signature).decode()}
+    return {**made, "signature": base64.b64encode(private.sign(sealed_bytes(made))).decode()}
 
 
-def write_seal(path: Path) -> dict[str, Any]:
+def write_seal(path: Path) -> Seal:
     """Write a seal to a file, completely or not at all, and return it."""
     made = seal()
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -74,7 +101,7 @@ def write_seal(path: Path) -> dict[str, Any]:
     return made
 
 
-def read_seal(path: Path, *, public_key: Path | None = None) -> dict[str, Any]:
+def read_seal(path: Path, *, public_key: Path | None = None) -> Sealed:
     """Return a seal after checking its signature by the key in the named file, or else by the installation's own key.
 
     Raises SealError.
@@ -98,7 +125,7 @@ def read_seal(path: Path, *, public_key: Path | None = None) -> dict[str, Any]:
     return {"sealed": found["sealed"], "heads": heads}
 
 
-def compare(report: Report, sealed: dict[str, Any]) -> None:
+def compare(report: Report, sealed: Sealed) -> None:
     """Add to the report which changes are missing or were rewritten since the seal was made."""
     for chain, number, expected in sealed["heads"]:
         if not number:
@@ -111,7 +138,7 @@ def compare(report: Report, sealed: dict[str, Any]) -> None:
             report.add(key, number, f"the changes up to {number} were rewritten since the seal of {sealed['sealed']}")
 
 
-def site_name(chain: Any) -> str:
+def site_name(chain: uuid.UUID) -> str:
     """Return the name of the site to which the chain belongs."""
     if chain == INSTALLATION:
         return "the installation"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from django.db import connection, models
 
-Statement = tuple[str, Sequence[Any]]
+Statement = tuple[str, Sequence[object]]
 Rows = list[tuple[Any, ...]]
 
 _KEY = uuid.uuid4()
@@ -26,7 +26,7 @@ def parameter(key: uuid.UUID | str) -> Any:
     return given if connection.vendor == "postgresql" else given.hex
 
 
-def _text(value: Any) -> Any:
+def _text(value: object) -> object:
     return value.hex if isinstance(value, uuid.UUID) else value
 
 
@@ -35,7 +35,7 @@ class Reading(NamedTuple):
 
     model: type[models.Model]
     sql: str
-    parameters: Sequence[Any]
+    parameters: Sequence[object]
     converters: Any
     names: list[str]
 
@@ -71,10 +71,10 @@ def asked(rows: models.QuerySet[Any]) -> Asked:
     return Asked(read, (read.sql, read.parameters))
 
 
-_readings: dict[tuple[str, Any], Reading] = {}
+_readings: dict[tuple[str, object], Reading] = {}
 
 
-def reading(name: Any, rows: Callable[[uuid.UUID], models.QuerySet[Any]]) -> Reading:
+def reading(name: object, rows: Callable[[uuid.UUID], models.QuerySet[Any]]) -> Reading:
     """Return the compiled query that `rows` returns for a key; it is compiled once for each process and `name`.
 
     `rows` must depend only on the key.

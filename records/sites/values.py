@@ -1,7 +1,7 @@
 """Setting values of a record: its columns, many-to-many lists and child rows, each checked before it is stored."""
 
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -60,7 +60,7 @@ class Loaded:
         return loaded.children[relation]
 
 
-def apply(record: models.Model, values: Values) -> None:
+def apply(record: models.Model, values: Mapping[str, Any]) -> None:
     """Set values of a stored, locked record: columns in memory, many-to-many lists and child rows in the database.
 
     An absent name keeps its value. A list or child array that is present replaces the whole old one (DECISIONS 1.5).
@@ -98,7 +98,7 @@ def set_list(record: models.Model, name: str, targets: Sequence[models.Model], *
     _forget_prefetched(record, name)
 
 
-def set_columns(record: models.Model, values: Values) -> Values:
+def set_columns(record: models.Model, values: Mapping[str, Any]) -> Values:
     """Set the columns among the values and return the rest: many-to-many lists and child rows."""
     concrete = {name for field in record._meta.concrete_fields for name in (field.name, field.attname)}
     for name in values.keys() & concrete:
