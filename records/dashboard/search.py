@@ -26,8 +26,8 @@ from records.audits.models import AuditProgram, AuditRecord, Finding
 from records.backoffice.about import list_of, page_of
 from records.backoffice.current import current_site, sites_of, user_of
 from records.backoffice.lists import search
-from records.backoffice.wording import choice_label
 from records.backoffice.responses import page_response
+from records.backoffice.wording import choice_label
 from records.complaints.models import Complaint
 from records.customers.models import Customer, PartyContact
 from records.employees.models import Employee, JobDescription
