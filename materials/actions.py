@@ -17,9 +17,12 @@ def add_material(
     site_id: uuid.UUID, values: Values, *, author: Author, may: Callable[[str], bool], operation: str = "AddMaterial"
 ) -> Material:
     """Add a material. Raises PermissionDenied, or ValidationError (code Duplicate if its external id is in use)."""
-    with recording():
-        _refuse_taken(site_id, values.get("external_id", ""))
-        return upsert(site_id, DesiredMaterial(values), author=author, may=may, operation=operation).material
+    try:
+        with recording():
+            _refuse_taken(site_id, values.get("external_id", ""))
+            return upsert(site_id, DesiredMaterial(values), author=author, may=may, operation=operation).material
+    except IntegrityError as error:
+        raise duplicate() from error
 
 
 def update_material(

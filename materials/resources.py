@@ -1,6 +1,7 @@
 """The import and export of materials."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError
@@ -31,10 +32,17 @@ class MaterialResource(RecordResource):
             upserts.DesiredMaterial(row.values, None if row.is_new else row.target.pk, self.reason) for row in rows
         ]
         try:
-            outcomes = upserts.upsert_all(
-                self.site_id, desired, author=self.author, may=self.may, operation="ImportMaterial"
+            outcomes = upserts.repeated(
+                partial(
+                    upserts.upsert_all,
+                    self.site_id,
+                    desired,
+                    author=self.author,
+                    may=self.may,
+                    operation="ImportMaterial",
+                )
             )
-        except (upserts.ConcurrentWriteError, IntegrityError) as raced:
+        except IntegrityError as raced:
             rows[0].faults += self.sentences(raced)
             return
         for row, outcome in zip(rows, outcomes, strict=True):

@@ -1,23 +1,27 @@
 """Upserts of one or many materials, with their history, in a constant number of round trips."""
 
 import uuid
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import IntegrityError
-from django.db.models import Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.utils.translation import gettext
 
 from materials.models import Material
+from records.history.appending import MARK
 from records.history.inserts import insertions
+from records.history.sets import among, among_parameter
 from records.history.snapshots import Snapshot, columns, differences
-from records.history.statements import Asked, Rows, Statement, asked, reading
+from records.history.statements import Asked, Rows, Statement, reading
 from records.history.trail import Author, Trail, now, recording
 from records.reference.models import MaterialCategory
 from records.sites.models import EntityFolder
-from records.sites.sequences import counting_archived, take_numbers_and_ask
+from records.sites.sequences import counting_archived, insert_numbered, take_numbers
 from records.sites.targets import UNKNOWN, errors_of, holding_folders
 from records.sites.text import read_uuid
 from records.sites.writing import Precondition, RecordNotFoundError, Values, check_record, stamp
@@ -25,6 +29,7 @@ from records.sites.writing import Precondition, RecordNotFoundError, Values, che
 MOST = 500
 """The most materials in one call (DECISIONS 3)."""
 TRIES = 5
+T = TypeVar("T")
 ADD, CHANGE, ARCHIVE = "materials.add_material", "materials.change_material", "materials.archive_material"
 WRITTEN = (
     "external_id",
@@ -42,10 +47,6 @@ WRITTEN = (
     "last_modified",
     "last_modified_by",
 )
-
-
-class ConcurrentWriteError(Exception):
-    """Raised when another caller stored the same external id in the meantime; the call is then repeated."""
 
 
 @dataclass(slots=True)
@@ -76,6 +77,17 @@ Outcome = Stored | Exception
 """The result for a desired material, or the exception that refused it."""
 
 
+def repeated(write: Callable[[], T]) -> T:
+    """Call a write, and again if another caller stored the same external id meanwhile; its transaction is its own.
+
+    Raises IntegrityError if that happens again and again.
+    """
+    for _ in range(TRIES - 1):
+        with suppress(IntegrityError):
+            return write()
+    return write()
+
+
 def upsert(
     site_id: uuid.UUID,
     desired: DesiredMaterial,
@@ -86,8 +98,8 @@ def upsert(
 ) -> Stored:
     """Add or change one material: by its Id if given, else by a non-empty external id; otherwise a new one is added.
 
-    Raises RecordNotFoundError, PermissionDenied, ConcurrentWriteError or ValidationError (code Duplicate); nothing is
-    stored in that case.
+    Raises RecordNotFoundError, PermissionDenied, IntegrityError or ValidationError (code Duplicate); nothing is stored
+    in that case.
     """
     outcome = upsert_all(site_id, [desired], author=author, may=may, operation=operation)[0]
     if isinstance(outcome, Exception):
@@ -106,21 +118,16 @@ def upsert_all(
     """Add or change materials one after the other, each independent of the others; returns the results in order.
 
     Uses one transaction and a constant number of statements where the database allows it. Locks the materials in the
-    order of their ids, and then the site's numbers if a material is new. Concurrent callers with the same external id
-    therefore end up with one material. `may` says whether the caller has a permission at the site.
+    order of their ids, and then the site's numbers if a material is new. `may` says whether the caller has a permission
+    at the site. Raises IntegrityError if another caller added one of the external ids meanwhile; `repeated` then
+    changes that material.
     """
-    for attempt in range(TRIES):
-        try:
-            batch = Batch(site_id, author, may, operation)
-            with recording(lambda: batch.reading(upserts)) as trail:  # noqa: B023 (called at once)
-                batch.load(trail.answers)
-                outcomes = [batch.one(desired) for desired in upserts]
-                batch.store(trail)
-                return outcomes
-        except (ConcurrentWriteError, IntegrityError):
-            if attempt == TRIES - 1:
-                raise
-    raise ConcurrentWriteError
+    batch = Batch(site_id, author, may, operation)
+    with recording(partial(batch.reading, upserts)) as trail:
+        batch.load(trail.answers)
+        outcomes = [batch.one(desired) for desired in upserts]
+        batch.store(trail)
+    return outcomes
 
 
 @dataclass(slots=True)
@@ -151,23 +158,9 @@ class Batch:
     steps: list[Step] = field(default_factory=list)
     asked: list[Asked] = field(default_factory=list)
 
-    def reading(self, upserts: Iterable[DesiredMaterial]) -> list[Statement]:
-        """Return the statements that lock the materials that the upserts may concern and the folders that they name."""
-        external_ids, keys, folders = set(), set(), set()
-        for desired in upserts:
-            external_id = desired.values.get("external_id")
-            if external_id:
-                external_ids.add(external_id)
-                if (as_key := read_uuid(external_id)) is not None:
-                    keys.add(as_key)
-            if desired.key is not None:
-                keys.add(desired.key)
-            if (folder := desired.values.get("entity_folder")) is not None:
-                folders.add(folder.pk)
-            if (category := desired.values.get("material_category")) is not None:
-                self.names[str(category.pk)] = str(category)
-        self.asked = [locking(self.site_id, external_ids, keys)] if external_ids or keys else []
-        self.asked += [holding_folders(folders)] if folders else []
+    def reading(self, upserts: Sequence[DesiredMaterial]) -> list[Statement]:
+        """Return the statements of `asking`."""
+        self.asked = asking(self.site_id, upserts)
         return [query.statement for query in self.asked]
 
     def load(self, answers: Sequence[Rows]) -> None:
@@ -218,14 +211,15 @@ class Batch:
 
     def _apply(self, material: Material, desired: DesiredMaterial) -> None:
         is_new = material.pk not in self.by_key
-        before = {} if is_new else columns(material)
-        was_called, was_archived = material.external_id, material.is_archived
-        for name, value in desired.values.items():
-            setattr(material, name, value)
-        after = columns(material)
-        changed = [name for name in after if after[name] != before.get(name)]
+        changed = [name for name, value in desired.values.items() if differs(material, name, value)]
         if not is_new and not changed:
             return
+        before = {} if is_new else columns(material)
+        was_called, was_archived = material.external_id, material.is_archived
+        for name in changed:
+            setattr(material, name, desired.values[name])
+        if (category := desired.values.get("material_category")) is not None:
+            self.names[str(category.pk)] = str(category)
         self._check(material, changed, is_new=is_new)
         if material.is_archived != was_archived and not self.may(ARCHIVE):
             raise PermissionDenied
@@ -272,26 +266,18 @@ class Batch:
             raise duplicate()
 
     def store(self, trail: Trail) -> None:
-        """Store all new and changed rows and record the changes; raises ConcurrentWriteError after a lost race."""
-        if not self.steps:
-            return
+        """Store all new and changed rows and record the changes."""
         new = [material for key, material in self.touched.items() if key not in self.stored]
         old = [material for key, material in self.touched.items() if key in self.stored]
-        if new:
-            # From here on, no other caller can add materials to the site; callers that were faster have committed.
-            called = [one.external_id for one in new if one.external_id]
-            others = Material.objects.exclude(pk__in=[one.pk for one in old]).order_by()
-            lost = [asked(others.filter(site_id=self.site_id, external_id__in=called)[:1])] if called else []
-            number, found = take_numbers_and_ask(self.site_id, Material.ENTITY, len(new), lost)
-            if any(found):
-                raise ConcurrentWriteError
-            for material in new:
-                material.site_sequence_id, number = number, number + 1
+        self._write(old, new, trail)
         archived = sum(one.is_archived for one in new) + sum(one.is_archived - self.stored[one.pk][1] for one in old)
         if archived:
             trail.store([counting_archived(self.site_id, Material.ENTITY, archived)])
-        self._write(old, new, trail)
-        self._note(trail)
+        note = partial(self._note, trail, self._printed_names())
+        if len(self.steps) > 1:
+            trail.note(note)
+        else:
+            note()
 
     def _write(self, old: list[Material], new: list[Material], trail: Trail) -> None:
         """Write all rows in one round trip. External ids that move from one material to another are cleared first."""
@@ -299,19 +285,27 @@ class Batch:
         giving = [one.pk for one in old if (was := self.stored[one.pk][0]) in taken and was != one.external_id]
         if giving:
             Material.objects.filter(pk__in=giving).update(external_id="")
-        trail.store(insertions([*old, *new], replacing=WRITTEN))
+        if len(new) == 1:
+            insert_numbered(new[0], trail)
+        elif new:
+            # From here on, no other caller can add materials to the site; callers that were faster have committed.
+            number = take_numbers(self.site_id, Material.ENTITY, len(new))
+            for material in new:
+                material.site_sequence_id, number = number, number + 1
+        trail.store(insertions([*old, *(new if len(new) > 1 else ())], replacing=WRITTEN))
 
-    def _note(self, trail: Trail) -> None:
-        names = self._printed_names()
+    def _note(self, trail: Trail, names: dict[str, str]) -> None:
         for step in self.steps:
+            number = step.material.site_sequence_id
             if not step.before:
-                step.after["site_sequence_id"] = step.material.site_sequence_id
+                step.after["site_sequence_id"] = number
             trail.add(
                 step.material,
                 differences(step.material, step.before, step.after, names=names),
                 author=self.author,
                 operation=self.operation,
                 reason=step.reason,
+                counts="site_sequence_id" if number == MARK and not step.before else "",
             )
 
     def _printed_names(self) -> dict[str, str]:
@@ -325,24 +319,54 @@ class Batch:
         return names
 
 
-_SITE, _TEXT, _KEY = uuid.uuid4(), str(uuid.uuid4()), uuid.uuid4()
-"""The placeholders in the compiled query for one material."""
+def differs(material: Material, name: str, value: Any) -> bool:
+    """Return whether a column of the material has another value."""
+    column: Any = Material._meta.get_field(name)
+    held = getattr(material, column.attname)
+    return bool(held != (value.pk if isinstance(value, Model) else value))
+
+
+def asking(site_id: uuid.UUID, upserts: Sequence[DesiredMaterial]) -> list[Asked]:
+    """Return the queries that lock the materials that the upserts may concern and the folders that they name.
+
+    The references of the upserts need not be resolved yet.
+    """
+    values = [desired.values for desired in upserts]
+    external_ids = dict.fromkeys(text for one in values if (text := one.get("external_id")))
+    named = [desired.key for desired in upserts] + [read_uuid(text) for text in external_ids]
+    keys = dict.fromkeys(key for key in named if key is not None)
+    folders = dict.fromkeys(folder.id for one in values if (folder := one.get("entity_folder")) is not None)
+    found = [locking(site_id, external_ids, keys)] if external_ids or keys else []
+    return [*found, holding_folders(folders)] if folders else found
+
+
+_SITE, _TEXTS, _KEYS = uuid.uuid4(), str(uuid.uuid4()), uuid.uuid4()
+"""The placeholders in the compiled queries."""
 
 
 def locking(site_id: uuid.UUID, external_ids: Collection[str], keys: Collection[uuid.UUID]) -> Asked:
-    """Return the query of `locked`; that for one material is compiled once for each process."""
-    texts, ids = len(external_ids), len(keys)
-    if max(texts, ids) > 1:
-        return asked(locked(site_id, external_ids, keys))
-    read = reading((Material, "upsert", texts, ids), lambda _: locked(_SITE, [_TEXT] * texts, [_KEY] * ids))
-    given = {_SITE: site_id} | dict(zip([_TEXT], external_ids, strict=False)) | dict(zip([_KEY], keys, strict=False))
+    """Return the query that locks the site's materials with these external ids or Ids, in the order of their Ids.
+
+    It is compiled once for each process: for one material, of which PostgreSQL keeps the plan, and for many.
+    """
+    alone = (len(external_ids), len(keys)) if max(len(external_ids), len(keys)) == 1 else None
+    given: dict[Any, Any] = {_SITE: site_id}
+    if alone:
+        given |= dict(zip([_TEXTS], external_ids, strict=False)) | dict(zip([_KEYS], keys, strict=False))
+    else:
+        given |= {_TEXTS: among_parameter(external_ids), _KEYS: among_parameter(keys)}
+    read = reading((Material, "upsert", alone), lambda _: _locked(alone))
     return Asked(read, read.given(given))
 
 
-def locked(site_id: uuid.UUID, external_ids: Iterable[str], keys: Iterable[uuid.UUID]) -> QuerySet[Material]:
-    """Return the query that locks the site's materials with these external ids or Ids, in the order of their Ids."""
-    rows = Material.objects.at(site_id).select_for_update(of=("self",), no_key=True)
-    return rows.filter(Q(external_id__in=list(external_ids)) | Q(pk__in=list(keys))).order_by("pk")
+def _locked(alone: tuple[int, int] | None) -> QuerySet[Material]:
+    rows = Material.objects.at(_SITE).select_for_update(of=("self",), no_key=True)
+    if alone:
+        named = Q(external_id__in=[_TEXTS] * alone[0]), Q(pk__in=[_KEYS] * alone[1])
+    else:
+        named = Q(among("external_id", "text", _TEXTS)), Q(among("id", "uuid", _KEYS))
+    # PostgreSQL uses the index of the external ids only for a query that says that they are not empty.
+    return rows.filter((named[0] & ~Q(external_id="")) | named[1]).order_by("pk")
 
 
 def duplicate() -> ValidationError:

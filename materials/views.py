@@ -1,12 +1,13 @@
 """The materials endpoint. Reads are handled here; writes call the actions."""
 
-import dataclasses
 import uuid
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse
 from rest_framework.request import Request
 
@@ -15,12 +16,13 @@ from materials.credentials import KeyAndTokenAuthentication, insufficient_scope,
 from materials.serializers import MaterialSerializer
 from records.accounts.keys import Caller
 from records.accounts.tokens import TokenCaller
+from records.history.trail import beginning
 from records.operations import bodies, conditional, errors, limits, lists
 from records.operations.credentials import KEY_HEADER
 from records.operations.plans import KeyQuery
 from records.operations.viewsets import OperationViewSet
 from records.sites.text import read_uuid
-from records.sites.writing import RecordNotFoundError
+from records.sites.writing import Precondition, RecordNotFoundError
 
 MATERIALS = lists.ListRules(search=("external_id", "name", "our_code", "supplier_code"))
 NO_SITE = "There is no such site, or your roles do not allow this there."
@@ -109,39 +111,44 @@ class MaterialViewSet(OperationViewSet):
         order. If-Match names the revision of a single material that is to be changed.
         """
         body = bodies.decode(self.raw_body()) if self.raw_body() else None
-        if isinstance(body, list):
-            return self._post_all(body)
-        if not isinstance(body, dict):
+        rows = body if isinstance(body, list) else [body]
+        if body is not rows and not isinstance(body, dict):
             raise errors.ApiError(400, "MalformedJson", "The body must be a JSON object, or an array of them.")
-        desired = dataclasses.replace(_desired(self.checked(body, MaterialSerializer)), precondition=self.precondition)
-        try:
-            stored = upserts.upsert(self.site_id, desired, author=self.author, may=self.caller.may)
-        except Exception as error:
-            raise _refusal(error) from error
-        return self.written(stored.material.pk, stored.material.revision, note=_note(stored))
-
-    def _post_all(self, rows: list[Any]) -> HttpResponse:
-        if self.precondition is not None:
+        if body is rows and self.precondition is not None:
             text = "If-Match and If-None-Match name one material. Send it alone instead of in an array."
             raise errors.ApiError(412, "PreconditionFailed", text)
         if len(rows) > upserts.MOST:
             text = f"An array may hold {upserts.MOST} materials; this one holds {len(rows)}."
             raise errors.ApiError(400, "ValidationFailed", text)
-        read = [MaterialSerializer.read_body(row) if isinstance(row, dict) else ({}, [_NO_OBJECT]) for row in rows]
-        unresolved = self.resolve([found for found, _ in read], MaterialSerializer)
-        for (_, faults), more in zip(read, unresolved, strict=True):
-            faults += [fault for fault in more if fault not in faults]
-        desired = [_desired(found) for found, faults in read if not faults]
         try:
-            outcomes = iter(upserts.upsert_all(self.site_id, desired, author=self.author, may=self.caller.may))
-        except upserts.ConcurrentWriteError as raced:
+            outcomes = upserts.repeated(partial(self._upserted, rows))
+        except IntegrityError as raced:
             raise errors.unavailable() from raced
-        return self.json(
-            [
-                _result(row, errors.invalid(faults) if faults else next(outcomes), validated=self.validates_only)
-                for row, (_, faults) in zip(rows, read, strict=True)
-            ]
-        )
+        if body is rows:
+            return self.json([_result(*one, validated=self.validates_only) for one in zip(rows, outcomes, strict=True)])
+        (outcome,) = outcomes
+        if isinstance(outcome, Exception):
+            raise _refusal(outcome) from outcome
+        return self.written(outcome.material.pk, outcome.material.revision, note=_note(outcome))
+
+    def _upserted(self, rows: list[Any]) -> list[upserts.Outcome]:
+        """Store what the entries of a body describe; returns what became of each."""
+        read = [MaterialSerializer.read_body(row) if isinstance(row, dict) else ({}, [_NO_OBJECT]) for row in rows]
+        precondition = self.precondition
+
+        def desired() -> list[upserts.DesiredMaterial]:
+            return [_desired(found, precondition) for found, faults in read if not faults]
+
+        with beginning():
+            unresolved = self.resolve(
+                [found for found, _ in read],
+                MaterialSerializer,
+                lambda: [query.statement for query in upserts.asking(self.site_id, desired())],
+            )
+            for (_, faults), more in zip(read, unresolved, strict=True):
+                faults += [fault for fault in more if fault not in faults]
+            stored = iter(upserts.upsert_all(self.site_id, desired(), author=self.author, may=self.caller.may))
+        return [errors.invalid(faults) if faults else next(stored) for _, faults in read]
 
     def delete_material(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Archive a material; repeating it changes nothing. A body with fields is refused."""
@@ -163,11 +170,11 @@ class MaterialViewSet(OperationViewSet):
 _NO_OBJECT = errors.FieldError("", "InvalidValue", "Each entry of the array must be an object.")
 
 
-def _desired(found: dict[str, Any]) -> upserts.DesiredMaterial:
+def _desired(found: dict[str, Any], precondition: Precondition | None) -> upserts.DesiredMaterial:
     values = {name: value for name, value in found.items() if name not in ("id", "reason_for_change")}
     if values.get("is_archived", False) is None:
         del values["is_archived"]
-    return upserts.DesiredMaterial(values, found.get("id"), found.get("reason_for_change", ""))
+    return upserts.DesiredMaterial(values, found.get("id"), found.get("reason_for_change", ""), precondition)
 
 
 def _refusal(error: Exception) -> errors.ApiError:
@@ -179,8 +186,6 @@ def _refusal(error: Exception) -> errors.ApiError:
             return errors.refused(error, MaterialSerializer.wire_name)
         case RecordNotFoundError() | PermissionDenied():
             return errors.refusal_of(error)
-        case upserts.ConcurrentWriteError():
-            return errors.unavailable()
     raise error
 
 

@@ -16,7 +16,7 @@ from psycopg.pq import TransactionStatus
 
 from config.postgresql.breaker import breaker_of, watchdog
 from config.postgresql.limits import limits
-from config.postgresql.trips import Rows, Statement, Trips
+from config.postgresql.trips import Meanwhile, Rows, Statement, Trips
 from config.statements import observing
 
 BEYOND_THE_LIMIT = 2.0
@@ -44,17 +44,18 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self.patience: float | None = None
         """Seconds after which a statement's connection is cut, instead of those that follow from the server's limit."""
 
-    def together(self, statements: Sequence[Statement]) -> list[Rows]:
+    def together(self, statements: Sequence[Statement], meanwhile: Meanwhile | None = None) -> list[Rows]:
         """Run independent statements in one round trip, including a pending BEGIN; returns the rows of each.
 
         They run in their order; after the first one that fails, none of the others runs. Reads outside a transaction
-        that lose their connection run again on a new one.
+        that lose their connection run again on a new one. In a transaction, `meanwhile` is called while the server
+        works at the statements; it runs none itself, and returns those that follow in the same round trip.
         """
         self.close_if_health_check_failed()
         self.ensure_connection()
         self.validate_no_broken_transaction()
         try:
-            return self._in_one_trip(statements)
+            return self._in_one_trip(statements, meanwhile=meanwhile)
         except (OperationalError, InterfaceError):
             if self.in_atomic_block or not all(_is_read(sql) for sql, _ in statements) or self.is_usable():
                 raise
@@ -102,8 +103,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
         super().init_connection_state()
         self._trips = Trips(self.connection)
 
-    def _in_one_trip(self, statements: Sequence[Statement], *, then: str = "") -> list[Rows]:
-        """Send the statements together, after a pending BEGIN and followed by `then`."""
+    def _in_one_trip(
+        self, statements: Sequence[Statement], *, meanwhile: Meanwhile | None = None, then: str = ""
+    ) -> list[Rows]:
+        """Send the statements together, after a pending BEGIN and followed by those of `meanwhile` and by `then`."""
         if self.queries_logged or len(self.execute_wrappers) > self._own_wrappers:
             self._tell_followers(statements)
         first = "BEGIN" if self._begin_is_pending() else ""
@@ -114,7 +117,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         was_cut = False
         try:
             found: list[Rows] = observing(
-                lambda *_: self._send(statements, first=first, last=then), text, None, False, {}
+                lambda *_: self._send(statements, meanwhile=meanwhile, first=first, last=then), text, None, False, {}
             )
             return found
         except (OperationalError, InterfaceError):
@@ -126,9 +129,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
             if seconds and not was_cut:
                 watchdog.end(connection)
 
-    def _send(self, statements: Sequence[Statement], **commands: str) -> list[Rows]:
+    def _send(self, statements: Sequence[Statement], **also: Any) -> list[Rows]:
         with self.wrap_database_errors:
-            return self._trips.send(statements, **commands)
+            return self._trips.send(statements, **also)
 
     def _tell_followers(self, statements: Sequence[Statement]) -> None:
         """Tell whoever follows the statements of this connection of each of them, as a cursor of Django does."""

@@ -18,6 +18,7 @@ from psycopg.pq import ConnStatus, ExecStatus
 
 Statement = tuple[str, Sequence[Any]]
 Rows = list[tuple[Any, ...]]
+Meanwhile = Callable[[], Sequence[Statement]]
 
 _DONE = frozenset({ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK, ExecStatus.EMPTY_QUERY, ExecStatus.PIPELINE_SYNC})
 
@@ -40,10 +41,13 @@ class Trips:
         self._connection = connection
         self._adapter = Transformer.from_context(connection)
 
-    def send(self, statements: Sequence[Statement], *, first: str = "", last: str = "") -> list[Rows]:
+    def send(
+        self, statements: Sequence[Statement], *, meanwhile: Meanwhile | None = None, first: str = "", last: str = ""
+    ) -> list[Rows]:
         """Run the statements, between two commands without parameters if they are given; returns the rows of each.
 
-        After the first one that fails, none of the others runs, and its error is raised.
+        After the first one that fails, none of the others runs, and its error is raised. `meanwhile` is called when the
+        server works at the statements already; those that it returns follow. It must not use the connection.
         """
         connection = self._connection
         with connection.lock:
@@ -51,18 +55,24 @@ class Trips:
             if connection._prepared._to_flush:
                 connection.wait(connection._prepared.maintain_gen(connection))
             queries = [self._query(sql, parameters) for sql, parameters in statements]
-            if len(queries) == 1 and not first and not last:
+            if len(queries) == 1 and not (first or last or meanwhile):
                 awaited = [*self._awaited(queries[0])]
                 if len(awaited) == 1:
                     return self._rows(awaited, connection.wait(self._alone(awaited[0])))
             else:
                 awaited = [one for query in queries for one in self._awaited(query)]
-            for text, at in (first, 0), (last, len(awaited) + 1):
-                if text:
-                    command = partial(connection.pgconn.send_query_params, text.encode(), None)
-                    awaited.insert(at, _Awaited(command))
+            if first:
+                awaited.insert(0, self._command(first))
             try:
-                answers = connection.wait(self._together(awaited))
+                connection.pgconn.enter_pipeline_mode()
+                sent = 0
+                if meanwhile is not None:
+                    connection.wait(self._begun(awaited))
+                    sent = len(awaited)
+                    awaited += [one for statement in meanwhile() for one in self._awaited(self._query(*statement))]
+                if last:
+                    awaited.append(self._command(last))
+                answers = connection.wait(self._together(awaited, sent))
             except BaseException:
                 connection.pgconn.finish()  # Statements may be on their way, so the connection is of no use any more.
                 raise
@@ -91,16 +101,25 @@ class Trips:
             command = partial(pgconn.send_query_prepared, name, query.params, param_formats=query.formats)
         yield _Awaited(command, True, known.maybe_add_to_cache(query, prepare, name), prepare, name)
 
+    def _command(self, text: str) -> _Awaited:
+        """Return what has to be sent for a command without parameters."""
+        return _Awaited(partial(self._connection.pgconn.send_query_params, text.encode(), None))
+
     def _alone(self, awaited: _Awaited) -> Any:
         """Send a single statement, for which a pipeline would cost more than the statement itself."""
         awaited.command()
         return [(yield from execute(self._connection.pgconn))]
 
-    def _together(self, awaited: Sequence[_Awaited]) -> Any:
-        """Send everything with one system call, and return the results of each, as far as there are any."""
-        pgconn = self._connection.pgconn
-        pgconn.enter_pipeline_mode()
+    def _begun(self, awaited: Sequence[_Awaited]) -> Any:
+        """Send the first part, without waiting for its results."""
         for one in awaited:
+            one.command()
+        yield from send(self._connection.pgconn)
+
+    def _together(self, awaited: Sequence[_Awaited], sent: int) -> Any:
+        """Send all but what is sent already with one system call; returns the results as far as there are any."""
+        pgconn = self._connection.pgconn
+        for one in awaited[sent:]:
             one.command()
         pgconn.pipeline_sync()
         yield from send(pgconn)

@@ -3,7 +3,7 @@
 import os
 import sqlite3
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
@@ -54,14 +54,21 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 self.close()
         super().close_if_unusable_or_obsolete()
 
-    def together(self, statements: Sequence[tuple[str, Sequence[Any]]]) -> list[list[tuple[Any, ...]]]:
-        """Run statements in their order and return the rows of each; on SQLite no statement costs a round trip."""
+    def together(
+        self,
+        statements: Sequence[tuple[str, Sequence[Any]]],
+        meanwhile: Callable[[], Sequence[tuple[str, Sequence[Any]]]] | None = None,
+    ) -> list[list[tuple[Any, ...]]]:
+        """Run statements in their order, and those that `meanwhile` returns; returns the rows of each.
+
+        On SQLite no statement costs a round trip.
+        """
         found = []
         for sql, parameters in statements:
             with self.cursor() as cursor:
                 cursor.execute(sql, parameters)
                 found.append(cursor.fetchall() if cursor.description else [])
-        return found
+        return found if meanwhile is None else [*found, *self.together(meanwhile())]
 
     def commit_with(self, statements: Sequence[tuple[str, Sequence[Any]]], answered: Any) -> bool:
         """Return False: the caller runs the statements itself, since the COMMIT costs no round trip either."""

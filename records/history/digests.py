@@ -118,38 +118,36 @@ def facts(change: Digested) -> bytes:
     """Return the JSON array of what a digest of version 2 covers besides number, previous hash and values."""
     return canonical(
         [
-            str(change.chain),
-            str(change.site_id or ""),
+            change.chain,
+            change.site_id or "",
             moment(change.at),
-            str(change.author_id or ""),
+            change.author_id or "",
             change.author_name,
             change.channel,
             change.credential,
             change.request_id,
             change.operation,
             change.model,
-            str(change.record_id),
+            change.record_id,
             change.lowest_role,
             [[entry["field"], entry.get("row", "")] for entry in change.fields],
         ]
     )
 
 
-def digest(change: Digested) -> str:
-    """Return the SHA-256 (hex) of the change, in the change's own digest version."""
+def lines_of(change: Digested) -> str:
+    """Return the lines of a digest of version 2 that follow the number."""
+    pairs = zip(change.salts, values_of(change), strict=True)
+    digests = ["" if value is None and not salt else value_digest(salt, value) for salt, value in pairs]
+    return "\n".join([facts(change).decode(), *digests])
+
+
+def digest(change: Digested, lines: str = "") -> str:
+    """Return the SHA-256 (hex) of the change, in the change's own digest version; `lines` are its `lines_of`."""
     if change.digest_version == 1:
         return _first_version(change)
-    lines = [
-        str(change.digest_version),
-        change.previous_hash,
-        str(change.number),
-        facts(change).decode(),
-        *[
-            "" if value is None and not salt else value_digest(salt, value)
-            for salt, value in zip(change.salts, values_of(change), strict=True)
-        ],
-    ]
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    text = f"{change.digest_version}\n{change.previous_hash}\n{change.number}\n{lines or lines_of(change)}"
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _first_version(change: Digested) -> str:

@@ -38,7 +38,7 @@ def insertions(rows: Sequence[models.Model], *, replacing: Sequence[str] = ()) -
     found: list[Statement] = []
     if len(rows) > 1 and connection.vendor == "postgresql":
         head, _, tail = _insertion(type(rows[0]), connection.vendor, tuple(replacing))
-        by_column = [_array(_column(rows, *one)) for one in _fields(type(rows[0]), connection.vendor)]
+        by_column = [array_text(_column(rows, *one)) for one in _fields(type(rows[0]), connection.vendor)]
         found.append((f"{head} SELECT * FROM unnest({_arrays(type(rows[0]))}){tail}", by_column))  # noqa: S608
         for row in rows:
             row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
@@ -183,7 +183,7 @@ def _update(model: type[models.Model], vendor: str) -> str:
     return f"UPDATE {quote(model._meta.db_table)} SET {sets} WHERE {quote(model._meta.pk.column)} = %s"  # noqa: S608
 
 
-def _array(values: Sequence[object]) -> str | list[object]:
+def array_text(values: Sequence[object]) -> str | list[object]:
     """Return the values of a column as the text of an array, which the driver would take many times longer to make.
 
     The text of an array in JSON differs only in its brackets and in how it writes control characters. Values of unusual

@@ -78,6 +78,8 @@ class Change(models.Model):
 
     counts: str = ""
     """While the change is pending: the field of a new record whose value the database will set."""
+    lines: str = ""
+    """While the change is pending: `lines_of` it, if they are known before its number."""
 
     objects = ChangeQuerySet.as_manager()
 

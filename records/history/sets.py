@@ -13,6 +13,7 @@ import orjson
 from django.db import connection, models
 from django.db.models.expressions import RawSQL
 
+from records.history.inserts import array_text
 from records.history.statements import Statement, parameter
 
 _IDS = {"postgresql": "SELECT unnest(%s::uuid[])", "sqlite": "SELECT value FROM json_each(%s)"}
@@ -45,6 +46,25 @@ def ids_selection(keys: Collection[uuid.UUID]) -> Statement:
 def ids(keys: Iterable[uuid.UUID]) -> RawSQL:
     """Return ids as the operand of an `__in` lookup."""
     return RawSQL(ids_sql(), (ids_parameter(keys),))  # noqa: S611 (no outside text)
+
+
+_AMONG = {"postgresql": "{column} = ANY(%s::{kind}[])", "sqlite": "{column} IN (SELECT value FROM json_each(%s))"}
+
+
+def among(column: str, kind: str, given: Any) -> RawSQL:
+    """Return the condition that a column is one of the values that `among_parameter` makes a parameter of.
+
+    `kind` is the column's type in PostgreSQL, which reads an index also where the condition is one of several.
+    """
+    sql = _AMONG[connection.vendor].format(column=column, kind=kind)
+    return RawSQL(sql, (given,), models.BooleanField())  # noqa: S611 (no outside text)
+
+
+def among_parameter(values: Collection[Any]) -> Any:
+    """Return ids or texts as the parameter of `among`."""
+    if connection.vendor == "postgresql":
+        return array_text([*values])
+    return orjson.dumps([_plain(value) for value in values]).decode()
 
 
 def id_of(value: Any) -> uuid.UUID:

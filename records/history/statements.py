@@ -5,19 +5,25 @@ To compile a query of the ORM takes several times as long as the database needs 
 
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from django.db import connection, models
+from django.db.models.base import ModelState
 
+M = TypeVar("M", bound=models.Model)
 Statement = tuple[str, Sequence[object]]
 Rows = list[tuple[Any, ...]]
 
 _KEY = uuid.uuid4()
 
 
-def together(statements: Sequence[Statement]) -> list[Rows]:
-    """Run independent statements, on PostgreSQL in one round trip; returns the rows of each, in the same order."""
-    return connection.together(statements) if statements else []  # type: ignore[attr-defined]
+def together(statements: Sequence[Statement], meanwhile: Callable[[], Sequence[Statement]] | None = None) -> list[Rows]:
+    """Run independent statements, on PostgreSQL in one round trip; returns the rows of each, in the same order.
+
+    Within a transaction `meanwhile` is called while PostgreSQL works at the statements. It runs no statement itself,
+    and returns those that follow.
+    """
+    return connection.together(statements, meanwhile) if statements or meanwhile else []  # type: ignore[attr-defined]
 
 
 def parameter(key: uuid.UUID | str) -> Any:
@@ -55,7 +61,19 @@ class Reading(NamedTuple):
     def objects(self, rows: Rows) -> list[Any]:
         """Return the rows as objects of the model."""
         found: list[Any] = [converted(row, self.converters) for row in rows] if self.converters else rows
-        return [self.model.from_db(connection.alias, self.names, row) for row in found]
+        return [row_of(self.model, zip(self.names, row, strict=True), db=connection.alias) for row in found]
+
+
+def row_of(model: type[M], values: Any, db: str | None = None) -> M:
+    """Return an object of the model with these attributes: a stored row if its database is given, otherwise a new one.
+
+    Without signals, which the product does not use, this takes a fourth of the time of the model's constructor.
+    """
+    row = model.__new__(model)
+    row._state = ModelState()
+    row._state.db, row._state.adding = db, db is None
+    vars(row).update(values)
+    return row
 
 
 class Asked(NamedTuple):

@@ -9,13 +9,13 @@ from typing import Any
 from django.db import connection, models, transaction
 
 from records.history.appending import appending, complete, printed_name
-from records.history.digests import VERSION, digest, new_salts, values_of
+from records.history.digests import VERSION, digest, lines_of, new_salts, values_of
 from records.history.inserts import insertions
 from records.history.models import INSTALLATION, ChainHead, Change, Channel
 from records.history.moments import now, start_stamping, stop_stamping
 from records.history.origin import origin_id
 from records.history.snapshots import FieldChange
-from records.history.statements import Rows, Statement, parameter, together
+from records.history.statements import Rows, Statement, parameter, row_of, together
 from records.history.visibility import lowest_role
 
 
@@ -30,7 +30,6 @@ class Author:
     request_id: str = ""
 
 
-_NAMES = [field.attname for field in Change._meta.concrete_fields]
 Answered = Callable[[Rows], None]
 Reading = Callable[[], Sequence[Statement]]
 """Returns statements; it is called within the transaction, because a query that locks can only be compiled there."""
@@ -48,20 +47,27 @@ class Trail:
     has_begun: bool = False
     """Whether a statement has run in the transaction."""
     ahead: tuple[Sequence[Statement], Sequence[Rows]] = ((), ())
-    """The statements that began the transaction on behalf of the first block of `recording`, and their rows."""
+    """The statements that ran on behalf of the next block of `recording` that begins with any, and their rows."""
     answers: list[Rows] = field(default_factory=list)
     """The rows of the statements with which the innermost block began."""
     last: list[tuple[Statement, Answered | None]] = field(default_factory=list)
     """The statements that run at the end of the transaction, before its changes are stored."""
+    noting: list[Callable[[], None]] = field(default_factory=list)
+    """The functions that add the changes of many rows; they are called at the end of the transaction."""
     counted: list[tuple[Change, models.Model]] = field(default_factory=list)
     """The changes of new records whose numbers the database sets at the end."""
 
-    def begin(self, statements: Sequence[Statement]) -> list[Rows]:
-        """Run statements, as the first ones of the transaction or in it; returns the rows of each."""
-        if self.has_begun:
-            return together(statements)
+    def begin(self, statements: Sequence[Statement], ahead: Reading | None = None) -> list[Rows]:
+        """Run statements, as the first ones of the transaction or in it; returns the rows of each.
+
+        With them run the statements that `ahead` returns, with which the next block is going to begin.
+        """
+        run = together if self.has_begun else start_stamping
         self.has_begun = True
-        return start_stamping(statements)
+        more = ahead() if ahead else ()
+        answers = run([*statements, *more])
+        self.ahead = more, answers[len(statements) :]
+        return answers[: len(statements)]
 
     @property
     def ends_next(self) -> bool:
@@ -104,21 +110,46 @@ class Trail:
         else:
             together(statements)
 
+    def note(self, add_changes: Callable[[], None]) -> None:
+        """Call a function that adds the changes of many rows and runs no query, while PostgreSQL stores the rows."""
+        if self.ends_next:
+            self.noting.append(add_changes)
+        else:
+            add_changes()
+
     def end(self) -> None:
-        """Run the statements for the end and store the changes, in one round trip if no chain gets several changes."""
+        """Run the statements for the end and store the changes, in one round trip if no chain gets several changes.
+
+        Otherwise the digests are computed, but for the numbers in them, while PostgreSQL stores the rows; only then the
+        heads of the chains are locked.
+        """
         last = [statement for statement, _ in self.last]
-        chains: dict[uuid.UUID, list[Change]] = {}
-        for change in sorted(self.pending, key=lambda change: change.chain):  # so every writer locks them in one order
-            chains.setdefault(change.chain, []).append(change)
-        if connection.vendor == "postgresql" and len(chains) == len(self.pending):
+        chains = self._chains()
+        if connection.vendor == "postgresql" and len(chains) == len(self.pending) and not self.noting:
             self._send([*last, *(appending(changes[0]) for changes in chains.values())], self._answer)
             return
-        answers = together([*last, *(_advancing(chain, len(changes)) for chain, changes in chains.items())])
+
+        def advance() -> list[Statement]:
+            for add_changes in self.noting:
+                add_changes()
+            chains.update(self._chains())
+            for change in self.pending:
+                change.lines = "" if change.counts else lines_of(change)
+            return [_advancing(chain, len(changes)) for chain, changes in chains.items()]
+
+        answers = together(last, advance)
         self._answer(answers[: len(last)])
         for change, record in self.counted:
             complete(change, record)
         heads = zip(chains.items(), answers[len(last) :], strict=True)
         self._send([statement for (chain, changes), rows in heads for statement in _append(chain, changes, *rows[0])])
+
+    def _chains(self) -> dict[uuid.UUID, list[Change]]:
+        """Return the changes of each chain, in the order in which every writer locks the chains."""
+        chains: dict[uuid.UUID, list[Change]] = {}
+        for change in sorted(self.pending, key=lambda change: change.chain):
+            chains.setdefault(change.chain, []).append(change)
+        return chains
 
     def _answer(self, found: Sequence[Rows]) -> None:
         for (_, answered), rows in zip(self.last, found, strict=False):
@@ -149,11 +180,13 @@ class Trail:
         """
         if not changed:
             return
+        self.ahead = (), ()  # The next block reads what this one has written.
         site = site_id or getattr(record, "history_site_id", None) or getattr(record, "site_id", None)
         given: dict[str, Any] = {
             "id": uuid.uuid4(),
             "site_id": site,
             "chain": site or INSTALLATION,
+            "number": None,
             "at": now(),
             "author_id": author.id,
             "author_name": author.name[:255],
@@ -171,8 +204,7 @@ class Trail:
             "previous_hash": "",
             "hash": "",
         }
-        values: Any = map(given.get, _NAMES)
-        change = Change(*values)  # By position, which is three times as fast as by name.
+        change = row_of(Change, given)
         change.salts = new_salts(values_of(change))
         change.counts = counts
         self.pending.append(change)
@@ -204,10 +236,7 @@ def begun(statements: Sequence[Statement], *, ahead: Reading | None = None) -> l
     trail = _trail()
     if trail is None or trail.has_begun:
         return together(statements)
-    more = ahead() if ahead else ()
-    answers = trail.begin([*statements, *more])
-    trail.ahead = more, answers[len(statements) :]
-    return answers[: len(statements)]
+    return trail.begin(statements, ahead)
 
 
 def _trail() -> Trail | None:
@@ -229,19 +258,22 @@ def _transaction() -> Iterator[Trail]:
 
 
 @contextmanager
-def recording(reading: Reading | None = None, *, savepoint: bool = True) -> Iterator[Trail]:
+def recording(
+    reading: Reading | None = None, *, ahead: Reading | None = None, savepoint: bool = True
+) -> Iterator[Trail]:
     """Open the transaction of a write and yield its Trail; the changes are stored when the outermost block ends.
 
     Nested blocks are savepoints: an inner block that fails loses only its own changes. One without a savepoint costs
     two round trips less, and everything since the savepoint around it is lost with it. The chain's row is locked last,
     so that the writers of a site wait for each other as briefly as possible and never in a circle. The statements of
-    `reading` are sent together with the BEGIN; their rows are in `Trail.answers`.
+    `reading` are sent together with the BEGIN; their rows are in `Trail.answers`. So are those of `ahead`: they are the
+    statements with which a block within this one is going to begin, and do not run again unless a Change was added.
     """
     outer = _trail()
     if outer is None:
         with _transaction() as trail:
             trail.depth = 1
-            trail.answers = trail.begin(reading() if reading else ())
+            trail.answers = trail.begin(reading() if reading else (), ahead)
             yield trail
         return
     mark = len(outer.pending)
@@ -249,8 +281,11 @@ def recording(reading: Reading | None = None, *, savepoint: bool = True) -> Iter
     try:
         with transaction.atomic(savepoint=savepoint) if outer.depth > 1 else nullcontext():
             statements = reading() if reading else ()
-            (known, rows), outer.ahead = outer.ahead, ((), ())  # A second block reads what the first one has written.
-            outer.answers = list(rows) if statements and statements == known else outer.begin(statements)
+            known, rows = outer.ahead
+            if statements and statements == known:
+                outer.answers, outer.ahead = list(rows), ((), ())
+            else:
+                outer.answers = outer.begin(statements, ahead) if statements or not outer.has_begun else []
             yield outer
     except BaseException:
         del outer.pending[mark:]
@@ -296,7 +331,7 @@ def _append(chain: uuid.UUID, changes: list[Change], last: int, previous: str) -
     for number, change in enumerate(changes, last - len(changes) + 1):
         change.number = number
         change.previous_hash = previous
-        change.hash = previous = digest(change)
+        change.hash = previous = digest(change, change.lines)
     table = connection.ops.quote_name(ChainHead._meta.db_table)
     update = f"UPDATE {table} SET previous = %s, hash = %s WHERE chain = %s"  # noqa: S608 (no outside text)
     return [*insertions(changes), (update, (changes[-1].previous_hash, previous, parameter(chain)))]

@@ -1,14 +1,13 @@
 """Numbers per site and entity: 1, 2, 3…, without gaps or repeats under concurrent writers (DECISIONS 2.1)."""
 
 import uuid
-from collections.abc import Sequence
 from typing import Any
 
 from django.db import connection
 
 from records.history.appending import MARK
 from records.history.inserts import insert_rows, insertion_of
-from records.history.statements import Asked, Rows, Statement, ask, parameter, together
+from records.history.statements import Rows, Statement, parameter, together
 from records.history.trail import Trail
 from records.sites.models import Entity, SiteRecord, SiteSequence
 
@@ -18,16 +17,9 @@ def take_numbers(site_id: uuid.UUID, entity: Entity, count: int = 1) -> int:
 
     Locks the sequence's row until the transaction ends, so take numbers late; a transaction that fails returns them.
     """
-    return take_numbers_and_ask(site_id, entity, count, [])[0]
-
-
-def take_numbers_and_ask(
-    site_id: uuid.UUID, entity: Entity, count: int, queries: Sequence[Asked]
-) -> tuple[int, list[list[Any]]]:
-    """Take numbers as `take_numbers` does and run queries after that, in one round trip; returns both results."""
     _demand_transaction()
-    found, taken = ask(queries, _taking(site_id, entity, count))
-    return taken[0][0][0] - count + 1, found
+    [[(last,)]] = together([_taking(site_id, entity, count)])
+    return int(last) - count + 1
 
 
 def insert_numbered(record: SiteRecord, trail: Trail) -> None:

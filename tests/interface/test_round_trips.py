@@ -164,10 +164,10 @@ CASES = {
     update_complaint: 2,
     add_item: 2,
     update_item: 2,
-    add_material: 4,
-    change_material: 3,
-    add_materials: 5,
-    change_materials: 4,
+    add_material: 2,
+    change_material: 2,
+    add_materials: 4,
+    change_materials: 3,
 }
 
 

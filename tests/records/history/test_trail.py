@@ -1,6 +1,7 @@
 """The trail: numbered, chained, whole, and closed to edits."""
 
 import uuid
+from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -10,13 +11,15 @@ from django.db import IntegrityError
 
 from records.employees import actions
 from records.history.digests import digest
+from records.history.inserts import insertions
 from records.history.models import INSTALLATION, ChainHead, Change, ImmutableError
+from records.history.snapshots import columns, differences
 from records.history.trail import beginning, begun, recording
 from records.history.verification import verify
 from records.items import actions as item_actions
 from records.items.models import Item
-from records.sites.models import Site
-from records.sites.writing import add_record, locking_with_content
+from records.sites.models import Site, SiteSequence
+from records.sites.writing import add_record, locking, locking_with_content
 from tests import make
 from tests.make.complaints import make_complaint
 from tests.make.items import make_item
@@ -173,3 +176,55 @@ def test_rows_that_begin_a_transaction_are_used_once(site: Site) -> None:
         [(one["old"], one["new"]) for one in change.fields if one["field"] == "name"]
         for change in Change.objects.filter(record_id=item.pk).order_by("number")
     ] == [[(None, "one")], [("one", "two")], [("two", "three")]]
+
+
+def add_two_items(site: Site, numbers: tuple[int, int], note: Callable[[], None] = lambda: None) -> None:
+    """Store two items with these numbers, and note their changes meanwhile."""
+    items = [Item(site=site, name=f"Mixer {number}", site_sequence_id=number) for number in numbers]
+
+    def add_changes() -> None:
+        for item in items:
+            trail.add(item, differences(item, {}, columns(item)), author=make.SYSTEM, operation="AddItem")
+        note()
+
+    with recording() as trail:
+        trail.store(insertions(items))
+        trail.note(add_changes)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_changes_of_many_rows_are_noted_while_the_rows_are_stored(site: Site) -> None:
+    add_two_items(site, (1, 2))
+    SiteSequence.objects.create(site=site, entity=Item.ENTITY, last=2)
+    assert Change.objects.filter(model="items.Item").count() == 2
+    assert not verify().faults
+
+
+def fail() -> None:
+    """Fail."""
+    raise LookupError
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("numbers", "note", "error"), [((1, 1), lambda: None, IntegrityError), ((1, 2), fail, LookupError)]
+)
+def test_neither_rows_nor_changes_are_stored_if_one_of_them_fails(
+    numbers: tuple[int, int], note: Callable[[], None], error: type[Exception], site: Site
+) -> None:
+    with pytest.raises(error):
+        add_two_items(site, numbers, note)
+    assert not Item.objects.exists()
+    assert not Change.objects.filter(model="items.Item").exists()
+    add_two_items(site, (1, 2))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_read_ahead_is_read_again_after_a_change(site: Site) -> None:
+    item = make_item(site, name="one")
+    reading = partial(locking_with_content, Item, item.pk)
+    with recording(lambda: [], ahead=reading):
+        add_record(Item(site=site), {"name": "other"}, author=make.SYSTEM, operation="AddItem")
+        Item.objects.filter(pk=item.pk).update(name="two")
+        with recording(reading) as trail:
+            assert [found.name for found in locking(Item).objects(trail.answers[0])] == ["two"]
