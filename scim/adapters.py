@@ -10,6 +10,7 @@ from scim2_models import Context, InvalidValueException, MutabilityException
 from records.accounts import provisioning as accounts
 from records.accounts import role_provisioning
 from records.accounts.models import Role, User
+from records.accounts.role_members import DesiredMembers, about_members
 from records.accounts.role_provisioning import DesiredRole
 from records.backoffice.tasks import invite
 from records.employees import provisioning
@@ -99,8 +100,15 @@ class _Adapter:
     sent: tuple[Representation, ...]
     """What the write asks for: the body, or what the operations of a PATCH change and what is read-only in them."""
 
+    def read_operations(self, key: uuid.UUID, body: dict[str, Any]) -> None:
+        """Read from the body of a PATCH what does not depend on the present state, before anything is locked."""
+
     def locking(self, key: uuid.UUID) -> list[Statement]:
         """Return the statements that begin the transaction of a change; `lock` gets their rows."""
+        return []
+
+    def ahead(self, key: uuid.UUID) -> list[Statement]:
+        """Return the statements that run with those of `locking`, because the write needs their rows next."""
         return []
 
     @property
@@ -236,6 +244,11 @@ class GroupAdapter(_Adapter, SCIMGroup):
         """Return the statement that locks the role before the current state is read."""
         return [role_provisioning.locking_role(key)]
 
+    def ahead(self, key: uuid.UUID) -> list[Statement]:
+        """Return the statements about the members that a PATCH adds and removes."""
+        members = self.desired.members if self.desired and not self.others else None
+        return about_members(key, members, self.caller.directory) if members else []
+
     def lock(self, key: uuid.UUID, rows: Sequence[Rows]) -> bool:
         """Take the locked role; returns whether the token can see it."""
         self.obj = role_provisioning.locked_role(rows[0])
@@ -267,31 +280,38 @@ class GroupAdapter(_Adapter, SCIMGroup):
             raise InvalidValueException(detail=f"There is no site with the id {site.value[:100]!r}.")
         self.site_id = chosen
 
+    def read_operations(self, key: uuid.UUID, body: dict[str, Any]) -> None:
+        """Separate the operations on members, which are calculated without the SCIM models, from the others."""
+        operations, self.left = without_read_only("Group", operations_of("Group", body, self.caller.notes), str(key))
+        self.ours, self.others = split_operations(operations)
+        self.caller.notes.extend(notes_on_members([operation.value for operation in self.ours]))
+        self.desired = DesiredRole()
+        if not any(operation.selection for operation in self.ours):
+            self.desired.members = self._members(key)
+
+    def _members(self, key: uuid.UUID) -> DesiredMembers | None:
+        """Return what the operations ask of the members; reads members only if an operation has a filter."""
+
+        def load(about: set[uuid.UUID] | None) -> list[dict[str, Any]]:
+            return members_of(self.caller, [key], about).get(key, [])
+
+        def roles_among(keys: set[uuid.UUID]) -> set[uuid.UUID]:
+            return set(Role.objects.seen_by(self.caller).filter(pk__in=keys).values_list("pk", flat=True))
+
+        return Membership(load, roles_among).apply(self.ours) if self.ours else None
+
     def handle_operations(self, body: dict[str, Any]) -> None:
-        """Collect the state that a PATCH leads to; changes of members are calculated without the SCIM models."""
-        if self.obj is None:
+        """Collect the state that the operations of a PATCH lead to, which `read_operations` has read."""
+        if self.obj is None or self.desired is None:
             raise Refused(404, "There is no such Group.")
-        role = self.obj
-        operations, left = without_read_only("Group", operations_of("Group", body, self.caller.notes), str(role.pk))
-        ours, others = split_operations(operations)
-        desired = DesiredRole()
-        self.sent = tuple(left)
-        if others:
+        self.sent = tuple(self.left)
+        if self.others:
             before = self.to_dict(Query(excluded_attributes=("members",)))
-            after = _dump(patched("Group", before, others, body.get("schemas")))
-            self.sent = (_asked(before, after), *left)
-            desired.name, desired.external_id = after.get("displayName", ""), after.get("externalId", "")
-        if ours:
-
-            def load(about: set[uuid.UUID] | None) -> list[dict[str, Any]]:
-                return members_of(self.caller, [role.pk], about).get(role.pk, [])
-
-            def roles_among(keys: set[uuid.UUID]) -> set[uuid.UUID]:
-                return set(Role.objects.seen_by(self.caller).filter(pk__in=keys).values_list("pk", flat=True))
-
-            self.caller.notes.extend(notes_on_members([operation.value for operation in ours]))
-            desired.members = Membership(load, roles_among).apply(ours)
-        self.desired = desired
+            after = _dump(patched("Group", before, self.others, body.get("schemas")))
+            self.sent = (_asked(before, after), *self.left)
+            self.desired.name, self.desired.external_id = after.get("displayName", ""), after.get("externalId", "")
+        if self.desired.members is None:
+            self.desired.members = self._members(self.obj.pk)
 
     def save(self) -> None:
         """Call the action for the collected state."""

@@ -231,23 +231,24 @@ class ResourceView(ProvisioningView):
 
     def put(self, request: ProvisioningRequest, uuid: str | None = None) -> HttpResponse:
         """Replace a resource."""
-        return self._change(request, uuid, "from_dict")
+        return self._change(request, uuid)
 
     def patch(self, request: ProvisioningRequest, uuid: str | None = None) -> HttpResponse:
         """Change parts of a resource: all operations are applied, or none."""
-        return self._change(request, uuid, "handle_operations")
+        return self._change(request, uuid)
 
-    def _change(self, request: ProvisioningRequest, key: str | None, collect: str) -> HttpResponse:
+    def _change(self, request: ProvisioningRequest, key: str | None) -> HttpResponse:
         if key is None:
             return self.http_method_not_allowed(request)
         body = self.read(request)
-        return self._writing(request, partial(self._change_to, request, key, collect, body))
+        return self._writing(request, partial(self._change_to, request, key, body))
 
-    def _change_to(self, request: ProvisioningRequest, key: str, collect: str, body: dict[str, Any]) -> HttpResponse:
+    def _change_to(self, request: ProvisioningRequest, key: str, body: dict[str, Any]) -> HttpResponse:
         query = self.query_of_change(request)
-        says_nothing = request.method == "PATCH" and self.answers_nothing(request.caller, query)
-        with self._locking(request, key) as (adapter, trail):
-            getattr(adapter, collect)(body)
+        is_patch = request.method == "PATCH"
+        says_nothing = is_patch and self.answers_nothing(request.caller, query)
+        with self._locking(request, key, body if is_patch else None) as (adapter, trail):
+            (adapter.handle_operations if is_patch else adapter.from_dict)(body)
             with trail.ending() if says_nothing else nullcontext():
                 adapter.save()
             answered = self._written(adapter, query, 200)
@@ -269,9 +270,9 @@ class ResourceView(ProvisioningView):
         return write()
 
     @contextmanager
-    def _recording(self, reading: Reading | None = None) -> Iterator[Trail]:
+    def _recording(self, reading: Reading | None = None, ahead: Reading | None = None) -> Iterator[Trail]:
         """Open the transaction of a write, and keep its changes for the log."""
-        with recording(reading) as trail:
+        with recording(reading, ahead=ahead) as trail:
             earlier = len(trail.pending)
             yield trail
             self.changes = tuple(trail.pending[earlier:])
@@ -298,14 +299,18 @@ class ResourceView(ProvisioningView):
         return [method for method in super()._allowed_methods() if method not in elsewhere]
 
     @contextmanager
-    def _locking(self, request: ProvisioningRequest, text: str) -> Iterator[tuple[Any, Trail]]:
+    def _locking(
+        self, request: ProvisioningRequest, text: str, operations: dict[str, Any] | None = None
+    ) -> Iterator[tuple[Any, Trail]]:
         """Open the transaction of a write to a resource, which is locked and whose version matches the entity tags.
 
-        Yields its adapter; raises Refused (404, 412).
+        Yields its adapter, which has read the operations of a PATCH; raises Refused (404, 412).
         """
         key = self.key_of(text)
         adapter = self.scim_adapter(None, request=request)
-        with self._recording(partial(adapter.locking, key)) as trail:
+        if operations is not None:
+            adapter.read_operations(key, operations)
+        with self._recording(partial(adapter.locking, key), partial(adapter.ahead, key)) as trail:
             try:
                 seen = adapter.lock(key, trail.answers)
             except (User.DoesNotExist, Role.DoesNotExist):

@@ -16,7 +16,7 @@ from django.utils.translation import gettext, gettext_noop
 from records.accounts import access
 from records.accounts.default_roles import permissions_of
 from records.accounts.models import DefaultRole, Directory, Role, User
-from records.history.statements import parameter, together
+from records.history.statements import Rows, Statement, parameter, together
 from records.history.trail import Author
 
 PermissionsBySite = dict[uuid.UUID, frozenset[str]]
@@ -126,18 +126,21 @@ def may_act(actor: Actor, act: Act, target: Target, *, adding: Iterable[str] = (
     return not refusal(actor, act, target, adding=adding)
 
 
-def require(actor: Actor, act: Act, target: Target, *, adding: Iterable[str] = ()) -> None:
-    """Raise NotAllowedError, with the reason, unless the actor may do this."""
-    if reason := refusal(actor, act, target, adding=adding):
+def require(actor: Actor, act: Act, target: Target, *, adding: Iterable[str] = (), given: Rows | None = None) -> None:
+    """Raise NotAllowedError, with the reason, unless the actor may do this; the options are those of `refusal`."""
+    if reason := refusal(actor, act, target, adding=adding, given=given):
         raise NotAllowedError(reason)
 
 
-def refusal(actor: Actor, act: Act, target: Target, *, adding: Iterable[str] = ()) -> str:
-    """Return why the actor may not do this; '' if they may."""
+def refusal(actor: Actor, act: Act, target: Target, *, adding: Iterable[str] = (), given: Rows | None = None) -> str:
+    """Return why the actor may not do this; '' if they may.
+
+    `given` are the rows of the statement `giving` about the role, if it ran in this transaction already.
+    """
     if actor.is_product:
         return ""
     if isinstance(target, Role):
-        return _role_refusal(actor, act, target, frozenset(adding))
+        return _role_refusal(actor, act, target, gives(target, given).union(adding))
     if isinstance(target, Directory):
         return _directory_refusal(actor, target)
     if actor.directory is not None:
@@ -162,13 +165,18 @@ def _permissions_at_sites(roles: Mapping[uuid.UUID, Iterable[tuple[uuid.UUID, in
     return {site: frozenset().union(*(permitted[role] for role, _ in several)) for site, several in roles.items()}
 
 
-def gives(role: Role) -> frozenset[str]:
+def gives(role: Role, rows: Rows | None = None) -> frozenset[str]:
     """Return everything that a member of the role holds: its own permissions and those of roles that it is a member of.
 
-    One query, of what is so in this transaction; nothing is cached.
+    One query, of what is so in this transaction, unless its rows are given; nothing is cached.
     """
-    [rows] = together([(_GIVEN, [parameter(role.pk)])])
-    return frozenset(f"{app}.{codename}" for app, codename in rows)
+    found = together([giving(role.pk)])[0] if rows is None else rows
+    return frozenset(f"{app}.{codename}" for app, codename in found)
+
+
+def giving(role_id: uuid.UUID) -> Statement:
+    """Return the statement of `gives`."""
+    return _GIVEN, [parameter(role_id)]
 
 
 _GIVEN = """
@@ -252,9 +260,8 @@ def _rank_refusal(user: User, act: Act, target: User) -> str:
     return ""
 
 
-def _role_refusal(actor: Actor, act: Act, role: Role, adding: frozenset[str]) -> str:
+def _role_refusal(actor: Actor, act: Act, role: Role, given: frozenset[str]) -> str:
     """Return why the actor may not give or take away the role: one can give only what one holds (DECISIONS 9.4)."""
-    given = gives(role) | adding
     if actor.directory is not None:
         return _beyond_directory(actor.directory, {role.site_id: given}, f"{gettext(act)} “{role}”")
     user = actor.user

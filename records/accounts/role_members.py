@@ -4,20 +4,21 @@ import uuid
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from django.core.exceptions import ValidationError
 from django.db import connection
 from django.utils.translation import gettext
 
-from records.accounts.authority import Act, Actor, require
+from records.accounts.authority import Act, Actor, giving, require
 from records.accounts.brake import count_removals
 from records.accounts.models import Directory, Role, RoleMembership, SecurityKind
 from records.accounts.models.users import printed_name
 from records.accounts.roles_held import touching, wait_to_nest
 from records.accounts.security import noting_people
 from records.history.sets import id_of, ids, ids_selection, insertion
-from records.history.statements import Statement, parameter, together
+from records.history.statements import Rows, Statement, parameter
 from records.history.trail import Author, now, recording
 
 
@@ -60,8 +61,8 @@ def change_members(role: Role, desired: DesiredMembers, directory: Directory, *,
     not exist, for a member whom the directory cannot see, for a user who was called a role or the other way round, and
     for a cycle of roles; raises NotAllowedError if the brake on mass removal refuses it.
     """
-    with recording(savepoint=False) as trail:
-        known = _known(role, desired, directory)
+    with recording(partial(about_members, role.pk, desired, directory), savepoint=False) as trail:
+        known = _known(role, trail.answers[0])
         stored = {key for key, of in known.items() if of.membership and of.is_visible}
         new = [key for key in desired.put if key not in stored]
         _refuse_unknown(role, new, known)
@@ -72,7 +73,7 @@ def change_members(role: Role, desired: DesiredMembers, directory: Directory, *,
         if not new and not gone:
             return False
         if new:
-            require(Actor(directory=directory), Act.GIVE_ROLE, role)
+            require(Actor(directory=directory), Act.GIVE_ROLE, role, given=trail.answers[1])
         moment = now()
         role.revision, role.last_modified = role.revision + 1, moment
         statements = _writes(role, desired, directory, new, gone, known)
@@ -110,18 +111,23 @@ SELECT named.id, u.id IS NOT NULL, u.display_name, u.given_name, u.family_name, 
 _PRESENT = " UNION SELECT COALESCE(m.user_id, m.member_role_id) FROM accounts_rolemembership m WHERE m.role_id = %s"
 
 
-def _known(role: Role, desired: DesiredMembers, directory: Directory) -> dict[uuid.UUID, Known]:
-    """Return what the database knows about each id of the desired state, and about all members if it is exact.
+def about_members(role_id: uuid.UUID, desired: DesiredMembers, directory: Directory) -> list[Statement]:
+    """Return the statements with which `change_members` begins: what is known of the ids, and what the role permits.
 
-    One statement.
+    They ask about each id of the desired state, and about all members if it is exact.
     """
-    role_id, (named, about) = parameter(role.pk), ids_selection(desired.put.keys() | desired.drop)
+    key, (named, about) = parameter(role_id), ids_selection(desired.put.keys() | desired.drop)
     sites = [parameter(key) for key in {directory.home_site_id, *(site.pk for site in directory.sites.all())}]
     marks = ", ".join(["%s"] * len(sites))
     sql = _KNOWN.format(named=named + (_PRESENT if desired.exact else ""), sites=marks)
     if desired.exact:
-        about = [*about, role_id]
-    [rows] = together([(sql, [*about, *sites, parameter(directory.pk), *sites, role_id, role_id])])
+        about = [*about, key]
+    known = sql, [*about, *sites, parameter(directory.pk), *sites, key, key]
+    return [known, giving(role_id)] if desired.put else [known]
+
+
+def _known(role: Role, rows: Rows) -> dict[uuid.UUID, Known]:
+    """Return what the first statement of `about_members` has found of each id."""
     known: dict[uuid.UUID, Known] = {}
     for key, is_user, shown, given, family, user_name, name, sees_user, sees_role, site, membership, display in rows:
         if is_user:
