@@ -79,10 +79,10 @@ def answer(path: str, refusal: Refusal, languages: str = "") -> bytes:
     with translation.override(translation.get_language_from_request(request)):
         response = refuse(request, refusal.status, refusal.code, refusal.message)
     headers = {
+        **HARDENING,
         **response.headers,
         "Content-Length": str(len(response.content)),
         "Connection": "close",
-        **HARDENING,
         "X-Request-Id": request_id,
         "X-Api-Version": VERSION,
         **({"Retry-After": str(refusal.retry_after)} if refusal.retry_after else {}),

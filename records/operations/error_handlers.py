@@ -17,6 +17,12 @@ logger = logging.getLogger("larder.errors")
 
 Shape = Callable[[HttpRequest, ApiError], HttpResponse]
 _shapes: dict[str, Shape] = {}
+PAGE_POLICY = {
+    "Content-Security-Policy": (
+        "default-src 'none'; img-src 'self'; script-src 'self'; style-src 'self'; frame-ancestors 'none'"
+    )
+}
+"""What the page of an error may load; the server sends it too where no middleware of the pages does."""
 
 
 def answer_below(start: str, shape: Shape) -> None:
@@ -31,7 +37,8 @@ def refuse(request: HttpRequest, status: int, code: str, message: str) -> HttpRe
     if shape is not None:
         return shape(request, refusal)
     if is_page(request.path):
-        return HttpResponse(render_to_string("refused.html", {"status": status, "message": message}), status=status)
+        page = render_to_string("refused.html", {"status": status, "message": message})
+        return HttpResponse(page, status=status, headers=PAGE_POLICY)
     return answer(request, refusal)
 
 

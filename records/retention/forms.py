@@ -33,7 +33,6 @@ class EraseWithTextsForm(EraseForm):
     """The form that also asks what becomes of other texts of the record that say who the person is."""
 
     with_texts = forms.TypedChoiceField(
-        label=_("Other texts that say it"),
         required=False,
         choices=(
             ("yes", _("Erase these texts whole, here and in the history")),
@@ -41,6 +40,7 @@ class EraseWithTextsForm(EraseForm):
         ),
         coerce=lambda given: given == "yes",
         widget=forms.RadioSelect,
+        help_text=_("What is still needed of them has to be written anew, without the name."),
     )
 
 
@@ -54,8 +54,7 @@ def asking_about_texts(personal: Personal) -> Callable[[Any, Any], None]:
             return
         field.required = True
         labels = ", ".join(field_label(type(record), name) for name in found)
-        text = gettext("%(fields)s. What is still needed of them has to be written anew, without the name.")
-        field.help_text = text % {"fields": labels}
+        field.label = gettext("Other texts that say it: %(fields)s") % {"fields": labels}
 
     return fill
 

@@ -116,6 +116,7 @@ def test_what_is_refused_of_a_page_is_a_page_in_the_language_of_the_browser(
     answer = refusals.answer(pair[1].path, refusals.refusal_of(refused.value), pair[1].languages).decode()
     assert answer.startswith("HTTP/1.1 413 ")
     assert "Content-Type: text/html" in answer
+    assert "style-src 'self'" in answer
     assert said in answer
     assert "The body is larger than 2.5 MiB." in answer
     assert 'href="/admin/"' in answer

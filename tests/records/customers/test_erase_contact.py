@@ -162,7 +162,7 @@ def test_a_note_that_names_the_contact_is_named_and_erased_only_if_asked(site: S
     jane = str(jane_of(customer).pk)
     where = reverse("admin:customers_customer_step", args=(customer.pk, "erase-contact"))
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
-    assert "Note. What is still needed of them" in client.get(where).text
+    assert "Other texts that say it: Note" in client.get(where).text
     given = {"contact": jane, "change_reason": "Asked by letter"}
     assert client.post(where, given).status_code == 200
     assert client.post(where, {**given, "with_texts": "yes"}).status_code == 302
