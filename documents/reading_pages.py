@@ -146,11 +146,10 @@ def matrix(request: HttpRequest) -> HttpResponse:
     missing = request.GET.get("show") == "missing"
     columns = _page([one for one in every if one.missing or not missing], request.GET.get("documents"), DOCUMENTS)
     entries = list(columns)
-    columns.object_list = [one.version for one in entries]
     asked = {one.version.pk: one.asked for one in entries}
     lacking = reading.missing_readers(entries) if missing else asked
     people = _page(_people(set().union(*lacking.values())), request.GET.get("page"), PEOPLE)
-    found = _newest_readings({version.document_id for version in columns}, people)
+    found = _newest_readings({one.version.document_id for one in entries}, people)
     days = address_part("due", since, until)
     return page_response(
         request,
@@ -171,8 +170,10 @@ def matrix(request: HttpRequest) -> HttpResponse:
             {
                 "person": user,
                 "cells": [
-                    _cell(version, found.get((user.pk, version.document_id))) if user.pk in asked[version.pk] else {}
-                    for version in columns
+                    _cell(one.version, found.get((user.pk, one.version.document_id)))
+                    if user.pk in asked[one.version.pk]
+                    else {}
+                    for one in entries
                 ],
             }
             for user in people

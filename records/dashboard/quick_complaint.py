@@ -40,6 +40,8 @@ from records.sites.text import FREE_TEXT, NAME, read_uuid
 from records.sites.writing import Values
 
 LABELS = {"product": _("Product"), "customer": _("Customer"), "nonconformance": _("Kind of fault")}
+CALLER = ("consumer_last_name", "consumer_phone")
+"""Who called; shown to those who may see what is private to consumers."""
 NEEDED = _("Needed for the review. Without it the complaint is kept as a draft.")
 
 
@@ -50,12 +52,18 @@ class QuickComplaintForm(PlainForm):
         label=_("What happened"), max_length=FREE_TEXT, widget=forms.Textarea({"rows": 4}), help_text=""
     )
     trace_number = TextField(label=_("Lot or trace number"), max_length=NAME, required=False)
+    consumer_last_name = TextField(
+        label=_("Consumer's name"), max_length=NAME, required=False, help_text=_("If a consumer complains.")
+    )
+    consumer_phone = TextField(label=_("Consumer's phone"), max_length=NAME, required=False)
     once = forms.UUIDField(widget=forms.HiddenInput)
     larder_site = forms.UUIDField(widget=forms.HiddenInput)
-    field_order = ("complaint_description", "product", "trace_number", "customer", "nonconformance")
+    field_order = ("complaint_description", "product", "trace_number", "customer", "nonconformance", *CALLER)
 
-    def __init__(self, site: Site, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, site: Site, *args: Any, sees_consumers: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        for name in () if sees_consumers else CALLER:
+            del self.fields[name]
         for name in REQUIRED:
             field = Complaint._meta.get_field(name)
             choose_from, address = partial(choices_at, field, site.pk), partial(choose_url, field, site.pk)
@@ -91,7 +99,8 @@ def quick_complaint(request: HttpRequest) -> HttpResponse:
         raise PermissionDenied
     show_times_of(site)
     initial = {"once": uuid.uuid4(), "larder_site": site.pk}
-    form = QuickComplaintForm(site, request.POST or None, initial=initial)
+    sees_consumers = access.may(user_of(request), site, Complaint.ATTACHMENTS_SEEN_WITH)
+    form = QuickComplaintForm(site, request.POST or None, initial=initial, sees_consumers=sees_consumers)
     by_script = "application/json" in request.headers.get("Accept", "")
     if request.method == "POST" and form.is_valid():
         try:
@@ -119,7 +128,8 @@ def quick_complaint(request: HttpRequest) -> HttpResponse:
 
 def _keep(request: HttpRequest, site: Site, given: Values) -> tuple[Complaint, bool]:
     """Store the complaint once and return it, with whether it is new; raises ValidationError."""
-    values = {name: given[name] for name in ("complaint_description", "trace_number", *REQUIRED)}
+    names = ("complaint_description", "trace_number", *CALLER, *REQUIRED)
+    values = {name: given[name] for name in names if name in given}
     author, key = author_of(request), given["once"]
     may_submit = access.may(user_of(request), site, "complaints.submit_complaint")
 

@@ -113,14 +113,11 @@ class ChangeAdmin(LogAdmin, SavedFilterPages):
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Show the current site's history in its time zone, and when the history was last verified."""
         show_times_of(current_site(request))
-        proof = last_proof()
         query = f"?{request.GET.urlencode()}" if request.GET else ""
         exports = [(kind.upper(), self.url_of("export", kind) + query) for kind in KINDS]
         site = current_site(request)
         context = {
-            "proof": proof,
-            "proof_at": shown(proof.at) if proof is not None else "",
-            "named": named_at(proof, site.pk if site is not None else None),
+            **_proven(site.pk if site is not None else None),
             "exports": exports,
         }
         return super().changelist_view(request, {**context, **(extra_context or {})})
@@ -141,10 +138,13 @@ class ChangeAdmin(LogAdmin, SavedFilterPages):
             raise Http404(gettext("There is no such change."))
         show_times_of(site_at(request, change.site_id))
         name_pointers(user_of(request), [change])
+        proven = _proven(change.site_id)
         return self.page_response(
             request,
             "history/change.html",
             gettext("Change %(number)s") % {"number": change.number},
+            **proven,
+            is_later=proven["proof"] is not None and change.at > proven["proof"].at,
             change_shown=change,
             kind=self.kind(change),
             did=self.did(change),
@@ -164,6 +164,13 @@ class ChangeAdmin(LogAdmin, SavedFilterPages):
         private = getattr(page, "private_fields", ())
         hidden = () if not private or may(page.private_permission) else private
         return lines_of(model, change.fields, [*hidden, *revealing_fields(model, may)], page.is_day)
+
+
+def _proven(site_id: uuid.UUID | None) -> dict[str, Any]:
+    """Return what the pages say about the last proof of the history; one query."""
+    proof = last_proof()
+    at = shown(proof.at) if proof is not None else ""
+    return {"proof": proof, "proof_at": at, "named": named_at(proof, site_id)}
 
 
 def _record_url(label: str, record_id: uuid.UUID) -> str:

@@ -47,6 +47,19 @@ def test_a_whole_complaint_awaits_its_review_at_once(site: Site) -> None:
     assert list(operations) == ["AddComplaintDraft", "SubmitComplaint"]
 
 
+def test_who_called_is_kept_and_asked_only_of_those_who_may_see_consumers(site: Site) -> None:
+    client: Any = browser(site, DefaultRole.STANDARD)
+    client.post(QUICK, body(site, consumer_last_name="Berg", consumer_phone="+44 1632 960111"))
+    complaint = Complaint.objects.get()
+    assert (complaint.consumer_last_name, complaint.consumer_phone) == ("Berg", "+44 1632 960111")
+    clerk = make.make_user(site=site)
+    make.make_role(site, ["complaints.add_complaint", "complaints.view_complaint"], [clerk])
+    blind: Any = sign_in(clerk, site)
+    assert "consumer_phone" not in blind.get(QUICK).text
+    blind.post(QUICK, body(site, consumer_last_name="Berg"))
+    assert Complaint.objects.latest("created").consumer_last_name == ""
+
+
 def test_without_what_a_review_needs_it_is_kept_as_a_draft_that_says_what_is_missing(site: Site) -> None:
     client: Any = browser(site, DefaultRole.STANDARD)
     answer = client.post(QUICK, body(site, product=needed(site)["product"]))

@@ -1,8 +1,11 @@
 """The pages of the trail."""
 
+import datetime
+
 from documents import copies
 from records.accounts.models import DefaultRole
-from records.history.models import Change
+from records.history.models import Change, Proof
+from records.history.proofs import prove
 from records.history.trail import now
 from records.items import actions
 from records.sites.models import Site
@@ -51,3 +54,18 @@ def test_the_trail_is_narrowed_to_kinds_that_have_no_page_of_their_own(site: Sit
     shown = client.get(trail, {"kind": "documents.ControlledPrint"}).context["cl"].result_list
     assert [change.operation for change in shown] == ["ControlledPrint"]
     assert "documents.DocumentVersion" not in client.get(trail).text
+
+
+def test_a_records_history_leads_to_each_change_which_says_whether_it_was_proven(site: Site) -> None:
+    item = make_item(site, name="Oven")
+    client = browser(site)
+    change = Change.objects.get(record_id=item.pk)
+    page = f"/admin/history/change/{change.pk}/change/"
+    assert f'<a href="{page}">No. {change.number}</a>' in client.get(address(item, "history")).text
+    assert "The history has not been proven yet." in client.get(page).text
+    prove()
+    shown = client.get(page).text
+    assert "no fault found." in shown
+    assert "This change is later" not in shown
+    Proof.objects.update(at=change.at - datetime.timedelta(hours=1))
+    assert "This change is later" in client.get(page).text
