@@ -27,7 +27,7 @@ from tests.make.actions import make_action, move
 from tests.make.backoffice import address, list_address
 from tests.make.complaints import make_complaint
 from tests.make.customers import make_customer
-from tests.make.documents import make_document, make_signer
+from tests.make.documents import make_document, make_signer, sign, version_of
 
 PageOf = Callable[..., Page]
 MANAGER, STANDARD, ADMINISTRATOR = DefaultRole.MANAGER, DefaultRole.STANDARD, DefaultRole.SITE_ADMINISTRATOR
@@ -188,7 +188,7 @@ def test_the_monthly_report_leads_to_its_lists_and_is_printed(site: Site, page_o
 
 def test_their_pages_keep_to_the_accessibility_rules_in_every_look(site: Site, page_of: PageOf) -> None:
     root = make.make_user("root", site=site, is_superuser=True)
-    complaint = make_complaint(site)
+    complaint = make_complaint(site, consumer_last_name="Berg", complaint_description="Mrs Berg rang.")
     Complaint.objects.filter(pk=complaint.pk).update(target_date="2020-05-01T00:00:00Z")
     set_hold(Complaint, site.pk, complaint.pk, author=make.SYSTEM, reason="Court case 12")
     role = make.make_role(site, ["items.view_item"], name="Bakers")
@@ -199,6 +199,8 @@ def test_their_pages_keep_to_the_accessibility_rules_in_every_look(site: Site, p
     employee = make.make_employee(site, phone="555-0100")
     make.make_job_description(site, employees=[employee]).required_documents.add(document)
     type(employee).objects.filter(pk=employee.pk).update(is_archived=True)
+    rejected = make_document(site, author=make.author_of(root), user_to_review=[root])
+    sign(version_of(rejected), root, "reject", comment="Step 3 is missing.")
     action = move(make_action(site), Status.DONE, make.make_user(site=site, role=MANAGER))
     addresses = [
         reverse("admin:monthly"),
@@ -209,6 +211,8 @@ def test_their_pages_keep_to_the_accessibility_rules_in_every_look(site: Site, p
         f"/admin/actions/action/{action.pk}/do/send-back/",
         reverse("admin:documents_reading"),
         reverse("admin:documents_read", args=(version.pk,)),
+        reverse("admin:documents_rejected", args=(version_of(rejected).pk,)),
+        f"/admin/complaints/complaint/{complaint.pk}/do/erase-consumer/",
         reverse("admin:documents_readings"),
         reverse("admin:documents_readings") + "?show=missing&due__until=2031-01-01",
         address(document, "readers"),

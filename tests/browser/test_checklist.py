@@ -1,6 +1,7 @@
 """An audit walked with a phone: one question a card, answers that wait for the connection, and two auditors at once."""
 
 import io
+import re
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urljoin
@@ -174,7 +175,10 @@ def test_a_photo_belongs_to_its_question_and_the_card_keeps_to_the_rules(
 
 
 PAGES = "caches.keys().then((names) => names.filter((name) => name.startsWith('larder-page:')).length)"
-OPENS = "Without a connection this checklist can be opened again in this browser, until you sign out."
+OPENS = re.compile(
+    r"^This browser keeps the checklist, and answers that were not sent, until you sign out, at most until"
+    r" 20\d\d-\d\d-\d\d \d\d:\d\d\. Until then it can be opened again here without a connection\.$"
+)
 
 
 NOTHING_LEAVES = """
