@@ -85,6 +85,9 @@ class BackofficeSite(AdminSite):
     def _build_app_dict(self, request: HttpRequest, label: Any = None) -> dict[str, Any]:
         """Return what the user may open; nothing if nobody is signed in, as on the sign-in page."""
         found: dict[str, Any] = super()._build_app_dict(request, label) if self.has_permission(request) else {}
+        for app in found.values():
+            for model in app["models"]:
+                model["name"] = str(model["name"])  # Otherwise each comparison that sorts them translates two names.
         return found
 
     def app_index(self, request: HttpRequest, app_label: str, extra_context: dict[str, Any] | None = None) -> Any:
@@ -117,9 +120,7 @@ class BackofficeSite(AdminSite):
                 # Django sorts the kinds of a room by name; what a room is about comes before what it needs beside that.
                 for model in sorted(by_app.get(label, ()), key=lambda one: not issubclass(one["model"], SiteRecord)):
                     if model["admin_url"]:
-                        links[group].append(
-                            {"name": model["name"][:1].upper() + model["name"][1:], "url": model["admin_url"]}
-                        )
+                        links[group].append({"name": model["name"], "url": model["admin_url"]})
         for added in extension_points.all_of(extension_points.menu_links, request):
             links[added.group].append({"name": added.label, "url": added.url})
         urls = [link["url"] for several in links.values() for link in several if request.path.startswith(link["url"])]
