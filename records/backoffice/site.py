@@ -167,7 +167,7 @@ class BackofficeSite(AdminSite):
         Returns only pages that the user may open at the present site, so the form cannot redirect anywhere else.
         """
         before, _, query = came_from.partition("?")
-        menu = self._navigation(request, self.get_app_list(request))
+        menu = self._navigation(request, self.get_app_list(request)) if before else []
         pages = [link["url"] for group in menu for link in group["links"]] + [
             reverse(name) for name in settings.PAGES_OF_ALL_SITES
         ]
