@@ -10,10 +10,10 @@ from bench.rows import adding, migrated, numbered, reading
 from records.complaints.models import Complaint
 from records.customers.models import Customer
 from records.employees.models import Employee
-from records.history.trail import broken_links
 from records.items.models import Item
 from records.sites.models import SiteSequence
 from tests import make
+from tests.make.chains import broken_links
 from tests.make.complaints import complaint_body, make_complaint
 from tests.make.customers import make_customer
 from tests.make.documents import add_version, make_document

@@ -15,7 +15,6 @@ from django.http import HttpRequest, HttpResponse
 
 from records.history.models import Change
 from records.history.trail import now
-from records.operations import limits
 from records.operations.calls import buffer
 from scim.callers import Caller
 from scim.models import ProvisioningCall
@@ -29,9 +28,6 @@ PRUNE_EVERY = 3_600.0
 """Seconds between two deletions of old entries by one process; the first call after its start also deletes."""
 LONGEST_BODY = 4_000
 DRY_RUN = "Dry run: nothing was stored. "
-COUNTED = 3_600
-"""Seconds over which calls without a valid token are counted together."""
-_UNIDENTIFIED = ("unidentified", "scim")
 
 _SHOWN = {"op", "path", "schemas", "type", "primary", "active", "resourcetype", "startindex", "count", "id", "$ref"}
 """Keys whose values do not identify a person."""
@@ -85,11 +81,10 @@ def entry(
 ) -> ProvisioningCall | None:
     """Return the log entry for one call of a directory.
 
-    `rolled_back` says that the call was a write with a dry-run token. Returns None for a call without a valid token:
-    such calls are only counted, so that an outsider cannot fill the log.
+    `rolled_back` says that the call was a write with a dry-run token. Returns None for a call without a valid token, so
+    that an outsider cannot fill the log.
     """
     if caller is None:
-        limits.count(*_UNIDENTIFIED, window=COUNTED)
         return None
     request_id = getattr(request, "request_id", "")
     said = outcome(response, changes, caller.notes, request.method or "")
@@ -132,11 +127,6 @@ def _write(entries: Sequence[ProvisioningCall]) -> None:
         entries[0].save(force_insert=True)
     else:
         ProvisioningCall.objects.bulk_create(entries, batch_size=500)
-
-
-def unidentified_calls() -> int:
-    """Return the number of calls without a valid token in this hour; without Redis, only this process is counted."""
-    return limits.counted(*_UNIDENTIFIED, window=COUNTED)
 
 
 def prune() -> int:

@@ -335,12 +335,3 @@ def _append(chain: uuid.UUID, changes: list[Change], last: int, previous: str) -
     table = connection.ops.quote_name(ChainHead._meta.db_table)
     update = f"UPDATE {table} SET previous = %s, hash = %s WHERE chain = %s"  # noqa: S608 (no outside text)
     return [*insertions(changes), (update, (changes[-1].previous_hash, previous, parameter(chain)))]
-
-
-def broken_links(chain: uuid.UUID) -> Iterator[Change]:
-    """Yield each change of a chain with a wrong number, previous hash or own hash; reads in steps."""
-    expected, previous = 1, ""
-    for change in Change.objects.filter(chain=chain).order_by("number").iterator(chunk_size=1000):
-        if change.number != expected or change.previous_hash != previous or change.hash != digest(change):
-            yield change
-        expected, previous = change.number + 1, change.hash

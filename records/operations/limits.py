@@ -33,25 +33,20 @@ class Allowance:
         }
 
 
-def count(kind: str, who: str, *, window: int = WINDOW) -> int:
-    """Count one request in the current window of the given number of seconds; returns the new count."""
-    key = _counter(kind, who, window)
+def count(kind: str, who: str) -> int:
+    """Count one request in the current minute; returns the new count."""
+    key = _counter(kind, who)
     for _ in range(2):
         try:
             return cache.incr(key)
         except ValueError:
-            if cache.add(key, 1, window * 2):
+            if cache.add(key, 1, WINDOW * 2):
                 break
     return 1
 
 
-def counted(kind: str, who: str, *, window: int = WINDOW) -> int:
-    """Return the number of requests counted in the current window."""
-    return int(cache.get(_counter(kind, who, window)) or 0)
-
-
-def _counter(kind: str, who: str, window: int) -> str:
-    return f"{kind}:{who}:{int(time.time()) // window}"
+def _counter(kind: str, who: str) -> str:
+    return f"{kind}:{who}:{int(time.time()) // WINDOW}"
 
 
 def _allowance(limit: int, number: int) -> Allowance:

@@ -161,6 +161,16 @@ def test_a_bucket_keeps_versions_as_a_folder_does(api: Any, in_bucket: Any) -> N
     assert "missing" in answer.json()["Message"]
 
 
+def test_what_came_from_a_bucket_stays_in_memory_while_it_is_served(api: Any, in_bucket: Any) -> None:
+    """A server that asked for the file's descriptor would make the library write the whole file to the disk first."""
+    key = api.post("/document/AddDocument", docs.document_body(b"from afar")).json()["Id"]
+    url = api.get(f"/document/GetDocument/{key}?WithURL=true").json()["FileURL"]
+    answer = api.get(url.removeprefix("http://127.0.0.1:8000"))
+    with pytest.raises(io.UnsupportedOperation):
+        answer.file_to_stream.fileno()
+    assert answer.getvalue() == b"from afar"
+
+
 def test_a_bucket_that_does_not_answer_is_503_and_leaves_nothing(api: Any, settings: Any, bucket: Any) -> None:
     options = {**bucket["options"], "bucket_name": "no-such-bucket"}
     kept = {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}

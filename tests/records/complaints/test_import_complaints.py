@@ -10,8 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from records.complaints import actions
 from records.complaints.models import Complaint
 from records.history.models import Change
-from records.history.trail import broken_links
 from tests.make import SYSTEM
+from tests.make.chains import broken_links
 from tests.make.complaints import make_complaint, required_of
 
 

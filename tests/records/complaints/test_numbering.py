@@ -9,10 +9,10 @@ from django.db import connection
 from records.complaints import workflow
 from records.complaints.models import Complaint
 from records.history.models import Change
-from records.history.trail import broken_links
 from records.sites.models import SiteSequence
 from tests import make
 from tests.conftest import Api
+from tests.make.chains import broken_links
 from tests.make.complaints import complaint_body, make_draft, required_of
 
 WRITERS = 50

@@ -11,10 +11,10 @@ from records.accounts.models import DefaultRole
 from records.complaints import units
 from records.complaints.models import UnitsSold
 from records.history.models import Change
-from records.history.trail import broken_links
 from records.sites.models import Site
 from tests.make import SYSTEM
 from tests.make.backoffice import address, browser, form_of, list_address, save
+from tests.make.chains import broken_links
 from tests.make.complaints import make_units_sold
 from tests.make.transfer import bring_in, check, export, faults, table
 

@@ -24,7 +24,7 @@ from records.dashboard.demo.place import content
 from records.history import seals
 from records.history.models import Change
 from records.history.snapshots import kinds_with_history
-from records.history.trail import broken_links, recording
+from records.history.trail import recording
 from records.items.models import Item
 from records.packs.kinds import KINDS, Span
 from records.packs.models import Pack, Status
@@ -36,6 +36,7 @@ from records.webhooks.tasks import is_waiting
 from tests import make
 from tests.make import packs, pdfs
 from tests.make.backoffice import address, list_address, sign_in
+from tests.make.chains import broken_links
 
 
 @pytest.mark.long

@@ -4,10 +4,10 @@ import pytest
 
 from records.employees.models import Employee
 from records.history.models import Change
-from records.history.trail import broken_links
 from records.sites.models import SiteSequence
 from tests import make
 from tests.conftest import Api
+from tests.make.chains import broken_links
 
 WRITERS = 16
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from records.accounts.models import Dialect, RoleMembership
-from records.history.trail import broken_links
 from tests import make
 from tests.conftest import Api
+from tests.make.chains import broken_links
 from tests.scim.conftest import Scim
 from tests.scim.people import make_directory, make_token, user_body
 
