@@ -2,16 +2,22 @@
 
 import gc
 import logging
+import os
 import sys
 import tempfile
 import threading
+import time
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from gunicorn.arbiter import Arbiter
+
 from config import env, metrics
 from config.server.board import FREE, board
 
+HEAD_START = 0.1
+"""For how many seconds a worker only answers requests before it loads the rest in the background."""
 _environment = env.load(Path(__file__).resolve().parent.parent)
 
 bind = _environment.text("BIND", f"127.0.0.1:{_environment.integer('PORT', 8000, maximum=65535)}")
@@ -102,18 +108,27 @@ def post_worker_init(worker: Any) -> None:
 
 
 def _prepare(is_first: bool) -> None:
-    """Load the endpoints of provisioning and the pages, and build the OpenAPI document.
+    """Load the endpoints and the pages, and build the OpenAPI document. The first worker logs weak settings.
 
-    The first worker logs weak settings.
+    If an endpoint cannot be loaded, the worker ends as if the application could not: the master then ends too, or keeps
+    the workers with the former code.
     """
     from django.core.checks import run_checks
 
+    from config import urls
     from config.wsgi import prepare_pages
 
+    # The requests that wait already are answered first.
+    time.sleep(HEAD_START)
+    try:
+        urls.load()
+        import_module("scim.endpoints")
+    except Exception:
+        logging.getLogger("gunicorn.error").critical("The endpoints cannot be loaded.", exc_info=True)
+        os._exit(Arbiter.WORKER_BOOT_ERROR)
     if is_first:
         for weakness in run_checks(tags=["larder"], include_deployment_checks=True):
             logging.getLogger("larder.settings").warning("%s %s", weakness.msg, weakness.hint)
-    import_module("scim.endpoints")
     prepare_pages()
     import_module("records.operations.openapi_document").document("json")
     gc.freeze()

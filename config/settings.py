@@ -109,7 +109,7 @@ INSTALLED_APPS = [
     "allauth.account",
     "allauth.mfa",
     "allauth.usersessions",
-    "allauth.socialaccount",
+    "records.backoffice.apps.ProvidersConfig",
     "allauth.socialaccount.providers.openid_connect",
     "csp",
     "django_tasks",

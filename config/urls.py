@@ -11,23 +11,26 @@ from records.operations import error_handlers, health, oauth, openapi_views
 
 
 def later(route: str, module: str) -> URLResolver:
-    """Return the addresses of a module below a route; the module is loaded when a path first leads there."""
+    """Return the addresses of a module below a route; the module is loaded when a path first leads there.
+
+    The server loads all of them in the background after its start (`config/gunicorn.py`).
+    """
     return URLResolver(RoutePattern(route), module)
 
 
 interfaces: list[URLPattern | URLResolver] = [
-    path("employee/", include("records.employees.urls")),
-    path("complaint/", include("records.complaints.urls")),
-    path("document/", include("documents.urls")),
-    path("item/", include("records.items.urls")),
-    path("customer/", include("records.customers.urls")),
-    path("audit/", include("records.audits.urls")),
-    path("materials", include("materials.urls")),
-    path("action/", include("records.actions.urls")),
-    path("attachment/", include("records.attachments.urls")),
-    path("category/", include("records.category.urls")),
-    path("change/", include("records.changes.urls")),
-    path("calendar/", include("records.reminders.urls")),
+    later("employee/", "records.employees.urls"),
+    later("complaint/", "records.complaints.urls"),
+    later("document/", "documents.urls"),
+    later("item/", "records.items.urls"),
+    later("customer/", "records.customers.urls"),
+    later("audit/", "records.audits.urls"),
+    later("materials", "materials.urls"),
+    later("action/", "records.actions.urls"),
+    later("attachment/", "records.attachments.urls"),
+    later("category/", "records.category.urls"),
+    later("change/", "records.changes.urls"),
+    later("calendar/", "records.reminders.urls"),
     path("", include("scim.urls")),
     path("oauth/token", oauth.token, name="oauth-token"),
     path("oauth/token/", oauth.token),
@@ -41,6 +44,14 @@ interfaces: list[URLPattern | URLResolver] = [
 ]
 """Paths for programs: without sessions, forms, messages or headers for browsers, and without middleware."""
 
+
+def load() -> None:
+    """Load the endpoints, which register their operations and the permissions of the default roles."""
+    for interface in interfaces:
+        if isinstance(interface, URLResolver):
+            _ = interface.url_patterns
+
+
 pages: list[URLPattern | URLResolver] = [
     later("docs/", "records.operations.openapi_page"),
     later("admin/", "records.backoffice.urls"),
@@ -52,10 +63,7 @@ pages: list[URLPattern | URLResolver] = [
     path("docs", entrance.with_slash),
     path("profile", entrance.with_slash),
 ]
-"""Paths for people with a browser; they use all middleware of the settings.
-
-The server loads their modules in the background after its start (`config/gunicorn.py`).
-"""
+"""Paths for people with a browser; they use all middleware of the settings."""
 
 urlpatterns = [*interfaces, *pages]
 

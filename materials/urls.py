@@ -6,7 +6,6 @@ from materials import examples, views
 from materials.paths import AnyText
 from materials.serializers import MaterialResult, MaterialSerializer
 from materials.upserts import MOST
-from records.operations.error_handlers import answer_below
 from records.operations.operation import (
     MANAGER,
     READER,
@@ -21,7 +20,6 @@ from records.operations.operation import (
 )
 
 register_converter(AnyText, "any_text")
-answer_below("materials", views.outside)
 
 permits("materials.change_material", MANAGER)
 permits("materials.archive_material", MANAGER)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import IntegrityError
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from rest_framework.request import Request
 
 from materials import actions, paths, renderers, upserts
@@ -207,8 +207,3 @@ def _result(row: Any, outcome: upserts.Outcome, *, validated: bool) -> dict[str,
     text = " ".join(named) if len(named) > 1 else refusal.message
     fields = [fault.shape() for fault in refusal.fields]
     return result | {"Error": refusal.code, "Message": text, "Id": "", "Outcome": "Refused", "Fields": fields}
-
-
-def outside(request: HttpRequest, refused: errors.ApiError) -> HttpResponse:
-    """Answer a refusal below /materials that occurred outside an operation."""
-    return renderers.refusal(request, refused)

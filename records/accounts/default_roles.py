@@ -35,7 +35,7 @@ def lowest_with(permission: str) -> DefaultRole:
 
 def permissions_of(role: DefaultRole) -> set[str]:
     """Return what a default role permits, as `app.codename`, from the operations and the rooms' own entries."""
-    import_module(settings.ROOT_URLCONF)
+    import_module(settings.ROOT_URLCONF).load()
     reached = ORDER[: ORDER.index(role) + 1]
     return {permission for permission, lowest in _lowest.items() if lowest in reached}
 

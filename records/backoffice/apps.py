@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from allauth.socialaccount.apps import SocialAccountConfig
 from django.apps import AppConfig, apps
 from django.contrib.admin.apps import SimpleAdminConfig
 from django.contrib.admin.checks import check_admin_app, check_dependencies
@@ -29,6 +30,14 @@ class BackofficeConfig(AppConfig):
         events.listen()
         register("history.view_change", DefaultRole.MANAGER)
         register("backoffice.share_savedfilter", DefaultRole.MANAGER)
+
+
+class ProvidersConfig(SocialAccountConfig):
+    """allauth's sign-in with a provider, which `sign_in/provider.py` loads with the library that it needs."""
+
+    def ready(self) -> None:
+        """Have Django check the settings of providers."""
+        from allauth.socialaccount import checks  # noqa: F401
 
 
 class LarderAdminConfig(SimpleAdminConfig):

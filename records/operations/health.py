@@ -5,8 +5,10 @@ import threading
 import time
 from collections.abc import Callable
 from functools import wraps
+from importlib import import_module
 from pathlib import Path
 
+from django.conf import settings
 from django.core.cache import cache
 from django.core.files.storage import FileSystemStorage, default_storage
 from django.db import Error, connection
@@ -53,8 +55,10 @@ def healthz(request: HttpRequest) -> HttpResponse:
 def readyz(request: HttpRequest) -> HttpResponse:
     """Answer, in one word each, the state of the database, writing to it, the cache, the worker and the files.
 
-    503 with Retry-After only if the database is unavailable or not migrated; any other problem is `degraded` with 200.
+    The first call waits until all endpoints are loaded. 503 with Retry-After only if the database is unavailable or not
+    migrated; any other problem is `degraded` with 200.
     """
+    import_module(settings.ROOT_URLCONF).load()
     found = _kept.get()
     if found["status"] != "unavailable":
         return JsonResponse(found)

@@ -3,8 +3,10 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
+from django.conf import settings
 from django.urls import URLPattern, path
 from rest_framework import serializers
 
@@ -168,8 +170,13 @@ def permits(permission: str, lowest: DefaultRole) -> None:
     default_roles.register(permission, lowest)
 
 
-registry: list[tuple[Operation, Any]] = []
-"""Every declared operation with its viewset, in the order of declaration."""
+_declared: list[tuple[Operation, Any]] = []
+
+
+def declared() -> Sequence[tuple[Operation, Any]]:
+    """Return every operation with its viewset, in the order of declaration; loads all endpoints."""
+    import_module(settings.ROOT_URLCONF).load()
+    return _declared
 
 
 def operation_urls(viewset: Any, *operations: Operation) -> list[URLPattern]:
@@ -182,7 +189,7 @@ def operation_urls(viewset: Any, *operations: Operation) -> list[URLPattern]:
     for operation in operations:
         getattr(viewset, operation.action)
         default_roles.register(operation.permission, operation.role)
-        registry.append((operation, viewset))
+        _declared.append((operation, viewset))
         by_path[operation.pattern][operation.method] = operation
     patterns = []
     for pattern, by_method in by_path.items():

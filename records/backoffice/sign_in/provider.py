@@ -15,6 +15,7 @@ from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.mfa.utils import is_mfa_enabled
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter, get_adapter
 from allauth.socialaccount.models import SocialAccount, SocialLogin
+from allauth.socialaccount.providers import registry
 from allauth.socialaccount.providers.oauth2.client import OAuth2Error
 from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView
 from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter
@@ -39,6 +40,7 @@ from records.accounts.models import SecurityKind, User
 from records.backoffice.current import user_of
 from records.backoffice.sign_in.events import note
 
+registry.load()
 logger = logging.getLogger("larder.security")
 CONFIRMED = "provider_confirmed"
 CONFIRMED_SECONDS = 300

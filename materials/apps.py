@@ -1,0 +1,24 @@
+"""The app configuration of materials."""
+
+from typing import Any
+
+from django.apps import AppConfig
+from django.http import HttpRequest, HttpResponse
+
+
+class MaterialsConfig(AppConfig):
+    """Registers materials, and the form of refusals below /materials that occur outside an operation."""
+
+    name = "materials"
+
+    def ready(self) -> None:
+        """Connect the form of refusals."""
+        from records.operations.error_handlers import answer_below
+
+        answer_below("materials", _refusal)
+
+
+def _refusal(request: HttpRequest, refused: Any) -> HttpResponse:
+    from materials import renderers
+
+    return renderers.refusal(request, refused)
