@@ -89,10 +89,10 @@ class Environment:
             try:
                 network = ipaddress.ip_network(part, strict=False)
             except ValueError:
-                self.fault(f"{name} holds {part!r}, which is not an address or a network.")
+                self.fault(f"{name} contains {part!r}, which is not an address or a network.")
                 continue
             if network.prefixlen < WIDEST_NETWORK[network.version]:
-                self.fault(f"{name} holds {part}, which is far too wide: everybody in it could speak for others.")
+                self.fault(f"{name} contains {part}, which is too large: everybody in it could pretend to be others.")
             found.append(network)
         return found
 
@@ -147,10 +147,7 @@ class Environment:
         url = self.text("CACHE_URL")
         if not url:
             # Django's default of 300 entries would drop rate-limit counters at the first busy minute.
-            return {
-                "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
-                "OPTIONS": {"MAX_ENTRIES": 100_000},
-            }
+            return {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
         if not url.startswith(("redis://", "rediss://", "unix://")):
             self.fault("CACHE_URL must look like redis://host:6379/0.")
         self._require("CACHE_URL", "redis", "redis")
@@ -254,7 +251,7 @@ class Environment:
         try:
             return kept_secret(kept_in)
         except (OSError, ValueError) as problem:
-            self.fault(f"{name} is missing, and the kept one cannot be made or read: {problem}.")
+            self.fault(f"{name} is missing, and the stored one cannot be created or read: {problem}.")
             return ""
 
     def _split(self, name: str, url: str) -> SplitResult | None:
@@ -348,7 +345,7 @@ def kept_secret(path: Path) -> str:
             os.close(descriptor)
     value = path.read_text(encoding="ascii").strip()
     if len(value) < MINIMUM_SECRET_LENGTH:
-        raise ValueError(f"{path.name} holds no secret")
+        raise ValueError(f"{path.name} contains no secret")
     return value
 
 

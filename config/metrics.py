@@ -79,7 +79,7 @@ class Instruments:
         self.waiting = Gauge("larder_requests_waiting", "Whole requests that wait for a thread.", **sums)
         self.connections = Gauge("larder_connections", "Open connections of clients.", **sums)
         self.breaker = Gauge(
-            "larder_breaker_open", "Processes that know the database to be away.", multiprocess_mode="livesum"
+            "larder_breaker_open", "Processes that know that the database is unavailable.", multiprocess_mode="livesum"
         )
 
 

@@ -44,8 +44,8 @@ def name_sender(environ: dict[str, Any]) -> None:
 def _tell_of_proxy() -> None:
     """Warn, once per process, that a peer that TRUSTED_PROXIES does not contain forwards requests."""
     logger.warning(
-        "A request came with X-Forwarded-For, and TRUSTED_PROXIES is empty: limits and locks take all callers behind "
-        "a proxy for one. Name the proxy in TRUSTED_PROXIES."
+        "A request has X-Forwarded-For, but TRUSTED_PROXIES is empty, so all callers behind a proxy share their limits "
+        "and locks. Name the proxy in TRUSTED_PROXIES."
     )
 
 

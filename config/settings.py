@@ -182,7 +182,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "records.backoffice.sign_in.middleware.StrangersMiddleware",
+    "records.backoffice.sign_in.middleware.AnonymousSessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -193,7 +193,7 @@ MIDDLEWARE = [
     "records.backoffice.middleware.LanguageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "records.backoffice.sign_in.middleware.SignInMiddleware",
-    "records.backoffice.typed.TypedInputMiddleware",
+    "records.backoffice.unsaved_input.UnsavedInputMiddleware",
 ]
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
@@ -210,9 +210,9 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-            ],
+            ]
         },
-    },
+    }
 ]
 
 # What is stored and what programs read is in English. People read one of these, whose catalogues are complete.
@@ -415,7 +415,7 @@ if PRODUCTION:
     if "*" in ALLOWED_HOSTS:
         environment.fault("ALLOWED_HOSTS must name hosts in production, not *.")
     if SECRET_KEY and SECRET_KEY in CREDENTIAL_PEPPERS:
-        environment.fault("CREDENTIAL_PEPPERS must not hold the SECRET_KEY.")
+        environment.fault("CREDENTIAL_PEPPERS must not contain the SECRET_KEY.")
 if OIDC_ISSUER and not (environment.text("OIDC_CLIENT_ID") and environment.text("OIDC_CLIENT_SECRET")):
     environment.fault("OIDC_ISSUER needs OIDC_CLIENT_ID and OIDC_CLIENT_SECRET.")
 if OIDC_ISSUER and not OIDC_ISSUER.startswith("https://" if PRODUCTION else ("https://", "http://")):

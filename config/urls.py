@@ -6,7 +6,7 @@ Every new endpoint must be in one of the two lists; `records/operations/paths.py
 from django.urls import URLPattern, URLResolver, include, path
 from django.urls.resolvers import RoutePattern
 
-from records.dashboard import entrance
+from records.dashboard import redirects
 from records.operations import error_handlers, health, oauth, openapi_views
 
 
@@ -58,10 +58,10 @@ pages: list[URLPattern | URLResolver] = [
     later("accounts/", "records.backoffice.sign_in.urls"),
     later("accounts/", "records.backoffice.passwords"),
     later("profile/", "records.dashboard.urls"),
-    path("", entrance.start, name="start"),
-    path("admin", entrance.with_slash),
-    path("docs", entrance.with_slash),
-    path("profile", entrance.with_slash),
+    path("", redirects.start, name="start"),
+    path("admin", redirects.with_slash),
+    path("docs", redirects.with_slash),
+    path("profile", redirects.with_slash),
 ]
 """Paths for people with a browser; they use all middleware of the settings."""
 

@@ -1,7 +1,7 @@
 """`make audit`: compare the locks with the public data of known vulnerabilities (OSV), by pip-audit.
 
-Exits with 0 where every package of every lock was looked up and none is known to be vulnerable, with 1 where one is,
-and with 2 where anything was not checked, which is said by name: a check that did not happen is not a clean one.
+Exits with 0 if every package of every lock was looked up and none is known to be vulnerable, with 1 if one is, and with
+2 if something could not be checked. The output names what was not checked.
 """
 
 import json

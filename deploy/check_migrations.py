@@ -3,8 +3,8 @@
     python deploy/check_migrations.py            # check the migrations that are newer than the last release
     python deploy/check_migrations.py --release  # note that all migrations are part of a release now
 
-An upgrade expands first, so the old code goes on while a migration runs: on a table that has rows already, an index is
-made concurrently, a column is added with null or a database default, and a constraint without reading the rows.
+The old code still runs during a migration. On a table with rows, an index must therefore be made concurrently, a column
+be added with null or a database default, and a constraint be added without reading the rows.
 """
 
 import os

@@ -115,7 +115,7 @@ def change_details(
     with changing(Document, site_id, document_id, operation=operation, **recorded) as document:
         before = users_of(document)
         if document.record_status in WAITING:
-            text = gettext("A version waits for these people. Replace one of them instead.")
+            text = gettext("These people still have to sign a version. Use “Replace” on its page.")
             faults = {
                 name: ValidationError(text, code="InvalidTransition")
                 for name in SIGNERS
@@ -126,7 +126,7 @@ def change_details(
         apply(document, values)
         check_approvers(site_id, list(_ordered(document, "user_to_approve")))
         if "must_read" in values:
-            notices.ask_readers(document)
+            notices.notify_readers(document)
     return document
 
 
@@ -140,7 +140,7 @@ def archive_document(
     with recording():
         document = archive_record(Document, site_id, document_id, archived=archived, author=author, reason=reason)
         if not archived:
-            notices.owe_again(document)
+            notices.requeue_notices(document)
     return document
 
 

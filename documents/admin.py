@@ -122,8 +122,8 @@ UPLOAD = RecordStep(
     applies=lambda record: not record.is_archived,
     form=UploadForm,
     explanation=_(
-        "The file becomes the next version and goes to the document's reviewers and approvers. A version that "
-        "still waits is superseded; the one in force stays so until the new one is."
+        "The file becomes the next version, and the document's reviewers and approvers are asked to sign it. It "
+        "supersedes a version that is still waiting. The version in force stays in force until the new one replaces it."
     ),
     done=_("%(record)s has a new version."),
 )

@@ -130,17 +130,17 @@ def _signing(
     storage.check(known)
     with changing(Document, known.site_id, known.document_id, author=author, operation=operation) as document:
         if document.is_archived:
-            raise _refused(gettext("This document is archived; nobody has to sign it."), "InvalidTransition")
+            raise _refused(gettext("This document is archived, so nobody has to sign it."), "InvalidTransition")
         version = DocumentVersion.objects.get(pk=version_id)
         turn = DUTY.get(Status(version.record_status))
         if turn is None or (duty is not None and turn is not duty):
             raise _refused(
-                gettext("This version is %(record_status)s; it does not wait for this.")
+                gettext("This version is %(record_status)s, so it cannot be signed in this way now.")
                 % {"record_status": version.get_record_status_display()},
                 "InvalidTransition",
             )
         if not _waiting(version, turn).filter(user=user).exists():
-            raise _refused(gettext("This version does not wait for you."), "Forbidden")
+            raise _refused(gettext("This version is not waiting for your signature."), "Forbidden")
         version.document = document
         yield document, version, confirmed_by
 
@@ -197,7 +197,7 @@ def replace_signer(signer_id: uuid.UUID, successor: User, *, reason: str, author
             )
         if version.record_status not in (TURN[duty], Status.AWAITING_REVIEW):
             raise _refused(
-                gettext("This version is %(record_status)s; nobody has to sign it.")
+                gettext("This version is %(record_status)s, so nobody has to sign it.")
                 % {"record_status": version.get_record_status_display()},
                 "InvalidTransition",
             )
@@ -214,14 +214,14 @@ def replace_signer(signer_id: uuid.UUID, successor: User, *, reason: str, author
             rows.filter(user_id=away).update(user_id=successor.pk)
         if version.record_status == TURN[duty]:
             kind = Notice.Kind.REVIEW if duty is Duty.REVIEW else Notice.Kind.APPROVE
-            notices.owe(version, kind, [successor.pk])
+            notices.queue_notices(version, kind, [successor.pk])
     return signer
 
 
 def _check_successor(document: Document, version: DocumentVersion, duty: Duty, successor: User) -> None:
     fault = errors_of(User, [successor], document.site_id).get(successor.pk, "")
     if not fault and version.signers.filter(duty=duty, user=successor).exists():
-        fault = gettext("This person is asked already.")
+        fault = gettext("This person has already been asked.")
     elif not fault and duty is Duty.APPROVE and version.created_by_id == successor.pk:
         fault = gettext("The person who uploaded a version cannot approve it.")
     if fault:

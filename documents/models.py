@@ -350,7 +350,7 @@ class ControlledPrint(models.Model):
 class Notice(models.Model):
     """One mail about a version to one person; it is kept with its outcome, so that the mail is sent once.
 
-    `documents.tasks` sends it. A worker that takes a notice first moves `due` into the future, so that no other worker
+    `documents.tasks` sends it. A worker that takes a notice first sets `due` to a later time, so that no other worker
     sends the notice as well. If that worker is killed, the notice becomes due again. `dismissed` is when the person
     dismissed the notice of a rejection (`documents.rejections`).
     """

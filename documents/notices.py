@@ -22,32 +22,32 @@ KINDS = {
 }
 
 
-def tell(version: DocumentVersion) -> None:
-    """Store a mail to each person who must sign the version next, is told that it is in force, or has to change it."""
+def notify(version: DocumentVersion) -> None:
+    """Store a mail to each person who has to sign the version next, learns that it is in force, or has to change it."""
     kind = KINDS.get(Status(version.record_status))
     if kind is Notice.Kind.IN_FORCE:
-        owe(version, kind, version.document.user_to_notify.values_list("pk", flat=True))
-        ask_readers(version.document)
+        queue_notices(version, kind, version.document.user_to_notify.values_list("pk", flat=True))
+        notify_readers(version.document)
     elif kind is Notice.Kind.REJECTED:
         others = rejections_of(version).exclude(user=version.created_by_id)
-        owe(version, kind, [version.created_by_id] if version.created_by_id and others.exists() else [])
+        queue_notices(version, kind, [version.created_by_id] if version.created_by_id and others.exists() else [])
     elif kind is not None:
         duty = Duty.REVIEW if kind is Notice.Kind.REVIEW else Duty.APPROVE
         waiting = Signer.objects.filter(version=version, duty=duty, signature__isnull=True)
-        owe(version, kind, waiting.values_list("user_id", flat=True))
+        queue_notices(version, kind, waiting.values_list("user_id", flat=True))
 
 
-def ask_readers(document: Document) -> None:
+def notify_readers(document: Document) -> None:
     """Store a mail to each person who must read the version in force, has not read it and was not asked by mail yet."""
     version = document.versions.filter(record_status__in=IN_FORCE).first()
     if version is None:
         return
     asked = Notice.objects.filter(version=version, kind=Notice.Kind.READ).values_list("user_id", flat=True)
     have_read = version.readings.values_list("user_id", flat=True)
-    owe(version, Notice.Kind.READ, reading.readers_of([document.pk])[document.pk] - {*asked, *have_read})
+    queue_notices(version, Notice.Kind.READ, reading.readers_of([document.pk])[document.pk] - {*asked, *have_read})
 
 
-def owe(version: DocumentVersion, kind: Notice.Kind, users: Iterable[uuid.UUID]) -> None:
+def queue_notices(version: DocumentVersion, kind: Notice.Kind, users: Iterable[uuid.UUID]) -> None:
     """Store a mail to each active account that has an address, and queue the sending.
 
     A person who was asked before and then replaced gets a new mail, because the earlier one may never have been sent.
@@ -60,7 +60,7 @@ def owe(version: DocumentVersion, kind: Notice.Kind, users: Iterable[uuid.UUID])
         send_notices.enqueue()
 
 
-def owe_again(document: Document) -> None:
+def requeue_notices(document: Document) -> None:
     """Check again the mails of a restored document that were dropped as no longer needed, and send those that are."""
     moment = now()
     dropped = Notice.objects.filter(version__document=document, last_error=NOT_OWED)

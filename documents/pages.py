@@ -233,13 +233,13 @@ def replace(request: HttpRequest, document: Document, signer_id: uuid.UUID) -> H
         else:
             messages.success(
                 request,
-                gettext("%(user)s signs instead of %(user2)s.")
+                gettext("%(user)s now signs instead of %(user2)s.")
                 % {"user": form.cleaned_data["user"], "user2": signer.user},
             )
             return redirect(about["versions_url"])
     step = {
         "label": gettext("Replace"),
-        "explanation": gettext("Signatures that were given stay; the successor is notified by mail."),
+        "explanation": gettext("Signatures that were already given stay. The new person is notified by e-mail."),
     }
     said = {"user": signer.user, "document": document, "version": signer.version}
     title = gettext("Replace %(user)s for %(document)s, %(version)s") % said

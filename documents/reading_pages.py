@@ -133,7 +133,7 @@ def readers(request: HttpRequest, document: Document) -> HttpResponse:
 def matrix(request: HttpRequest) -> HttpResponse:
     """Show which people at the current site have read which documents; a fixed number of queries.
 
-    `due__since` and `due__until`, days such as 2026-10-31, narrow it to the documents that had to be read by then. A
+    `due__since` and `due__until`, days such as 2026-10-31, filter it to the documents that had to be read by then. A
     day that cannot be read is named (400).
     """
     site = site_where(request, SEE)
@@ -156,7 +156,7 @@ def matrix(request: HttpRequest) -> HttpResponse:
         "documents/matrix.html",
         gettext("Who has read what at %(site)s") % {"site": site},
         http_status=400 if fault else 200,
-        fault=gettext("The list cannot be narrowed to “%(fault)s”.") % {"fault": fault[:100]} if fault else "",
+        fault=gettext("The list cannot be filtered by “%(fault)s”.") % {"fault": fault[:100]} if fault else "",
         columns=columns,
         page=people,
         missing=missing,

@@ -54,7 +54,7 @@ class SigningForm(PlainForm):
         strip=False,
         required=False,
         widget=forms.PasswordInput({"autocomplete": "current-password"}),
-        help_text=_("Signing asks for it again."),
+        help_text=_("Enter it again to sign."),
     )
     credential = forms.CharField(required=False, max_length=LONGEST_ANSWER, widget=forms.HiddenInput)
 
@@ -64,7 +64,7 @@ class SigningForm(PlainForm):
         super().__init__(*args, **kwargs)
         field: Any = self.fields["decision"]
         signs = [] if own_upload else [("sign", SAID[duty])]
-        field.choices = [*signs, (REJECT, gettext("It has to be changed: reject it"))]
+        field.choices = [*signs, (REJECT, gettext("I reject it: it has to be changed"))]
         if Confirmation.PASSWORD not in ways or confirmed:
             del self.fields["password"]
         if Confirmation.PASSKEY not in ways or confirmed:
@@ -76,7 +76,7 @@ def sign(request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
     user = user_of(request)
     asked = approvals.waiting_for(user).filter(version_id=version_id).first()
     if asked is None:
-        messages.warning(request, gettext("This version does not wait for you, or not any more."))
+        messages.warning(request, gettext("This version is not waiting for your signature, or no longer is."))
         return redirect("admin:documents_inbox")
     version, duty = asked.version, Duty(asked.duty)
     show_times_of(version.document.site)

@@ -73,7 +73,7 @@ def _take(key: uuid.UUID) -> bool:
 
 
 def _send(notice: Notice) -> bool:
-    if not still_owed(notice):
+    if not is_still_due(notice):
         Notice.objects.filter(pk=notice.pk).update(sent=now(), last_error=NOT_OWED)
         return False
     try:
@@ -89,7 +89,7 @@ def _send(notice: Notice) -> bool:
     return True
 
 
-def still_owed(notice: Notice) -> bool:
+def is_still_due(notice: Notice) -> bool:
     """Return whether the mail is still correct: the version waits for this active person, or is in force or rejected.
 
     A person who no longer holds a role at the site gets no mail about its documents.

@@ -26,7 +26,7 @@ def first_status(reviewers: Sequence[User], approvers: Sequence[User]) -> Status
 def next_number(document: Document) -> int:
     """Return the last number + 1; the caller holds the document's lock. Raises ValidationError at LAST_VERSION."""
     if document.version >= LAST_VERSION:
-        text = gettext("Version %(last_version)s is the last that a document can have.") % {
+        text = gettext("A document cannot have more versions than number %(last_version)s.") % {
             "last_version": LAST_VERSION
         }
         raise ValidationError({"version": ValidationError(text, code="InvalidValue")})
@@ -79,7 +79,7 @@ def add_version(
         for duty, users in ((Duty.REVIEW, reviewers), (Duty.APPROVE, approvers))
         for idx, user in enumerate(users)
     )
-    notices.tell(version)
+    notices.notify(version)
     return version
 
 
@@ -104,7 +104,7 @@ def move(document: Document, version: DocumentVersion, status: Status) -> None:
     version.save(update_fields=["record_status", "in_force_since", "revision"])
     if version.version == document.version:
         document.record_status = status
-    notices.tell(version)
+    notices.notify(version)
 
 
 def touch(version: DocumentVersion) -> None:

@@ -47,7 +47,7 @@ class LinesField(forms.CharField):
 
 
 class CategoryFilter(admin.SimpleListFilter):
-    """Narrows the list to one of the current site's categories."""
+    """Filters the list to one of the current site's categories."""
 
     title = _("category")
     parameter_name = "category"
@@ -84,7 +84,7 @@ class MaterialAdmin(RecordAdmin):
         """Return the form field of a model field; countries are entered one on each line."""
         if db_field.name == "country_of_origin":
             return LinesField(
-                label=gettext("Countries of origin"), required=False, help_text=gettext("One on each line.")
+                label=gettext("Countries of origin"), required=False, help_text=gettext("One country on each line.")
             )
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 

@@ -72,8 +72,8 @@ class KeyAndTokenAuthentication(CredentialAuthentication):
         request._request.larder_key = opened.key_id  # type: ignore[attr-defined]
         limits.note_wrong_credential(request._request)
         if not opened.key_opens:
-            raise unauthorized("This subscription key opens nothing: it is unknown, expired or revoked.")
-        raise no_token("The access token is unknown, expired, revoked or of another user.", "invalid_token")
+            raise unauthorized("This subscription key is not valid: it is unknown, expired or revoked.")
+        raise no_token("The access token is unknown, expired or revoked, or belongs to another user.", "invalid_token")
 
     def remembered(self, request: Request) -> TokenCaller | None:
         """Return the caller that used both within the last minute, whose access must still be checked, or None."""

@@ -51,7 +51,7 @@ def spellings(request: HttpRequest, decoded: str) -> list[str]:
     try:
         return [normalise(text) for text in found if text]
     except ValidationError as error:
-        raise ApiError(400, "InvalidId", "The path holds control characters.") from error
+        raise ApiError(400, "InvalidId", "The path contains control characters.") from error
 
 
 def by_text(site_id: uuid.UUID, text: str) -> KeyQuery:

@@ -118,7 +118,7 @@ class MaterialViewSet(OperationViewSet):
             text = "If-Match and If-None-Match name one material. Send it alone instead of in an array."
             raise errors.ApiError(412, "PreconditionFailed", text)
         if len(rows) > upserts.MOST:
-            text = f"An array may hold {upserts.MOST} materials; this one holds {len(rows)}."
+            text = f"An array may contain at most {upserts.MOST} materials; this one contains {len(rows)}."
             raise errors.ApiError(400, "ValidationFailed", text)
         try:
             outcomes = upserts.repeated(partial(self._upserted, rows))

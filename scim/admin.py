@@ -53,13 +53,13 @@ class TokenForm(CredentialForm):
 
     dialect = forms.ChoiceField(
         choices=Dialect.choices,
-        help_text=_("Microsoft Entra ID or Okta for these; RFC 7643 for strict clients; otherwise the documented one."),
+        help_text=_("Microsoft Entra ID or Okta for these products, RFC 7643 for strict clients, else Documented."),
     )
-    read_only = forms.BooleanField(required=False, label=_("Read-only"), help_text=_("It reads and changes nothing."))
+    read_only = forms.BooleanField(required=False, label=_("Read-only"), help_text=_("It can only read."))
     dry_run = forms.BooleanField(
         required=False,
         label=_("Dry run"),
-        help_text=_("Its writes are answered and logged as always, and nothing is stored."),
+        help_text=_("Its writes are answered and logged as usual, but nothing is stored."),
     )
     addresses = forms.CharField(
         required=False,
@@ -67,7 +67,8 @@ class TokenForm(CredentialForm):
         max_length=2_000,
         widget=forms.Textarea(attrs={"rows": 2, "cols": 30}),
         help_text=_(
-            "Networks from which it is accepted, such as 192.0.2.0/24, one on each line; empty for any address."
+            "The networks from which it is accepted, one on each line, such as 192.0.2.0/24. Leave empty to accept it "
+            "from any address."
         ),
     )
     field_order = ("name", "dialect", "expires", "read_only", "dry_run", "addresses")
@@ -78,7 +79,7 @@ class TokenForm(CredentialForm):
         if latest is not None:
             days = settings.PROVISIONING_TOKEN_DAYS
             self.fields["expires"].help_text = gettext(
-                "The last day on which it is valid, at most %(days)s days from today; empty for the latest."
+                "The last day on which it is valid, at most %(days)s days from today. Leave empty for the latest day."
             ) % {"days": days}
 
     def clean_addresses(self) -> list[str]:
@@ -99,7 +100,7 @@ class DirectoryAdmin(PlainAdmin):
     own_pages: ClassVar[Pages] = (("<str:object_id>/connection/", "connection_view", "connection"),)
     record_actions = (
         replace(
-            CHANGE_TO_ARCHIVE[0], explanation=_("Its tokens end at once and for good. Its people stay as they are.")
+            CHANGE_TO_ARCHIVE[0], explanation=_("Its tokens end at once and for good. Its users stay as they are.")
         ),
         replace(CHANGE_TO_ARCHIVE[1], explanation=_("The directory can be connected again, with a new token.")),
     )
@@ -310,7 +311,7 @@ def exported(calls: models.QuerySet[ProvisioningCall]) -> Iterator[str]:
 
 
 class OutcomeFilter(ChoiceFilter):
-    """Narrows the log to calls that failed, or to those that did not."""
+    """Filters the log to calls that failed, or to those that did not."""
 
     title = _("outcome")
     parameter_name = "outcome"
@@ -318,7 +319,7 @@ class OutcomeFilter(ChoiceFilter):
 
 
 class DirectoryFilter(admin.RelatedFieldListFilter):
-    """Narrows the log to the calls of one of the directories at home at the current site."""
+    """Filters the log to the calls of one of the directories whose home is the current site."""
 
     def field_choices(self, field: Any, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
         """Return those directories."""
@@ -351,7 +352,7 @@ class ProvisioningCallAdmin(LogAdmin, SavedFilterPages):
         return moment_of(call)
 
     def export_view(self, request: HttpRequest) -> HttpResponseBase:
-        """Send the log as JSON lines, oldest first: one object for each call in the list as it is narrowed."""
+        """Send the log as JSON lines, oldest first: one object for each call in the filtered list."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         try:

@@ -107,7 +107,7 @@ class Nothing:
 
     def order(self) -> Term:
         """Return no expression; rows are then ordered by id alone."""
-        raise InvalidPathException(detail="The attribute cannot be sorted on.")
+        raise InvalidPathException(detail="The attribute cannot be sorted.")
 
 
 _EQUALITY = (CompareOperator.eq, CompareOperator.ne)

@@ -56,7 +56,7 @@ def operations_of(body: dict[str, Any], notes: list[str]) -> tuple[list[Operatio
     if not isinstance(listed, list) or not listed or not all(isinstance(one, dict) for one in listed):
         raise Refused(400, "Operations must be an array of one or more operations.", "invalidSyntax")
     if len(listed) > MOST_OPERATIONS:
-        raise Refused(413, f"A bulk request holds at most {MOST_OPERATIONS} operations.")
+        raise Refused(413, f"A bulk request can have at most {MOST_OPERATIONS} operations.")
     ignored += [name for one in listed for name in unread_names(one, _NAMES)]
     note_ignored(ignored, notes)
     found = [_operation(one) for one in listed]

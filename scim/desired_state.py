@@ -227,7 +227,7 @@ def _enterprise(
             desired.keeps_manager = True
             rest["manager"] = {"value": value}
             if value != past:
-                stays = ", and the one until now stays" if before else ""
+                stays = ", and the present manager stays" if before else ""
                 caller.notes.append(f"The manager was not set{stays}: {fault}")
     if rest:
         kept[ENTERPRISE] = rest
@@ -237,7 +237,7 @@ def _reporting_line(caller: Caller, value: str, before: Representation | None) -
     """Return the manager's account id, or None and the reason why this value cannot be the manager."""
     key = read_uuid(value)
     if key is None or not User.objects.seen_by(caller).filter(pk=key).exists():
-        return None, "The directory sees no user with this id."
+        return None, "The directory does not see a user with this id."
     fault = superior_fault(uuid.UUID(before["id"]) if before else None, key, caller.directory.home_site_id)
     return (None, fault) if fault else (key, "")
 
@@ -284,7 +284,7 @@ def address_of(document: Representation) -> str:
 def _refuse_excess(document: Representation) -> None:
     for part in parts_of(document):
         if isinstance(part, list) and len(part) > MOST_ENTRIES:
-            raise InvalidValueException(detail=f"An attribute holds at most {MOST_ENTRIES} values.")
+            raise InvalidValueException(detail=f"An attribute can have at most {MOST_ENTRIES} values.")
         if isinstance(part, str) and len(part) > LONGEST_TEXT:
             raise InvalidValueException(detail=f"A value is longer than {LONGEST_TEXT} characters.")
 

@@ -35,8 +35,8 @@ def mount(mount_name: Mount) -> list[URLPattern]:
         at("ServiceProviderConfig", "s?", discovery_views.ServiceProviderConfigView, READS),
         at("ResourceTypes", one, discovery_views.ResourceTypesView, READS),
         at("Schemas", one, discovery_views.SchemasView, READS),
-        at("Me", "(?:/.*)?", views.NotBuiltView, methods, what="Me"),
+        at("Me", "(?:/.*)?", views.NotImplementedView, methods, what="Me"),
         at("Bulk", "", views.BulkView, search),
         re_path("^$", views.RootView.as_view(mount=mount_name, http_method_names=READS)),
-        at("", ".*", views.NowhereView, methods),
+        at("", ".*", views.UnknownPathView, methods),
     ]

@@ -28,11 +28,7 @@ from scim2_models.path import (
 
 from records.sites.text import normalise
 from scim.attributes import Attributes, Entries, Listed, Nothing, Source, Term, Text
-from scim.expressions import (
-    ALWAYS,
-    NEVER,
-    Condition,
-)
+from scim.expressions import ALWAYS, NEVER, Condition
 from scim.schemas import EXTENSIONS, GROUP, MODELS, USER, bound
 from scim.stored_lists import Rows
 
@@ -456,5 +452,5 @@ def sort_term(attributes: Attributes, resource: type[Resource[Any]], binding: At
             return cast(Entries, attributes[head]).order(sub)
         source = attributes.get(path)
     if source is None or isinstance(source, Listed) or not hasattr(source, "compare"):
-        raise InvalidPathException(detail="sortBy names nothing that can be sorted on.")
+        raise InvalidPathException(detail="sortBy does not name an attribute that can be sorted.")
     return source.order()  # type: ignore[call-arg]

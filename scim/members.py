@@ -64,7 +64,7 @@ class Named(NamedTuple):
 
 
 def entries_of(value: object) -> dict[uuid.UUID, Named]:
-    """Return the distinct ids in a `members` value with what is said of them; raises InvalidValueException."""
+    """Return the distinct ids in a `members` value with their display name and type; raises InvalidValueException."""
     found: dict[uuid.UUID, Named] = {}
     for text, said in map(_entry, _listed(value)):
         key = _id(text)
@@ -81,7 +81,7 @@ def desired_members(entries: dict[uuid.UUID, Named], **more: Any) -> DesiredMemb
 
 
 def notes_on_members(values: Sequence[Any]) -> Iterator[str]:
-    """Yield sentences for the log about what `members` values say without effect."""
+    """Yield sentences for the log about the parts of `members` values that have no effect."""
     entries = [one for value in values for one in _listed(value) if isinstance(one, dict)]
     names = {name for entry in entries for name in entry}
     if unread := sorted(name for name in names if name.lower() not in _PARTS):
@@ -107,7 +107,7 @@ def named_in(value: object) -> set[uuid.UUID]:
 
 
 def _entry(item: object) -> tuple[str, Named]:
-    """Return the id in a member's entry and what is said of it; raises InvalidValueException."""
+    """Return the id in a member's entry with its display name and type; raises InvalidValueException."""
     if isinstance(item, str):
         return item, Named()
     if not isinstance(item, dict):

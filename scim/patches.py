@@ -2,14 +2,7 @@
 
 from typing import Any
 
-from scim2_models import (
-    Context,
-    InvalidPathException,
-    InvalidValueException,
-    NoTargetException,
-    PatchOp,
-    Path,
-)
+from scim2_models import Context, InvalidPathException, InvalidValueException, NoTargetException, PatchOp, Path
 
 from scim.declared import MOST_NAMED, is_declared, undeclared
 from scim.differences import is_read_only
@@ -43,11 +36,11 @@ def operations_of(kind: str, body: dict[str, Any], notes: list[str]) -> list[Any
     if not isinstance(operations, list) or not operations:
         raise InvalidValueException(detail="Operations must be an array of one or more operations.")
     if len(operations) > MOST_OPERATIONS:
-        raise InvalidValueException(detail=f"A PATCH holds at most {MOST_OPERATIONS} operations.")
+        raise InvalidValueException(detail=f"A PATCH can have at most {MOST_OPERATIONS} operations.")
     ignored = unread_names(body, ("schemas", "Operations"))
     changes = sum(_changes(kind, operation) for operation in operations)
     if changes > MOST_CHANGES:
-        raise InvalidValueException(detail=f"A PATCH changes at most {MOST_CHANGES} attributes.")
+        raise InvalidValueException(detail=f"A PATCH can change at most {MOST_CHANGES} attributes.")
     spared = ignored if kind == "User" and _switches_off(operations) else None
     found: list[Any] = []
     for operation in operations:

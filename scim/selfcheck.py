@@ -60,13 +60,13 @@ def rules_of(directory: Directory) -> list[str]:
     roles = "also roles with administrative permissions" if directory.may_administer else "no administrative permission"
     found = [
         f"It sees and gives the roles of {sites or directory.home_site}, {roles}.",
-        "It takes over an account that no directory owns only if the account holds nothing that it may not give.",
-        "It can switch off an account that holds more than it may give, and nothing else about its identity.",
-        "It sets the passwords of accounts that it made."
+        "It can take over an account that no directory owns, if it may give everything that the account holds.",
+        "It can switch off an account that holds more than it may give, but cannot change how that account signs in.",
+        "It can set the passwords of accounts that it made."
         if directory.may_set_passwords
         else "Passwords that it sends are ignored.",
-        f"Within an hour it removes at most {people} people, or {percent} % of those whom it owns where that is more.",
-        f"A token ends after {days} days at the latest." if days else "A token may be good until it is revoked.",
+        f"Within an hour it can remove at most {people} people, or {percent} % of those it owns if that is more.",
+        f"A token ends after {days} days at the latest." if days else "A token can be valid until it is revoked.",
     ]
     if directory.stopped is not None:
         found.append("Its removals are refused at present: a Site Administrator has to confirm them first.")
@@ -102,7 +102,7 @@ class _Check:
         the test user.
         """
         if self.stopped:
-            self.steps.append(Step("Look at the brake", f"/{self.mount}", 403, False, _STOPPED))
+            self.steps.append(Step("Check that removals are not stopped", f"/{self.mount}", 403, False, _STOPPED))
             return self.steps
         try:
             self._go()
@@ -125,7 +125,7 @@ class _Check:
             return
         if self._send("List users", "GET", "/Users?count=1") is None:
             return
-        found = self._send("Look for a user who is not there", "GET", f"/Users?{wanted}", holds=_nobody)
+        found = self._send("Search for a user who does not exist", "GET", f"/Users?{wanted}", holds=_nobody)
         if found is None:
             return
         made = self._send("Create a test user", "POST", "/Users", body, expects=201)
@@ -138,7 +138,7 @@ class _Check:
         self._send("List groups without members", "GET", "/Groups?excludedAttributes=members&count=1")
         gone, self.made = self.made, ""
         if self._send("Delete the test user", "DELETE", f"/Users/{gone}", expects=204) is not None:
-            self._send("See that the test user is gone", "GET", f"/Users/{gone}", expects=404)
+            self._send("Check that the test user is gone", "GET", f"/Users/{gone}", expects=404)
 
     def _change(self, made: dict[str, Any]) -> bool:
         """Rename and deactivate the test user: by PATCH, or by PUT on the mount without PATCH."""
@@ -178,7 +178,7 @@ def _patch(path: str, value: str) -> dict[str, Any]:
 
 
 def _nobody(answer: dict[str, Any]) -> str:
-    return "" if answer.get("totalResults") == 0 else "The service found a user with a name that nobody has."
+    return "" if answer.get("totalResults") == 0 else "The service found a user with a name that no user has."
 
 
 def _one(answer: dict[str, Any]) -> str:

@@ -255,9 +255,9 @@ class ResourceView(ProvisioningView):
             return nothing(ETag=adapter.version) if says_nothing else answered
 
     def _writing(self, request: ProvisioningRequest, write: Callable[[], HttpResponse]) -> HttpResponse:
-        """Call a write; one that sets a password ends after its checks, and begins again when the hash is made.
+        """Call a write; one that sets a password ends after its checks, and begins again when the password is hashed.
 
-        Nothing is locked while it is made.
+        Nothing is locked meanwhile.
         """
         request.hashed_password = None
         noted = len(request.caller.notes)
@@ -402,7 +402,7 @@ class BulkView(ProvisioningView):
         return answer({"schemas": [bulk.BULK_RESPONSE], "Operations": results})
 
 
-class NotBuiltView(ProvisioningView):
+class NotImplementedView(ProvisioningView):
     """The endpoint Me, which answers 501 because it is not supported."""
 
     what = ""
@@ -414,8 +414,8 @@ class NotBuiltView(ProvisioningView):
         return refuse
 
 
-class NowhereView(ProvisioningView):
-    """Every other path below a mount, which answers 404 in SCIM."""
+class UnknownPathView(ProvisioningView):
+    """Every other path below a mount, which answers 404 in the SCIM format."""
 
     def _handler(self, request: HttpRequest) -> Any:
         raise Refused(404, "There is no such endpoint.")

@@ -185,9 +185,9 @@ class Worker(ThreadWorker):
     def accept(self, listener: socket.socket) -> None:
         """Accept new connections, so that each worker gets its share.
 
-        All workers are notified of a new connection. A worker that has more connections than another one leaves it to
-        that one for a moment, which is the longer the more it has. If the connection is still waiting then, this worker
-        accepts it all the same, since the other one may be busy.
+        All workers are notified of a new connection. A worker with more connections than another one first waits a
+        moment, longer for a larger difference, so that the other one can accept it. If the connection is still waiting
+        then, this worker accepts it, since the other one may be busy.
         """
         for _ in range(ACCEPTED_AT_ONCE):
             surplus, now = self.surplus(), time.monotonic()
@@ -200,7 +200,7 @@ class Worker(ThreadWorker):
         self.head_start_since = 0.0
 
     def surplus(self) -> int:
-        """Return how many more connections this worker has than the one that has fewest; an eighth does not count."""
+        """Return how many more connections this worker has than the one with the fewest; an eighth more is ignored."""
         own = len(self.connections)
         fewest = board.fewest_of_others(self.age)
         return 0 if fewest is None else max(0, own - fewest - own // 8)
@@ -326,7 +326,7 @@ class Worker(ThreadWorker):
     def after_answer(self, connection: Connection, task: Task) -> None:
         """Wake the poller after an answer, unless nothing is left to do before the client's next request wakes it.
 
-        Runs in the thread. Until that request, or the next sweep, the connection seems to be answered still.
+        Runs in the thread. Until that request, or the next sweep, its request still counts as being answered.
         """
         is_all = task.keep and not connection.sock.left and not connection.received
         if not (is_all and connection.watched and self.alive):
@@ -355,8 +355,8 @@ class Worker(ThreadWorker):
     def send_on(self, connection: Connection) -> None:
         """Send as much as the client takes; continue with its next request when everything is sent.
 
-        A client may send many requests at once. Others have their turn between two of them, and no more of them is read
-        before those that have arrived are answered.
+        A client may send many requests at once. Other clients have their turn between two of them, and no more requests
+        are read until those that have arrived are answered.
         """
         connection.sock.flush()
         if connection.sock.left:
@@ -404,7 +404,7 @@ class Worker(ThreadWorker):
         connection.close()
 
     def watch(self, connection: Connection, events: int) -> None:
-        """Wait for these events of a connection, or for none; a connection that is already watched so costs nothing."""
+        """Wait for these events of a connection, or for none; watching it in the same way again costs nothing."""
         if events == connection.watched:
             return
         before, connection.watched = connection.watched, events

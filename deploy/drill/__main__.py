@@ -189,7 +189,7 @@ class Drill:
 
 
 def lose_a_web_server(drill: Drill, notes: list[str]) -> None:
-    """Kill one of two web servers under load; the other one answers, and nothing acknowledged is lost."""
+    """Kill one of two web servers under load; the other one answers, and no acknowledged write is lost."""
     with drill.load() as load:
         time.sleep(3)
         drill.services.end("web-0", signal.SIGKILL)

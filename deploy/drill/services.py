@@ -200,7 +200,7 @@ class Bouncer:
         wait_for("pgbouncer", self.port)
 
     def point_at(self, primary: Postgres) -> None:
-        """Send everybody to another server: what runs is waited for, what comes waits."""
+        """Send everybody to another server: running transactions end first, and new ones wait."""
         self.configure(primary)
         os.killpg(self.services.running["pgbouncer"].pid, signal.SIGHUP)
 

@@ -1,4 +1,4 @@
-"""The smoke test: every door through the proxy, as programs, a directory and a person with a browser use them."""
+"""The smoke test: every interface through the proxy, as programs, a directory and a person with a browser use it."""
 
 import json
 import shutil
@@ -20,7 +20,7 @@ def expect(holds: bool, sentence: str) -> None:
 
 
 def smoke(drill: "Drill", notes: list[str]) -> None:
-    """Try every door through the proxy: JSON with a file, materials with a token, SCIM, and a person's sign-in page."""
+    """Try every interface through the proxy: JSON with a file, materials with a token, SCIM, and the sign-in page."""
     caller = drill.caller()
     status, body, headers = caller.call("POST", "/item/AddItem", {"Name": "Scale"})
     expect(status == 200, f"AddItem answered {status}: {body}")

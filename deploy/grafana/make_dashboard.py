@@ -18,7 +18,7 @@ PANELS = [
     ),
     ("Share of busy threads", "sum(larder_threads_busy) / sum(larder_threads)", "percentunit"),
     ("Requests waiting for a thread", "sum(larder_requests_waiting)", "short"),
-    ("Processes that know the database to be away", "sum(larder_breaker_open)", "short"),
+    ("Processes that know that the database is unavailable", "sum(larder_breaker_open)", "short"),
     ("Ready (1) or not (0)", "min by (part) (larder_ready)", "short"),
     ("Seconds since the worker's last sign of life", "max(larder_worker_heartbeat_age_seconds)", "s"),
     ("Tasks waiting", "max(larder_tasks_waiting)", "short"),

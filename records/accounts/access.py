@@ -2,8 +2,8 @@
 
 Acts on accounts, roles and keys are decided by `records/accounts/authority.py`, which all interfaces ask as well.
 
-Each process keeps what a role permits, under the role's id and revision. It asks anew each time which roles a user
-holds and at which revision, so that a change takes effect at once in every process.
+Each process keeps what a role permits, under the role's id and revision. It queries each time which roles a user holds
+and at which revision, so that a change takes effect at once in every process.
 """
 
 import uuid

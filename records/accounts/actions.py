@@ -19,7 +19,7 @@ from records.accounts.directories import revoke_tokens
 from records.accounts.models import Directory, OAuthClient, Role, RoleMembership, SecurityKind, SubscriptionKey, User
 from records.accounts.names import check_address, check_user_name
 from records.accounts.recovery import follow_fact
-from records.accounts.roles_held import touch_members, touch_users, wait_to_nest
+from records.accounts.roles_held import lock_nesting, touch_members, touch_users
 from records.accounts.security import security_event, security_events
 from records.history.snapshots import FieldChange
 from records.history.trail import Author, recording
@@ -228,7 +228,7 @@ def refuse_circle(role: Role, member: Role) -> None:
     """Raise ValidationError if the member is the role itself, contains it, or belongs to another site."""
     if member.site_id != role.site_id:
         raise ValidationError(gettext("No such role at this site."), code="InvalidReference")
-    wait_to_nest(role.site_id)
+    lock_nesting(role.site_id)
     inner, seen = {member.pk}, set()
     while inner:
         if role.pk in inner:

@@ -229,11 +229,11 @@ def _account_refusal(actor: Actor, act: Act, target: User) -> str:
             else gettext("You may %(act)s of your own account only after proving who you are.") % {"act": gettext(act)}
         )
     if act is Act.MAKE_SUPERUSER:
-        return gettext("Only a superuser decides who is a superuser.")
+        return gettext("Only a superuser can decide who is a superuser.")
     if target.is_superuser:
         return gettext("This is the account of a superuser: only a superuser may do this.")
     if act is Act.ISSUE_CREDENTIAL and not target.is_service_account:
-        return gettext("A person's keys are made by that person.")
+        return gettext("Only the person can make keys for their own account.")
     return _rank_refusal(user, act, target)
 
 

@@ -13,7 +13,7 @@ from django.db import connection
 from django.db.models import Q
 
 from records.accounts.authority import NotAllowedError
-from records.accounts.directory_mails import tell_administrators
+from records.accounts.directory_mails import notify_administrators
 from records.accounts.models import Directory, DirectoryRemoval, SecurityKind, User
 from records.accounts.security import security_event
 from records.history.sets import ids, ids_selection, insertion
@@ -32,7 +32,7 @@ class MassRemovalError(NotAllowedError):
 
     def __init__(self, directory: Directory) -> None:
         super().__init__(
-            "The brake on mass removal has stopped this directory: within an hour it would take the access of more "
+            "The brake on mass removal has stopped this directory: within an hour it would remove the access of more "
             "people than its limit allows. A Site Administrator can confirm the removals on the directory's "
             "connection page."
         )
@@ -49,11 +49,11 @@ def count_removals(
 ) -> None:
     """Count people whom the directory is about to switch off, delete or remove from roles.
 
-    Call it inside the writing transaction, after people and roles have been locked, or with the statements that lock
-    them as `before`: it locks the directory's row, and a writer that holds this lock must not wait for the others.
-    Raises MassRemovalError if these people exceed the limit, unless one account is switched off and at most ten were
-    switched off within the hour since the stop. A person who is removed twice within the hour counts once. With the
-    trail of the innermost block, the people are stored at its end.
+    Call it inside the writing transaction, after people and roles are locked, or pass the statements that lock them as
+    `before`. It locks the directory's row, and a writer that holds this lock must not wait for the others. Raises
+    MassRemovalError if these people exceed the limit, unless one account is switched off and at most ten were switched
+    off within the hour since the stop. A person who is removed twice within the hour counts once. With the trail of the
+    innermost block, the people are stored at its end.
     """
     if not people:
         return
@@ -133,7 +133,7 @@ def _stop(directory: Directory) -> Directory:
         detail=locked.name,
         site_id=site_id,
     )
-    tell_administrators(locked, SecurityKind.DIRECTORY_STOPPED)
+    notify_administrators(locked, SecurityKind.DIRECTORY_STOPPED)
     return locked
 
 

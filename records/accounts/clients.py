@@ -40,7 +40,7 @@ def issue_client(
             raise ValidationError(gettext("The account has no access any more."), code="Forbidden")
         require(actor_of(author), Act.ISSUE_CREDENTIAL, user)
         if len(live_clients(user)) >= LIVE_CLIENTS:
-            fault = gettext("There are %(live_clients)s live clients; revoke one first.") % {
+            fault = gettext("There are %(live_clients)s valid clients; revoke one first.") % {
                 "live_clients": LIVE_CLIENTS
             }
             raise ValidationError(fault, code="InvalidTransition")

@@ -171,7 +171,7 @@ def issue_token(
         require(actor_of(author), Act.PROVISION, directory)
         live = [token for token in ProvisioningToken.objects.filter(directory=directory) if token.is_live]
         if len(live) >= LIVE_TOKENS:
-            raise ValidationError(gettext("There are five live tokens; revoke one first."), code="InvalidTransition")
+            raise ValidationError(gettext("There are five valid tokens; revoke one first."), code="InvalidTransition")
         token = ProvisioningToken(
             directory=directory,
             name=name,

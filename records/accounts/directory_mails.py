@@ -32,7 +32,7 @@ def administrators_of(site: Site, permission: str = "accounts.change_directory")
     return found or list(User.objects.filter(Q(is_active=True), is_superuser=True, is_service_account=False))
 
 
-def tell_administrators(directory: Directory, kind: str, detail: str = "") -> None:
+def notify_administrators(directory: Directory, kind: str, detail: str = "") -> None:
     """Queue a mail to each Site Administrator of the directory's home site, in the writing transaction.
 
     For a token that ends, `detail` is its name and, on the next line, when it ends.

@@ -8,7 +8,7 @@ from django_tasks import task
 
 from records.accounts.brake import forget_old_removals
 from records.accounts.credentials import end_expired
-from records.accounts.directory_mails import TOKEN_ENDS, tell_administrators
+from records.accounts.directory_mails import TOKEN_ENDS, notify_administrators
 from records.accounts.models import AccessChange, OAuthClient, ProvisioningToken, SecurityEvent, SubscriptionKey
 from records.history.trail import now, recording
 
@@ -57,7 +57,7 @@ def announce_ends() -> int:
             if token is None or token.expires is None:
                 continue
             detail = f"{token.name}\n{token.expires:%Y-%m-%d %H:%M} UTC"
-            tell_administrators(token.directory, TOKEN_ENDS, detail)
+            notify_administrators(token.directory, TOKEN_ENDS, detail)
             token.end_announced = moment
             token.save(update_fields=["end_announced"])
             announced += 1

@@ -163,10 +163,10 @@ def issue_key(
         require(actor_of(author), Act.ISSUE_CREDENTIAL, user)
         if len(live_keys(user, site)) >= LIVE_KEYS:
             raise ValidationError(
-                gettext("There are two live keys for this site; revoke one first."), code="InvalidTransition"
+                gettext("There are two valid keys for this site; revoke one first."), code="InvalidTransition"
             )
         if not user.is_superuser and site.pk not in access.roles_held(user.pk):
-            raise ValidationError(gettext("The account holds no role at this site."), code="Forbidden")
+            raise ValidationError(gettext("The account has no role at this site. Give it one first."), code="Forbidden")
         key = SubscriptionKey(user=user, site=site, name=name, expires=expires)
         return issue(key, "lk", author=author, operation="IssueKey")
 

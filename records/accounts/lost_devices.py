@@ -6,7 +6,7 @@ from records.accounts.actions import end_sessions
 from records.accounts.authority import Act, actor_of, require
 from records.accounts.models import SecurityKind, User
 from records.accounts.security import security_event
-from records.accounts.security_mails import tell
+from records.accounts.security_mails import queue_notice
 from records.history.trail import Author, recording
 
 
@@ -20,7 +20,7 @@ def end_all_sessions(user: User, *, author: Author, reason: str) -> None:
         require(actor_of(author), Act.END_SESSIONS, locked)
         end_sessions(locked)
         security_event(SecurityKind.SESSIONS_ENDED, account=locked, author=author, detail=reason)
-        tell(locked, SecurityKind.SESSIONS_ENDED, locked.recovery_address, reason, by=author.name)
+        queue_notice(locked, SecurityKind.SESSIONS_ENDED, locked.recovery_address, reason, by=author.name)
 
 
 def remove_factors(user: User, *, author: Author, reason: str) -> int:

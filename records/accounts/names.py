@@ -1,9 +1,8 @@
 """Names and addresses that look alike: which characters they may not contain, and the key that look-alikes share.
 
 Names that differ only by ASCII look-alikes (1 and l, rn and m) are different names. Invisible characters and several
-scripts within a word are refused, and so is a name that looks like another account's name: in another script, or with
-other Latin letters, such as alpha for a (DECISIONS 13.15). The data comes from Unicode, by way of
-confusable-homoglyphs.
+scripts within a word are refused. So is a name that looks like another account's name in another script, or with other
+Latin letters, such as alpha for a (DECISIONS 13.15). The data comes from Unicode, by way of confusable-homoglyphs.
 """
 
 import re

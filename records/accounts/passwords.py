@@ -64,7 +64,7 @@ class NameInPasswordValidator:
         words = {word for name in names for word in re.findall(r"\w+", fold(name)) if len(word) >= SHORTEST_NAME}
         if any(word in folded for word in words):
             raise ValidationError(
-                gettext("This password contains a name of you, your site or your organisation."),
+                gettext("This password contains your name, or the name of your site or organisation."),
                 code="password_has_name",
             )
 

@@ -209,7 +209,7 @@ def _check_password(desired: DesiredAccount, directory: Directory) -> None:
         return
     if not directory.may_set_passwords:
         desired.password = None
-        desired.notes.append("The password was ignored: this directory is not set to set passwords.")
+        desired.notes.append("The password was ignored: this directory may not set passwords.")
         return
     person = User(
         user_name=desired.user_name,

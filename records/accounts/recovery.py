@@ -6,7 +6,7 @@ from records.accounts.authority import Act, Actor, NotAllowedError, actor_of, ma
 from records.accounts.models import SecurityKind, User
 from records.accounts.names import check_address
 from records.accounts.security import security_event
-from records.accounts.security_mails import address_in, tell
+from records.accounts.security_mails import address_in, queue_notice
 from records.history.trail import Author, recording
 from records.sites.writing import changing
 
@@ -30,8 +30,8 @@ def follow_fact(user: User, before: str, after: str, *, author: Author, actor: A
     user.pending_address = after
     if after:
         security_event(SecurityKind.ADDRESS_ASKED, account=user, author=author, detail=after)
-        tell(user, SecurityKind.ADDRESS_ASKED, after, after)
-        tell(user, SecurityKind.ADDRESS_ASKED, user.recovery_address, after, by=author.name)
+        queue_notice(user, SecurityKind.ADDRESS_ASKED, after, after)
+        queue_notice(user, SecurityKind.ADDRESS_ASKED, user.recovery_address, after, by=author.name)
 
 
 def set_recovery_address(
@@ -40,7 +40,7 @@ def set_recovery_address(
     """Set the recovery address of an account; raises NotAllowedError or ValidationError. Locks the account's row."""
     with changing(User, None, user.pk, author=author, operation="SetRecoveryAddress", reason=reason) as locked:
         if not may_act(actor or actor_of(author), Act.SET_RECOVERY_ADDRESS, locked):
-            raise NotAllowedError(gettext("You may not change where links for a new password of this account go."))
+            raise NotAllowedError(gettext("You may not change the recovery address of this account."))
         check_address(address, "recovery_address")
         _change(locked, address, author)
     user.recovery_address, user.pending_address = locked.recovery_address, locked.pending_address
@@ -64,4 +64,4 @@ def _change(user: User, address: str, author: Author) -> None:
     old, user.recovery_address, user.pending_address = user.recovery_address, address, ""
     if old != address:
         security_event(SecurityKind.ADDRESS_CHANGED, account=user, author=author, detail=address)
-        tell(user, SecurityKind.ADDRESS_CHANGED, old, address, by=author.name)
+        queue_notice(user, SecurityKind.ADDRESS_CHANGED, old, address, by=author.name)

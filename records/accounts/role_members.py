@@ -15,7 +15,7 @@ from records.accounts.authority import Act, Actor, giving, require
 from records.accounts.brake import count_removals
 from records.accounts.models import Directory, Role, RoleMembership, SecurityKind
 from records.accounts.models.users import printed_name
-from records.accounts.roles_held import touching, wait_to_nest
+from records.accounts.roles_held import lock_nesting, touching
 from records.accounts.security import noting_people
 from records.history.sets import id_of, ids, ids_selection, insertion
 from records.history.statements import Rows, Statement, parameter
@@ -57,9 +57,9 @@ def change_members(role: Role, desired: DesiredMembers, directory: Directory, *,
     """Add and remove members in set-based statements and return whether anything changed; the role is locked.
 
     Adding a present member or removing an absent one changes nothing. `exact` spares members whom the directory cannot
-    see: accounts without an employee, people of other sites, deleted roles. Raises ValidationError for an id that does
-    not exist, for a member whom the directory cannot see, for a user who was called a role or the other way round, and
-    for a cycle of roles; raises NotAllowedError if the brake on mass removal refuses it.
+    see: accounts without an employee, people of other sites, deleted roles. Raises ValidationError for an unknown id,
+    for a member whom the directory cannot see, for a user who was called a role or a role that was called a user, and
+    for a cycle of roles. Raises NotAllowedError if the brake on mass removal refuses it.
     """
     with recording(partial(about_members, role.pk, desired, directory), savepoint=False) as trail:
         known = _known(role, trail.answers[0])
@@ -221,7 +221,7 @@ def _redisplay(desired: DesiredMembers, stored: Collection[uuid.UUID], known: di
 
 def _refuse_circle(role: Role, members: set[uuid.UUID]) -> None:
     """Raise ValidationError if one of the roles is this one or contains it, also through others; one query for all."""
-    wait_to_nest(role.site_id)
+    lock_nesting(role.site_id)
     edges: dict[uuid.UUID, set[uuid.UUID]] = defaultdict(set)
     memberships = RoleMembership.objects.filter(role__site_id=role.site_id, member_role__isnull=False)
     for outer, inner in memberships.values_list("role_id", "member_role_id"):

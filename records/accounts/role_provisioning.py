@@ -177,5 +177,5 @@ def _check_name(name: str) -> None:
 
 
 def _used_name() -> ValidationError:
-    fault = ValidationError(gettext("A role of this name exists at the site already."), code="Duplicate")
+    fault = ValidationError(gettext("The site already has a role with this name."), code="Duplicate")
     return ValidationError({"name": fault})

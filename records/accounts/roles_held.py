@@ -10,7 +10,7 @@ from records.history.sets import id_of, ids_parameter, ids_selection, ids_sql
 from records.history.statements import Statement, together
 
 
-def wait_to_nest(site_id: uuid.UUID) -> None:
+def lock_nesting(site_id: uuid.UUID) -> None:
     """Allow only one transaction at a time to nest roles of a site, so that two of them never create a cycle together.
 
     Each transaction has already locked the outer role's row and locks people afterwards, so a row lock would not keep

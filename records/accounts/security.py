@@ -10,7 +10,7 @@ from typing import Any
 from django.db import transaction
 
 from records.accounts.models import SecurityEvent, SecurityKind, User
-from records.accounts.security_mails import MAILED, tell
+from records.accounts.security_mails import MAILED, queue_notice
 from records.history.english import stored_text
 from records.history.origin import origin_id
 from records.history.sets import insertion
@@ -84,7 +84,7 @@ def security_events(
                 for account in accounts:
                     if account is not None:
                         by = author.name if author is not None and author.id != account.pk else ""
-                        tell(account, kind, account.recovery_address, detail, by=by)
+                        queue_notice(account, kind, account.recovery_address, detail, by=by)
             if trail is not None:
                 for account, event in zip(accounts, events, strict=True):
                     if account is not None:

@@ -38,7 +38,7 @@ MAILED = frozenset(
 """Events that are reported to the recovery address; changes of that address have their own notices."""
 
 
-def tell(user: User, kind: SecurityKind, to: str, detail: str = "", *, by: str = "") -> None:
+def queue_notice(user: User, kind: SecurityKind, to: str, detail: str = "", *, by: str = "") -> None:
     """Queue a mail about the account to an address, in the writing transaction; does nothing without an address."""
     if to and not user.is_service_account:
         mail_notice.enqueue(str(user.pk), kind.value, to, detail, by, f"{now():%Y-%m-%d %H:%M} UTC")

@@ -83,7 +83,7 @@ def update_action(
             raise PermissionDenied
         if changed and action.record_status != Status.OPEN:
             raise refuse(
-                gettext("This action is %(record_status)s; it is changed only while it is Open.")
+                gettext("This action is %(record_status)s. It can be changed only while it is Open.")
                 % {"record_status": action.get_record_status_display()}
             )
         if judged != action.effective and to != Status.CLOSED:
@@ -91,12 +91,12 @@ def update_action(
         if moves:
             move(action, to, mover)
         elif judged != action.effective:
-            raise refuse(gettext("This action is Closed; reopen it before it is judged again."))
+            raise refuse(gettext("This action is Closed. Reopen it before you judge it again."))
     return action
 
 
 def _not_judged_now() -> ValidationError:
-    text = gettext("Say whether an action worked when you close it.")
+    text = gettext("Say whether an action worked only when you close it.")
     return ValidationError({"effective": ValidationError(text, code="InvalidValue")})
 
 

@@ -72,7 +72,7 @@ class Action(AboutRecord, SiteRecord):
     record_status = models.CharField(
         "status", max_length=20, choices=Status.choices, default=Status.OPEN, editable=False
     )
-    result = FreeTextField(help_text=_("What was done, and what came of it."))
+    result = FreeTextField(help_text=_("What was done, and what the result was."))
     done_by = models.ForeignKey(
         "accounts.User", models.PROTECT, null=True, blank=True, editable=False, related_name="+", db_index=False
     )

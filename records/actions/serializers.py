@@ -11,13 +11,13 @@ class ActionSerializer(WireSerializer):
 
     VerifiedBy = IdField(read_only=True, allow_null=True, source_name="closed_by")
     Effective = BooleanField(
-        required=False, allow_null=True, help_text="Whether it worked; said when the action is closed."
+        required=False, allow_null=True, help_text="Whether the action worked; set when the action is closed."
     )
     ReasonForChange = TextField(
         write_only=True,
         required=False,
         max_length=REASON,
-        help_text="Why the action is sent back, cancelled or reopened, which demands it; kept in the history.",
+        help_text="Why the action is sent back, cancelled or reopened (then required); kept in the history.",
     )
 
     class Meta:

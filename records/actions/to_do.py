@@ -14,7 +14,7 @@ def own(viewer: Viewer) -> Section:
     section = Section(
         "actions",
         gettext("My actions"),
-        gettext("You have no open action."),
+        gettext("You have no open actions."),
         list_url=list_of(Action, mine="yes", record_status__exact=Status.OPEN.value),
         next_url=viewer.form_for(Action, "actions.add_action"),
         next_label=gettext("Add an action"),
@@ -29,7 +29,7 @@ def to_judge(viewer: Viewer) -> Section:
     section = Section(
         "judge",
         gettext("Actions to judge"),
-        gettext("No action of others waits to be judged."),
+        gettext("No action of another person is waiting to be judged."),
         list_url=list_of(Action, record_status__exact=Status.DONE.value),
     )
     done = Action.objects.at(viewer.site).filter(record_status=Status.DONE, is_archived=False)

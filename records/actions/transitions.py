@@ -27,7 +27,7 @@ class DoneForm(WithoutReason):
     result = TextField(
         max_length=FREE_TEXT,
         widget=forms.Textarea({"rows": 6}),
-        help_text=_("What was done, and what came of it. Attach photos and papers on the action's page."),
+        help_text=_("What was done, and what the result was. Attach photos and documents on the action's page."),
     )
 
 
@@ -65,8 +65,8 @@ MARK_DONE = RecordStep(
     _step(Status.DONE),
     applies=active_in(Status.OPEN),
     form=DoneForm,
-    explanation=_("Somebody else then judges whether it worked, and closes it or sends it back."),
-    done=_("%(record)s is Done and waits to be judged."),
+    explanation=_("Somebody else then judges whether it worked, and closes the action or sends it back."),
+    done=_("%(record)s is Done and is waiting to be judged."),
     initial=lambda action: {"result": action.result},
     is_next=True,
 )
@@ -88,7 +88,7 @@ SEND_BACK = RecordStep(
     MAY_CLOSE,
     _step(Status.OPEN),
     applies=active_in(Status.DONE),
-    explanation=_("The action is open again; its owner reads the reason on its page."),
+    explanation=_("The action is open again. Its owner sees the reason on its page."),
     done=_("%(record)s was sent back to its owner."),
 )
 REOPEN = RecordStep(
@@ -97,7 +97,7 @@ REOPEN = RecordStep(
     MAY_CLOSE,
     _step(Status.OPEN),
     applies=active_in(Status.CLOSED),
-    explanation=_("The action is open again and its judgement is taken back; the history keeps it."),
+    explanation=_("The action is open again and its judgement is removed. The history keeps the judgement."),
     done=_("%(record)s was reopened."),
 )
 CANCEL = RecordStep(
@@ -106,7 +106,7 @@ CANCEL = RecordStep(
     MAY_CLOSE,
     _step(Status.CANCELLED),
     applies=active_in(*UNFINISHED),
-    explanation=_("The action is not carried out. It cannot be opened again."),
+    explanation=_("The action will not be carried out. It cannot be reopened."),
     done=_("%(record)s was cancelled."),
 )
 STEPS = (MARK_DONE, CLOSE, SEND_BACK, REOPEN, CANCEL)

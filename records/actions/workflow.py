@@ -51,14 +51,14 @@ def refuse(text: str) -> ValidationError:
 def mark_done(action: Action, mover: Mover) -> None:
     """Mark an open action as Done; needs a `result`. Only its owner and people who may change actions can do this."""
     if not (mover.owns(action) or mover.may(CHANGE)):
-        raise refuse(gettext("Only its owner, or somebody who may change actions, marks an action as Done."))
+        raise refuse(gettext("Only its owner, or somebody who may change actions, can mark an action as Done."))
     action.record_status = Status.DONE
     action.done_by_id, action.done_date = mover.user_id, now()
 
 
 def close(action: Action, mover: Mover) -> None:
     """Close a Done action with the judgement whether it was effective. Its owner and `done_by` cannot do this."""
-    _need_manager(mover, gettext("Only a Manager closes an action."))
+    _need_manager(mover, gettext("Only a Manager can close an action."))
     if mover.owns(action):
         raise refuse(gettext("You cannot close your own action. Ask another Manager."))
     if mover.user_id is not None and mover.user_id == action.done_by_id:
@@ -72,19 +72,19 @@ def close(action: Action, mover: Mover) -> None:
 
 def send_back(action: Action, mover: Mover) -> None:
     """Send a Done action back to its owner, with a reason; the result stays and can be completed."""
-    _need_manager(mover, gettext("Only a Manager sends an action back."))
+    _need_manager(mover, gettext("Only a Manager can send an action back."))
     _reopen(action, mover)
 
 
 def reopen(action: Action, mover: Mover) -> None:
     """Open a Closed action again, with a reason; its judgement is removed (the history keeps it)."""
-    _need_manager(mover, gettext("Only a Manager reopens an action."))
+    _need_manager(mover, gettext("Only a Manager can reopen an action."))
     _reopen(action, mover)
 
 
 def cancel(action: Action, mover: Mover) -> None:
     """Cancel an action that is not closed yet, with a reason."""
-    _need_manager(mover, gettext("Only a Manager cancels an action."))
+    _need_manager(mover, gettext("Only a Manager can cancel an action."))
     required_reason(mover.reason)
     action.record_status = Status.CANCELLED
 

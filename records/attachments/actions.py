@@ -50,7 +50,7 @@ def add_attachment(
     check_may_attach(record, author, may)
     with storing(content) as file, recording():
         attachment.path, attachment.file_size, attachment.file_hash = file.path, file.size, file.sha256
-        hold(record)
+        lock_active(record)
         if finding_id is not None:
             attachment.point_at(record_id, finding_id, drafts=drafts)  # It can have been removed meanwhile.
         add_record(attachment, given, author=author, operation=operation, reason=reason)
@@ -76,7 +76,7 @@ def check_may_attach(record: SiteRecord, author: Author, may: May) -> None:
         raise ValidationError({"record_id": ValidationError(text, code="InvalidTransition")})
 
 
-def hold(record: SiteRecord) -> None:
+def lock_active(record: SiteRecord) -> None:
     """Prevent that the record is archived before the transaction ends; raises ValidationError if it is archived."""
     rows = type(record)._base_manager.select_for_update(of=("self",), no_key=True)
     if rows.filter(pk=record.pk).values_list("is_archived", flat=True).get():

@@ -124,7 +124,7 @@ def add(request: HttpRequest, entity: str, record_id: uuid.UUID) -> HttpResponse
         except ValidationError as fault:
             faults.append(f"{upload.name}: {' '.join(fault.messages)}")
     faults += [
-        gettext("%(name)s: At most %(most_at_once)s files at once.")
+        gettext("%(name)s: you can attach at most %(most_at_once)s files at once.")
         % {"name": upload.name, "most_at_once": MOST_AT_ONCE}
         for upload in uploads[MOST_AT_ONCE:]
     ]
@@ -184,7 +184,9 @@ def attach(
             % {"filesizeformat": filesizeformat(settings.FILE_SIZE_LIMIT)}
         ) from None
     except actions.SiteFullError:
-        raise ValidationError(gettext("The storage for this site's attachments is full.")) from None
+        raise ValidationError(
+            gettext("The storage for this site's attachments is full. Ask the operator of Larder for more.")
+        ) from None
     except StorageUnavailableError:
         raise ValidationError(gettext("The file storage cannot be reached. Try again.")) from None
 
@@ -192,7 +194,7 @@ def attach(
 def _own(request: HttpRequest, record: SiteRecord, known: Attachment) -> Attachment:
     """Return the attachment that this person has already added to the record under the id; raises ValidationError."""
     if known.record_id != record.pk or known.created_by_id != user_of(request).pk:
-        raise ValidationError(gettext("This file belongs to something else. Reload the page and try again."))
+        raise ValidationError(gettext("This file belongs to another record. Reload the page and try again."))
     return known
 
 

@@ -52,7 +52,7 @@ def _small(picture: Any) -> bytes:
     picture.thumbnail((EDGE * 2, EDGE * 2), reducing_gap=2.0)
     upright = ImageOps.exif_transpose(picture).convert("RGBA")
     upright.thumbnail((EDGE, EDGE))
-    clean = Image.new("RGB", upright.size, "white")  # What is transparent becomes white.
+    clean = Image.new("RGB", upright.size, "white")  # Transparent parts become white.
     clean.paste(upright, mask=upright.getchannel("A"))
     out = io.BytesIO()
     clean.save(out, "JPEG", quality=80, optimize=True)

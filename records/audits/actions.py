@@ -112,7 +112,7 @@ def schedule_audit_record(
         due = values.get("due_date") or planned
         if due is None:
             raise ValidationError(
-                {"date": ValidationError(gettext("Say when the audit is planned."), code="RequiredField")}
+                {"date": ValidationError(gettext("Enter the date of the audit."), code="RequiredField")}
             )
         given = {**_taken_over(program), **values, "date": planned, "due_date": due}
         record = _add(program, given, author=author, reason=reason)
@@ -138,11 +138,11 @@ def schedule_next_audit_records(
         program = lock_program(site_id, program_id)
         refuse_archived(program)
         if program.next_due_date is None:
-            text = gettext("Say when the program is due next.")
+            text = gettext("Enter the next due date of the program.")
             raise ValidationError({"next_due_date": ValidationError(text, code="RequiredField")})
         free = free_due_dates(program, count)
         if not free:
-            text = gettext("The audit that is due is scheduled already, and without a frequency there is no later one.")
+            text = gettext("The audit that is due is scheduled, and a program without a frequency has no later one.")
             raise ValidationError(text, code="InvalidTransition")
         given = _taken_over(program)
         return [_add(program, {**given, "date": due, "due_date": due}, author=author, reason=reason) for due in free]

@@ -28,7 +28,7 @@ from records.audits import workflow
 from records.audits.models import AuditRecord, Finding, RecordStatus
 from records.audits.workflow import Answer, AnsweredMeanwhileError
 from records.backoffice.about import address_of
-from records.backoffice.conflicts import trail_of
+from records.backoffice.conflicts import changes_of
 from records.backoffice.current import author_of, show_times_of, site_at, user_of
 from records.backoffice.datetimes import shown
 from records.backoffice.extension_points import RecordLink
@@ -172,7 +172,7 @@ class ChecklistPages(SitePermissions):
 
     def _present_answer(self, record: AuditRecord, finding: Finding) -> dict[str, Any]:
         """Return the present answer to a question, who gave it and when."""
-        newest = trail_of(record)[:LOOKED_AT]
+        newest = changes_of(record)[:LOOKED_AT]
         changes = (change for change in newest if any(entry.get("row") == str(finding.pk) for entry in change.fields))
         change = next(changes, None)
         return {

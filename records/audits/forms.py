@@ -77,14 +77,18 @@ def _responses(record: AuditRecord | None) -> list[RatingResponse]:
 class StartForm(WithoutReason):
     """The form that asks when the audit started."""
 
-    start_date = DayField(label=_("Started on"), required=False, help_text=_("Empty: now."))
+    start_date = DayField(label=_("Started on"), required=False, help_text=_("If empty, now."))
 
 
 class ScheduleNextForm(WithoutReason):
     """The form that asks how many audits to schedule."""
 
     count = forms.IntegerField(
-        label=_("How many"), min_value=1, max_value=MOST_AT_ONCE, initial=1, help_text=_("One for each next due date.")
+        label=_("How many"),
+        min_value=1,
+        max_value=MOST_AT_ONCE,
+        initial=1,
+        help_text=_("One audit for each next due date."),
     )
 
 
@@ -92,7 +96,7 @@ class PlanOneForm(WithoutReason):
     """The form that asks when one audit takes place."""
 
     date = DayField(label=_("Planned for"), required=True)
-    due_date = DayField(label=_("Due by"), required=False, help_text=_("Empty: the planned day."))
+    due_date = DayField(label=_("Due by"), required=False, help_text=_("If empty, the planned day."))
     notes = TextField(
         label=_("Notes"), required=False, max_length=FREE_TEXT, widget=forms.Textarea({"rows": 3}), empty_value=""
     )

@@ -79,7 +79,7 @@ class AuditProgram(SiteRecord):
         null=True,
         blank=True,
         validators=[MinValueValidator(1), MaxValueValidator(120)],
-        help_text=_("How many months lie between two audits; empty when it happens once."),
+        help_text=_("The number of months between two audits. Leave empty if there is only one audit."),
     )
     next_due_date = models.DateTimeField("next due date", null=True, blank=True)
 
@@ -176,7 +176,7 @@ class AuditRecord(SiteRecord):
     def clean(self) -> None:
         """Check that the audit does not end before it starts."""
         if self.start_date and self.finish_date and self.finish_date < self.start_date:
-            fault = ValidationError(gettext("The finish date lies before the start date."), code="InvalidValue")
+            fault = ValidationError(gettext("The finish date is before the start date."), code="InvalidValue")
             raise ValidationError({"finish_date": fault})
 
 

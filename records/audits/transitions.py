@@ -43,8 +43,8 @@ PLAN_ONE = RecordStep(
     applies=lambda program: not program.is_archived,
     form=PlanOneForm,
     explanation=_(
-        "One more audit, on a day that you choose. If it is due before the program is, the program stays due when it"
-        " was. People, checklists and rating are taken over from the program and can be changed afterwards."
+        "One more audit, on a day that you choose. If it is due before the program's next due date, that date does not "
+        "change. People, checklists and rating are copied from the program and can be changed afterwards."
     ),
     done=_("One more audit of %(record)s was planned."),
 )
@@ -55,7 +55,7 @@ START = RecordStep(
     _start,
     applies=active_in(RecordStatus.SCHEDULED),
     form=StartForm,
-    explanation=_("The questions of the checklists are laid out as findings, to be answered on the audit's page."),
+    explanation=_("A finding is added for each question of the checklists. Answer them on the audit's page."),
     done=_("%(record)s was started."),
     is_next=True,
 )

@@ -106,11 +106,11 @@ def update_audit_record(
         if changed - {"entity_folder"} and not record.is_open:
             raise _closed(record)
         if "rating_scale" in changed and _answers_another_scale(record):
-            text = gettext("Findings have responses of the rating already.")
+            text = gettext("Some findings already have a response from this rating, so it cannot be changed.")
             raise ValidationError({"rating_scale": ValidationError(text, code="InvalidTransition")})
         if record.due_date is None:
             raise ValidationError(
-                {"due_date": ValidationError(gettext("Say when the audit is due."), code="RequiredField")}
+                {"due_date": ValidationError(gettext("Enter the due date of the audit."), code="RequiredField")}
             )
         if changed & {"findings", "rating_scale"}:
             if record.record_status == AWAITING_REVIEW:
@@ -263,7 +263,7 @@ def _check_findings(record: AuditRecord, values: Values, reason: str) -> None:
 def _refuse_unanswered(record: AuditRecord) -> None:
     """Raise ValidationError for an audit without findings, and for each finding that lacks a response of the rating.
 
-    So that no audit has a score, a rating or a result before its last answer.
+    No audit therefore has a score, a rating or a result before its last answer.
     """
     findings = list(record.findings.all())
     if not findings:

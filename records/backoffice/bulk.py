@@ -35,7 +35,10 @@ from records.sites.writing import RecordNotFoundError
 STEPS = ("archive", "restore")
 """The buttons of a record's page that a list offers too, if they ask for nothing but a reason."""
 FIELDS = {"entity_folder": _("Move to a folder"), "owner": _("Assign to an owner")}
-EMPTY = {"entity_folder": _("Leave this empty to remove them from their folders."), "owner": _("Empty: to nobody.")}
+EMPTY = {
+    "entity_folder": _("Leave this empty to remove them from their folders."),
+    "owner": _("Leave this empty for no owner."),
+}
 MOST = 2000
 """The maximum number of records at once, as in an import."""
 BATCH = 100
@@ -63,8 +66,8 @@ class BulkPages(FormPages):
     """Selecting several records of a list, and the page that asks for the reason."""
 
     own_pages: ClassVar[Pages] = (
-        ("together/", "together_view", "together"),
-        ("together/result/", "together_result_view", "together_result"),
+        ("bulk/", "bulk_view", "bulk"),
+        ("bulk/result/", "bulk_result_view", "bulk_result"),
     )
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
@@ -72,13 +75,13 @@ class BulkPages(FormPages):
         request.session.pop(RESULT, None)
         found = {}
         if self.has_view_permission(request):
-            address = self.url_of("together")
+            address = self.url_of("bulk")
             found = {"bulk": {"steps": self.bulk_steps(request), "address": f"{address}?{request.GET.urlencode()}"}}
         return super().changelist_view(request, {**found, **(extra_context or {})})
 
     def get_actions(self, request: HttpRequest) -> Any:
         """Return a placeholder action if the user can do something to several records: the list then has checkboxes."""
-        return {"together": (None, "together", gettext("Together"))} if self.bulk_steps(request) else {}
+        return {"bulk": (None, "bulk", gettext("For the chosen records"))} if self.bulk_steps(request) else {}
 
     def response_action(self, request: HttpRequest, queryset: Any, *args: Any, **options: Any) -> HttpResponse:
         """Redirect to the list: its checkboxes belong to our own form."""
@@ -87,7 +90,7 @@ class BulkPages(FormPages):
     def action_checkbox(self, obj: Any) -> Any:
         """Return the checkbox of a row, which belongs to the form above the table."""
         return format_html(
-            '<input type="checkbox" name="{}" value="{}" form="together" class="action-select" aria-label="{}">',
+            '<input type="checkbox" name="{}" value="{}" form="bulk" class="action-select" aria-label="{}">',
             ACTION_CHECKBOX_NAME,
             obj.pk,
             gettext("Choose %(record)s") % {"record": obj},
@@ -130,14 +133,14 @@ class BulkPages(FormPages):
     def _fault_of_field(self, request: HttpRequest, name: str, record: Any) -> str:
         if not self.has_change_permission(request, record):
             return gettext("It is archived.") if record.is_archived else gettext("You may not change it now.")
-        return "" if name in self.settable_fields(request, record) else gettext("This cannot be set on it now.")
+        return "" if name in self.settable_fields(request, record) else gettext("This field cannot be changed now.")
 
     def _set_field(self, request: HttpRequest, name: str, record: Any, reason: str, value: Any) -> None:
         self.update_record(request, record, {name: value}, reason=reason, precondition=lambda locked: None)
 
     # --- Several records ----------------------------------------------------------------------------------------------
 
-    def together_view(self, request: HttpRequest) -> HttpResponse:
+    def bulk_view(self, request: HttpRequest) -> HttpResponse:
         """Show the selected records and ask for the reason; once it is given, write each and report the results.
 
         Without records, such as after a sign-in that interrupted it, the page returns to the list.
@@ -165,7 +168,7 @@ class BulkPages(FormPages):
             }
             messages.warning(request, text)
             return redirect(back)
-        form = self._together_form(request, bulk)
+        form = self._bulk_form(request, bulk)
         seen = hashlib.sha256(b"".join(key.bytes for key in sorted(keys))).hexdigest()
         is_same = request.POST.get("seen", seen) == seen
         if form.is_bound and form.is_valid() and is_same:
@@ -175,7 +178,7 @@ class BulkPages(FormPages):
         kind = self.opts.verbose_name if len(keys) == 1 else self.opts.verbose_name_plural
         return self.page_response(
             request,
-            "backoffice/together.html",
+            "backoffice/bulk.html",
             f"{bulk.label}: {len(keys)} {kind}",
             bulk=bulk,
             rows=[{"record": row, "fault": bulk.fault_of(row)} for row in self._rows(request, keys[:SHOWN])],
@@ -193,7 +196,7 @@ class BulkPages(FormPages):
         url = self.url_of("changelist")
         return f"{url}?{request.GET.urlencode()}" if request.GET else url
 
-    def _together_form(self, request: HttpRequest, bulk: Bulk) -> ReasonForm:
+    def _bulk_form(self, request: HttpRequest, bulk: Bulk) -> ReasonForm:
         """Return the form for the reason and, if the action sets a field, for its value."""
         page: Any = self
         site = current_site(request)
@@ -252,9 +255,9 @@ class BulkPages(FormPages):
             "more": max(len(left) - NAMED, 0),
             "back": self._list_url(request),
         }
-        return redirect(self.url_of("together_result"))
+        return redirect(self.url_of("bulk_result"))
 
-    def together_result_view(self, request: HttpRequest) -> HttpResponse:
+    def bulk_result_view(self, request: HttpRequest) -> HttpResponse:
         """Show what the last bulk action left as it was, and why; redirect to the list if there is nothing to show.
 
         The session keeps no names: only records that the user still sees are named, and the others are counted.
@@ -269,7 +272,7 @@ class BulkPages(FormPages):
         left = [{"name": str(row), "url": address_of(row), "fault": faults[row.pk]} for row in rows]
         return self.page_response(
             request,
-            "backoffice/together_result.html",
+            "backoffice/bulk_result.html",
             result["title"],
             left=left,
             more=result["more"] + len(faults) - len(left),

@@ -31,7 +31,7 @@ class Conflict:
     both: list[str] = field(default_factory=list)
 
 
-def trail_of(record: models.Model) -> ChangeQuerySet:
+def changes_of(record: models.Model) -> ChangeQuerySet:
     """Return the record's changes, newest first; an employee and its account share an Id, but not a history.
 
     They are sorted by number, which follows the order of the writes; the clocks of several machines may not.
@@ -41,7 +41,7 @@ def trail_of(record: models.Model) -> ChangeQuerySet:
 
 def last_change(record: models.Model) -> str:
     """Return the id of the record's newest change, or an empty text; one query."""
-    return str(trail_of(record).values_list("pk", flat=True).first() or "")
+    return str(changes_of(record).values_list("pk", flat=True).first() or "")
 
 
 def refuse_when_stale(record: models.Model, seen: str) -> None:
@@ -53,7 +53,7 @@ def refuse_when_stale(record: models.Model, seen: str) -> None:
 def changes_since(record: models.Model, seen: str) -> list[Change]:
     """Return the record's changes after the one that the editor saw, oldest first."""
     newer: list[Change] = []
-    for change in trail_of(record)[:200]:
+    for change in changes_of(record)[:200]:
         if str(change.pk) == seen:
             break
         newer.append(change)

@@ -58,7 +58,7 @@ def stored(clock: datetime.datetime) -> datetime.datetime:
         utc = local.astimezone(datetime.UTC)
         again = utc.astimezone(local.tzinfo)
     except (OverflowError, ValueError):
-        raise ValidationError(gettext("This date lies outside the years 0001 to 9999."), code="InvalidDate") from None
+        raise ValidationError(gettext("This date is outside the years 0001 to 9999."), code="InvalidDate") from None
     if again.replace(tzinfo=None) != clock:
         raise ValidationError(
             gettext("The clocks go forward over this time, so it does not exist."), code="InvalidDate"

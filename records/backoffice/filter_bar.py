@@ -58,7 +58,7 @@ def chips(changelist: Any) -> list[dict[str, str]]:
         own = own_parameters(spec, changelist)
         if own and (text := _described(spec, changelist, own)):
             found.append({"text": f"{capfirst(str(spec.title))}: {text}", "url": changelist.without(own)})
-    return found + [{"text": text, "url": changelist.without([name])} for name, text in changelist.narrowings]
+    return found + [{"text": text, "url": changelist.without([name])} for name, text in changelist.restrictions]
 
 
 def _described(spec: Any, changelist: Any, own: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""Where the faults of a form are shown: at the fields and rows that have them, and in the summary above the form."""
+"""Where the errors of a form are shown: at the fields and rows that have them, and in the summary above the form."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

@@ -37,7 +37,7 @@ from records.backoffice.current import (
 )
 from records.backoffice.form_errors import show_faults
 from records.backoffice.forms import NO_REASON, RecordForm, RecordFormSet
-from records.backoffice.history_pages import TrailPages
+from records.backoffice.history_pages import HistoryPages
 from records.backoffice.once import FIELD, DoneAlreadyError, claim, key_of
 from records.backoffice.transitions import StepPages
 from records.history.trail import recording
@@ -50,7 +50,7 @@ Action = Callable[..., Any]
 SAVED_ALREADY = _("This form was saved already. Nothing was added again.")
 
 
-class FormPages(StepPages, TrailPages):
+class FormPages(StepPages, HistoryPages):
     """The page of a record's form."""
 
     form: Any = RecordForm
@@ -110,7 +110,7 @@ class FormPages(StepPages, TrailPages):
 
     @contextmanager
     def as_form(self, request: HttpRequest, record: Any) -> Iterator[None]:
-        """Let the block ask what the record's form would show and let the user set."""
+        """Let the block ask which fields the record's form would show, and which of them the user may set."""
         state = state_of(request)
         before, state.form = state.form, FormState(record, self.site_id_of(record), writable=True)
         try:
@@ -188,9 +188,9 @@ class FormPages(StepPages, TrailPages):
         return self._show(request, state, form, formsets, inlines, None, extra_context)
 
     def _was_writable(self, request: HttpRequest, record: Any) -> bool:
-        """Return whether only the record's present status keeps the user from changing it.
+        """Return whether only the record's present status prevents the user from changing it.
 
-        Somebody may have archived it, or taken it further, while the user had its form open. The form is then shown
+        Somebody may have archived it, or changed its status, while the user had its form open. The form is then shown
         with what was typed and with what happened, and the action refuses to save it.
         """
         is_record = isinstance(record, SiteRecord)

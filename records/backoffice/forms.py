@@ -67,7 +67,7 @@ class CredentialForm(PlainForm):
         label=_("Expires"),
         required=False,
         widget=forms.DateInput(attrs={"type": "date"}),
-        help_text=_("The last day on which it is valid; empty if it is valid until it is revoked."),
+        help_text=_("The last day on which it is valid. Leave empty if it is valid until it is revoked."),
     )
 
     def clean_expires(self) -> datetime.datetime | None:
@@ -76,7 +76,7 @@ class CredentialForm(PlainForm):
         if day is None:
             return None
         if not now().date() <= day <= now().date() + datetime.timedelta(days=3660):
-            raise ValidationError(gettext("Choose a day from today on, at most ten years ahead."))
+            raise ValidationError(gettext("Choose a day between today and ten years from now."))
         return datetime.datetime(day.year, day.month, day.day, tzinfo=datetime.UTC) + datetime.timedelta(days=1)
 
 

@@ -21,10 +21,10 @@ from records.history.models import Change
 from records.history.trail import now
 
 MOST = 50_000
-"""How many changes one file holds; more have to be narrowed by a filter, or belong into an auditor's pack."""
+"""How many changes one file contains; more have to be filtered, or belong in an auditor's pack."""
 STEP = 1_000
 """The number of changes that are read, and whose records are named, together."""
-TOO_MANY = format_lazy(_("A file can have {most} changes. Narrow the list, or make an auditor's pack."), most=MOST)
+TOO_MANY = format_lazy(_("A file can have {most} changes. Filter the list, or make an auditor's pack."), most=MOST)
 LinesOf = Callable[[Change], Iterable[dict[str, str]]]
 CUT = _(" … (cut here)")
 
@@ -48,7 +48,7 @@ def _lines(rows: Any, user: User, lines_of: LinesOf) -> Iterator[Line]:
         gettext("Number"),
         gettext("When (%(zone)s)") % {"zone": zone},
         gettext("Who"),
-        gettext("Through"),
+        gettext("Channel"),
         gettext("Operation"),
         gettext("Reason"),
         gettext("Kind"),

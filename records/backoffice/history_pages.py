@@ -20,7 +20,7 @@ from records.accounts import access
 from records.accounts.access import asking
 from records.accounts.models import User
 from records.backoffice.about import address_of, name_pointers
-from records.backoffice.conflicts import Conflict, trail_of
+from records.backoffice.conflicts import Conflict, changes_of
 from records.backoffice.current import show_times_of, site_at, user_of
 from records.backoffice.datetimes import shown
 from records.backoffice.fields import as_number
@@ -31,7 +31,7 @@ from records.backoffice.transfer.sheets import KINDS
 from records.backoffice.wording import choice_label, field_label, operation_label, printed
 from records.history.models import Change, ChangeQuerySet
 from records.history.snapshots import children_of
-from records.sites.about import about_models, kinds, trail_ids
+from records.sites.about import about_models, history_ids, kinds
 from records.sites.hidden import hides, revealing_fields
 from records.sites.models import SiteRecord
 from records.sites.text import read_uuid
@@ -95,7 +95,7 @@ def net_changes(changes: Iterable[Change]) -> list[dict[str, Any]]:
 def changes_shown_to(user: User, changes: QuerySet[Any], sites: Collection[uuid.UUID]) -> QuerySet[Any]:
     """Return those of the changes of these sites that are not about a kind of record that is partly hidden there.
 
-    What was hidden at some time stays in the history for ever.
+    What was once hidden stays in the history.
     """
     for model in (kind for kind in kinds().values() if kind.SEEN_WHOLE_WITH):
         partly = [site for site in sites if hides(model, asking(user, site))]
@@ -104,7 +104,7 @@ def changes_shown_to(user: User, changes: QuerySet[Any], sites: Collection[uuid.
     return changes
 
 
-class TrailPages(SitePermissions):
+class HistoryPages(SitePermissions):
     """The history page of a record, and its part in showing a conflict."""
 
     moments: ClassVar[tuple[str, ...]] = ()
@@ -156,7 +156,7 @@ class TrailPages(SitePermissions):
         record = self._record_with_history(request, object_id)
         hidden = self.hidden_in_history(request, record)
         asked = request.GET
-        story = self.story_of(request, record)
+        story = self.history_of(request, record)
         people = list(story.order_by("author_name").values_list("author_id", "author_name").distinct())
         choices = self._field_choices(record, hidden)
         rows = self._narrowed(story, asked, dict(choices))
@@ -213,12 +213,12 @@ class TrailPages(SitePermissions):
         )
 
     def history_export_view(self, request: HttpRequest, object_id: str, kind: str) -> Any:
-        """Return the record's changes, as the page narrows them, as a CSV or XLSX file."""
+        """Return the record's changes, filtered as on the page, as a CSV or XLSX file."""
         record = self._record_with_history(request, object_id)
         if kind not in KINDS:
             raise Http404
         hidden = self.hidden_in_history(request, record)
-        rows = self._narrowed(self.story_of(request, record), request.GET, dict(self._field_choices(record, hidden)))
+        rows = self._narrowed(self.history_of(request, record), request.GET, dict(self._field_choices(record, hidden)))
         if is_too_long(rows):
             self.message_user(request, TOO_MANY, messages.ERROR)
             return redirect(self.url_of("history", object_id))
@@ -252,16 +252,16 @@ class TrailPages(SitePermissions):
         days = self.is_day if is_own else (lambda name: name == "due_date")
         return lines_of(model, change.fields, hidden if is_own else (), days, offers)
 
-    def story_of(self, request: HttpRequest, record: Any) -> ChangeQuerySet:
+    def history_of(self, request: HttpRequest, record: Any) -> ChangeQuerySet:
         """Return the changes of the record, and of its attachments and the actions about it, newest first."""
-        rows = trail_of(record)
+        rows = changes_of(record)
         if not isinstance(record, SiteRecord):
             return rows
         seen_with = record.ATTACHMENTS_SEEN_WITH
         if seen_with and not access.may(user_of(request), record.site_id, seen_with):
             return rows
         labels = [record._meta.label, *(model._meta.label for model in about_models())]
-        found = Change.objects.filter(record_id__in=trail_ids(record), model__in=labels)
+        found = Change.objects.filter(record_id__in=history_ids(record), model__in=labels)
         return found.order_by("-number")
 
     def _field_choices(self, record: Any, hidden: Sequence[str]) -> list[tuple[str, str]]:
@@ -276,7 +276,7 @@ class TrailPages(SitePermissions):
         keys = {name: read_uuid(asked.get(name, "")) for name in ("from", "to")}
         if not any(keys.values()):
             return {}
-        found = {change.pk: change for change in trail_of(record).filter(pk__in=[key for key in keys.values() if key])}
+        found = changes_of(record).in_bulk([key for key in keys.values() if key])
         return {name: found[key] for name, key in keys.items() if key in found}
 
     def _compared(
@@ -287,7 +287,7 @@ class TrailPages(SitePermissions):
         if len(ends) != 2:
             return None
         older, newer = ends
-        rows = list(trail_of(record).filter(number__gt=older.number, number__lte=newer.number).order_by("number"))
+        rows = list(changes_of(record).filter(number__gt=older.number, number__lte=newer.number).order_by("number"))
         name_pointers(user, rows)
         return {
             "older": shown(older.at),

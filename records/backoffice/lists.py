@@ -1,4 +1,4 @@
-"""The list of a kind of record: of the current site, not counted, served by indexes, and always with a next step."""
+"""The list of a kind of record at the current site, read through indexes; an empty list says what to do next."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -89,7 +89,7 @@ class RecordList(ChangeList):
     """The list's URL, without what is empty in it."""
 
     def __init__(self, request: HttpRequest, *args: Any, **options: Any) -> None:
-        """Read the URL. The form of the filters also sends those that nobody filled in: they do not narrow the list."""
+        """Read the URL. The form of the filters also sends empty ones, which are ignored."""
         filled = QueryDict(mutable=True)
         for name, values in request.GET.lists():
             if given := [value for value in values if value]:
@@ -105,7 +105,7 @@ class RecordList(ChangeList):
         self.root_queryset = page.at_site(self.root_queryset, self.site)
         rows: models.QuerySet[Any] = super().get_queryset(request, exclude_parameters)
         if fault := _unreadable(self.filter_specs):
-            raise UnreadableListError(gettext("The list cannot be narrowed to “%(fault)s”.") % {"fault": fault[:100]})
+            raise UnreadableListError(gettext("The list cannot be filtered by “%(fault)s”.") % {"fault": fault[:100]})
         return rows.none() if self._names_hidden() else rows
 
     @property
@@ -114,7 +114,7 @@ class RecordList(ChangeList):
         return asking(self.reader, self.site.pk if self.site is not None else None)
 
     def _names_hidden(self) -> bool:
-        """Return whether the URL narrows the list to a record that does not exist for the user; usually no query."""
+        """Return whether the URL filters the list by a record that does not exist for the user; usually no query."""
         for column in references(self.model, self.may):
             for name, given in self.filter_params.items():
                 keys = [key for value in given for part in str(value).split(",") if (key := read_uuid(part))]
@@ -138,16 +138,16 @@ class RecordList(ChangeList):
     def _reading(self) -> Iterator[None]:
         """Raise UnreadableListError, which lists the filters, for a URL that Django or the database cannot read.
 
-        So is a filter that the user may not use: it is not told from one that does not exist.
+        A filter that the user may not use is treated like one that does not exist.
         """
         try:
             yield
         except UNREADABLE as error:
             filters = getattr(self, "filter_params", {})
             given = [f"{name}={','.join(map(str, values))}"[:100] for name, values in filters.items()]
-            named = gettext(" or ").join(f"“{one}”" for one in given) or gettext("what it was asked for")
+            named = gettext(" or ").join(f"“{one}”" for one in given) or gettext("the filters in this address")
             raise UnreadableListError(
-                gettext("The list cannot be narrowed to %(named)s.") % {"named": named}
+                gettext("The list cannot be filtered by %(named)s.") % {"named": named}
             ) from error
 
     def get_results(self, request: HttpRequest) -> None:
@@ -170,7 +170,7 @@ class RecordList(ChangeList):
         self.paginator = paginator
 
     @cached_property
-    def narrowings(self) -> list[tuple[str, str]]:
+    def restrictions(self) -> list[tuple[str, str]]:
         """Return parameter and text of each restriction that is not one of the list's filters: `Product: Rye loaf`.
 
         One query for each kind of record among them; only names of the current site's records and of shared lists.
@@ -225,7 +225,7 @@ class RecordList(ChangeList):
         return {"": everything - archived, "yes": archived, "all": everything}.get(which)
 
 
-def narrowed(model_admin: Any, request: HttpRequest, query: QueryDict) -> Any:
+def list_of_query(model_admin: Any, request: HttpRequest, query: QueryDict) -> Any:
     """Return the admin's list as a URL with this query would show it; raises UnreadableListError."""
     return model_admin.get_changelist_instance(_asking_for(request, query))
 

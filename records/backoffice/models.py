@@ -66,7 +66,7 @@ class ListColumns(models.Model):
 
 
 class FileImport(models.Model):
-    """One import of a file: who imported what, when, why, and whether it was taken back."""
+    """One import of a file: who imported what, when, why, and whether it was undone."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     site = models.ForeignKey("sites.Site", models.PROTECT, related_name="+", db_index=False)

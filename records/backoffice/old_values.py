@@ -1,6 +1,6 @@
 """Values of the history in the form that an action accepts: what a record said before some entries of its changes.
 
-Putting one value back and taking an import back both begin here.
+Putting one value back and undoing an import both begin here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ Entry = Mapping[str, Any]
 
 ERASED = _("The value was erased for good.")
 SAME = _("The record has this value already.")
-NO_ROW = _("The row is not there any more.")
+NO_ROW = _("This row does not exist any more.")
 TEXTS = (models.CharField, models.TextField)
 
 

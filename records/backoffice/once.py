@@ -1,7 +1,7 @@
-"""What a form asks for is done once, however often it is sent: a quick finger, a reload, or a connection that broke.
+"""What a form asks for is done once, even if it is sent again: by a double click, a reload, or a lost connection.
 
 Each form for a new record carries an id of its own. The same content under the same id is refused the second time.
-Other content is another record, such as after going back to a form that was saved.
+Other content makes another record, for example after going back to a form that was saved.
 """
 
 import hashlib

@@ -146,7 +146,7 @@ class ForgottenView(FormView[ForgottenForm]):
             guesses.spend("links-from", where, LINKS_FROM_ADDRESS)
         except guesses.TooManyGuessesError as refusal:
             self.request.guess_refusal = refusal  # type: ignore[attr-defined]
-            form.add_error(None, gettext("Too many links were asked for from here. Try again in an hour."))
+            form.add_error(None, gettext("Too many links were requested from your network. Try again in an hour."))
             return self.form_invalid(form)
         mail_links.enqueue(form.cleaned_data["email"])
         return super().form_valid(form)
@@ -257,7 +257,7 @@ class ChangePasswordView(PasswordChangeView):
 
 def _refuse_without_passwords() -> None:
     if not settings.PASSWORD_SIGN_IN:
-        raise Http404(gettext("Nobody signs in with a password here."))
+        raise Http404(gettext("Passwords are not used to sign in here."))
 
 
 urlpatterns = [

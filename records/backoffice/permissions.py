@@ -89,7 +89,7 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         return self.page_response(
             request,
             "backoffice/unreadable.html",
-            gettext("This address cannot be read"),
+            gettext("This address cannot be understood"),
             http_status=400,
             sentence=str(error),
             back=self.url_of("changelist"),
@@ -129,7 +129,7 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         If some records of the kind are hidden from the user, the whole history of the kind is.
         """
         may = asking(user_of(request), self.site_id_of(obj))
-        # What was hidden at some time stays in the history for ever.
+        # What was once hidden stays in the history.
         return may("history.view_change") and not hides(self.model, may)
 
     def at_site(self, rows: models.QuerySet[Any], site: Site | None) -> models.QuerySet[Any]:

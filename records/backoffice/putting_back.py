@@ -1,8 +1,9 @@
 """“Put this value back”: the value that a field had before a change becomes the record's value again.
 
 It is an ordinary change: the action that saves the form writes it, with its checks, a reason and a Change of its own.
-What the form lets the user set is offered: plain fields, lists of records, and child rows with their cells (a row that
-was removed comes back, with an Id of its own, and one that was added goes again); no statuses, files, or erased values.
+The page offers what the form lets the user set: plain fields, lists of records, child rows and their cells. A row that
+was removed comes back with a new Id, and one that was added is removed. Statuses, files and erased values are not
+offered.
 """
 
 import uuid
@@ -20,7 +21,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext
 
 from records.backoffice.about import address_of
-from records.backoffice.conflicts import StaleError, last_change, refuse_when_stale, trail_of
+from records.backoffice.conflicts import StaleError, changes_of, last_change, refuse_when_stale
 from records.backoffice.current import show_times_of, site_at
 from records.backoffice.datetimes import shown
 from records.backoffice.form_errors import show_faults
@@ -111,7 +112,7 @@ class PutBackPages(FormPages):
     @staticmethod
     def _first_number(record: Any) -> int | None:
         """Return the number of the change that added the record; there are no older values."""
-        return trail_of(record).order_by("number").values_list("number", flat=True).first()
+        return changes_of(record).order_by("number").values_list("number", flat=True).first()
 
     def put_back_view(
         self, request: HttpRequest, object_id: str, change_id: uuid.UUID, name: str, *, is_stale: bool = False
@@ -178,7 +179,7 @@ class PutBackPages(FormPages):
                 )
             raise PermissionDenied
         field = self._settable(request, record).get(place[0])
-        change = trail_of(record).filter(pk=change_id).first()
+        change = changes_of(record).filter(pk=change_id).first()
         entry = next((one for one in change.fields if place_of(one) == place), None) if change is not None else None
         if field is None or change is None or entry is None or change.number == self._first_number(record):
             raise Http404
@@ -190,7 +191,7 @@ class PutBackPages(FormPages):
             value = self._value_of(request, record, name, entry)
         except LookupError as fault_found:
             raise ValidationError(str(fault_found.args[0])) from None
-        return OldValue(change, entry, name, value, _as_the_trail_says(record, entry, content))
+        return OldValue(change, entry, name, value, _as_in_history(record, entry, content))
 
     def _put_back(self, request: HttpRequest, record: Any, old: OldValue, form: ReasonForm) -> bool:
         """Write the value as the form would, and return True; or False, and the form then has the errors."""
@@ -244,14 +245,14 @@ def _field_at(model: Any, name: str) -> Any:
 
 
 def _what_happened(record: Any) -> str:
-    newest = trail_of(record).first()
+    newest = changes_of(record).first()
     person = newest.author_name if newest is not None and newest.author_name else gettext("The system")
     return gettext(
         "%(person)s changed this record while this page was open. Look at the value now, then confirm again."
     ) % {"person": person}
 
 
-def _as_the_trail_says(record: Any, entry: Entry, content: Snapshot) -> Any:
+def _as_in_history(record: Any, entry: Entry, content: Snapshot) -> Any:
     """Return what the record says at the place of the entry, in the form of the history: references by their names."""
     name, _dot, cell = entry["field"].partition(".")
     said = [one for one in differences(record, {}, {name: content[name]}) if place_of(one)[1] == place_of(entry)[1]]

@@ -22,7 +22,7 @@ from django.utils.translation import gettext
 from records.backoffice.about import address_of, hide_targets
 from records.backoffice.current import FormState, show_times_of, site_at, state_of, user_of
 from records.backoffice.datetimes import NOTHING, shown
-from records.backoffice.history_pages import TrailPages
+from records.backoffice.history_pages import HistoryPages
 from records.backoffice.permissions import Pages
 from records.backoffice.statuses import status_tag
 from records.backoffice.transitions import StepPages
@@ -82,7 +82,7 @@ class Related:
     list_url: str
 
 
-class ReadingPage(StepPages, TrailPages):
+class ReadingPage(StepPages, HistoryPages):
     """The reading page of a kind of record."""
 
     own_pages: ClassVar[Pages] = (("<uuid:object_id>/", "reading_view", "read"),)
@@ -103,7 +103,7 @@ class ReadingPage(StepPages, TrailPages):
             "backoffice/reading.html",
             str(record),
             original=record,
-            # Said once: some records are called by their kind and number.
+            # Shown only once, because some records are called by their kind and number.
             kind="" if str(record).startswith(kind) else kind,
             number=getattr(record, "site_sequence_id", None),
             status=status_tag(record) if status else "",
@@ -219,5 +219,5 @@ class ReadingPage(StepPages, TrailPages):
                 if change.record_id == record.pk
                 else [change.record_name],
             }
-            for change in self.story_of(request, record)[:CHANGES_SHOWN]
+            for change in self.history_of(request, record)[:CHANGES_SHOWN]
         ]

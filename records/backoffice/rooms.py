@@ -1,7 +1,7 @@
-"""Loads what the rooms show in the back-office, once somebody needs it.
+"""Loads the back-office pages of all rooms when somebody first needs them.
 
-The pages are most of the code, and a program that calls an interface needs none of them. A server that loads them after
-its start answers the first request much sooner. It loads them in the background (`config/gunicorn.py`); code that needs
+The pages are most of the code, and programs that call an interface do not need them. A server that loads them after its
+start answers the first request much sooner. It loads them in the background (`config/gunicorn.py`); code that needs
 them earlier loads them or waits.
 """
 
@@ -23,7 +23,8 @@ def load() -> None:
     """Load the pages of all rooms; the first call does so, and calls that come meanwhile wait for it.
 
     The admin modules come first, then the resources, which define import and export of the lists, and then what the
-    rooms add to each other's pages. Text that is composed now is in English, whatever language the first caller reads.
+    rooms add to each other's pages. Texts that are composed now are in English, whatever the language of the first
+    caller.
     """
     global _has_begun, _is_done
     if _is_done or getattr(_registering, "now", False):

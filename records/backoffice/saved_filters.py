@@ -23,7 +23,7 @@ from records.accounts.models import User
 from records.backoffice.current import author_of, current_site, user_of
 from records.backoffice.fields import TextField
 from records.backoffice.forms import PlainForm
-from records.backoffice.lists import UnreadableListError, narrowed
+from records.backoffice.lists import UnreadableListError, list_of_query
 from records.backoffice.models import QUERY, SavedFilter
 from records.backoffice.permissions import Pages, SitePermissions
 from records.history.snapshots import columns, differences
@@ -173,7 +173,7 @@ class SavedFilterPages(SitePermissions):
             return redirect(self.url_of("changelist"))
         saved = own.filter(name__iexact=form.cleaned_data["name"]).first() if form.is_valid() else None
         if form.is_valid() and saved is None and own.count() >= MOST:
-            text = gettext("You keep %(most)s filters of this list already. Remove one first.")
+            text = gettext("You already have %(most)s saved filters for this list. Remove one first.")
             form.add_error("name", text % {"most": MOST})
         if form.is_valid():
             form.cleaned_data["query"] = query
@@ -187,7 +187,7 @@ class SavedFilterPages(SitePermissions):
         try:
             keep(saved, author=author_of(request), **form.cleaned_data)
         except ValidationError:
-            text = gettext("There is a saved filter “%(name)s” already. Choose another name.")
+            text = gettext("There is already a saved filter “%(name)s”. Choose another name.")
             form.add_error("name", text % {"name": form.cleaned_data["name"]})
             return form
         messages.success(request, gettext("The filter “%(saved)s” was saved.") % {"saved": saved})
@@ -207,7 +207,7 @@ class SavedFilterPages(SitePermissions):
     def _fault_of_filter(self, request: HttpRequest, query: QueryDict) -> str:
         """Return why a list can no longer be filtered by the query; empty if it can."""
         try:
-            narrowed(self, request, query)
+            list_of_query(self, request, query)
         except UnreadableListError as error:
             return str(error)
         return ""

@@ -21,7 +21,7 @@ from records.backoffice.autocomplete import choose
 from records.backoffice.current import choose_site, current_site, sites_of
 from records.backoffice.datetimes import NOTHING
 from records.backoffice.permissions import SitePermissions
-from records.backoffice.typed import keeping
+from records.backoffice.unsaved_input import keeping
 from records.sites.models import SiteRecord
 
 FOLDED = ("Lists", "Administration")

@@ -73,7 +73,7 @@ class Section:
 
 
 class Viewer:
-    """The person whose start page it is, and the site that they look at."""
+    """The person whose start page it is, and their current site."""
 
     def __init__(self, request: HttpRequest) -> None:
         self.user = user_of(request)

@@ -27,7 +27,7 @@ from django.utils.translation import gettext_lazy as _
 from records.accounts import access
 from records.backoffice import extension_points
 from records.backoffice.about import address_of
-from records.backoffice.conflicts import trail_of
+from records.backoffice.conflicts import changes_of
 from records.backoffice.current import author_of, show_times_of, site_at, user_of
 from records.backoffice.extension_points import RecordLink, RecordPanel
 from records.backoffice.form_errors import show_faults
@@ -182,7 +182,7 @@ class StepPages(SitePermissions):
             return self.taken(request, step, record)
         text = gettext("“%(label)s” is no longer possible: %(record)s was changed after you opened its page.")
         text %= {"label": step.label, "record": record}
-        newest = trail_of(record).first()
+        newest = changes_of(record).first()
         if request.method == "POST" and newest is not None and newest.author_id != user_of(request).pk:
             # Somebody else was faster: what was typed stays on the page.
             return self.taken(request, step, record, too_late=text)

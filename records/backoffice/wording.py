@@ -1,4 +1,4 @@
-"""How fields, values and operations are shown to users, in the history and on paper."""
+"""How fields, values and operations are named for users, in the history and in PDFs."""
 
 import datetime
 import re

@@ -10,7 +10,7 @@ from records.history.models import Channel
 class ChangeShape(serializers.Serializer[Any]):
     """One change of a record: what was changed, when and by whom, without values."""
 
-    Number = serializers.IntegerField(help_text="The place in the site's chain. Numbers rise; some are left out.")
+    Number = serializers.IntegerField(help_text="The position in the site's chain. Numbers increase, with gaps.")
     Date = serializers.DateTimeField(help_text="When the change was made.")
     Entity = serializers.CharField(help_text="The kind of record, such as `Employee` or `AuditProgram`.")
     RecordId = serializers.UUIDField(help_text="Id of the record.")

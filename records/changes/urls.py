@@ -16,10 +16,10 @@ urlpatterns = operation_urls(
         response=ChangeShape(many=True),
         parameters=(
             Parameter("after", "position", description="Only changes with a higher Number; 0 starts at the first."),
-            Parameter("limit", "integer", description="At most so many rows, usually 100.", highest=LARGEST_PAGE),
+            Parameter("limit", "integer", description="The most rows to answer; 100 by default.", highest=LARGEST_PAGE),
             Parameter("entity", description="Only changes of these kinds of record. Repeat it or separate by commas."),
         ),
-        headers={"X-Last-Number": "The newest Number of the site's changes, whatever the answer leaves out."},
+        headers={"X-Last-Number": "The newest Number of the site's changes, also if the answer does not contain it."},
         examples=examples.GET_CHANGE_LIST,
     ),
 )

@@ -134,14 +134,14 @@ class Complaint(SiteRecord):
     owner = models.ForeignKey("accounts.User", models.PROTECT, null=True, blank=True, related_name="+", db_index=False)
     severity = models.CharField(max_length=10, choices=Severity.choices, blank=True, default="", db_default="")
     target_date = models.DateTimeField(
-        null=True, blank=True, help_text=_("The day by which whoever complained has to be answered.")
+        null=True, blank=True, help_text=_("The day by which the complaint has to be answered.")
     )
     cause = models.ForeignKey(
         "reference.Cause", models.PROTECT, null=True, blank=True, related_name="+", db_index=False
     )
-    correction = FreeTextField(db_default="", help_text=_("What was done at once to put the fault right."))
+    correction = FreeTextField(db_default="", help_text=_("What was done at once to correct the fault."))
     answered_on = models.DateTimeField(
-        null=True, blank=True, help_text=_("The day on which whoever complained was answered.")
+        null=True, blank=True, help_text=_("The day on which the complaint was answered.")
     )
 
     class Meta:
@@ -265,7 +265,7 @@ class Complaint(SiteRecord):
             text = gettext("A completed complaint needs a review report.")
             faults["review_report"] = ValidationError(text, code="RequiredField")
         if self.manufacture_date and self.expiration_date and self.expiration_date < self.manufacture_date:
-            text = gettext("The expiration date lies before the manufacture date.")
+            text = gettext("The expiration date is before the manufacture date.")
             faults["expiration_date"] = ValidationError(text, code="InvalidValue")
         if fault := self._fault_of_answer():
             faults["answered_on"] = ValidationError(fault, code="InvalidValue")
@@ -278,10 +278,10 @@ class Complaint(SiteRecord):
             return ""
         zone, day = zoneinfo.ZoneInfo(self.site.time_zone), self.answered_on.astimezone(datetime.UTC).date()
         if day > now().astimezone(zone).date():
-            return gettext("The answer lies in the future.")
+            return gettext("The date of the answer is in the future.")
         date = self.date and self.date.astimezone(datetime.UTC)
         if date and day < (date if date.time() == datetime.time() else date.astimezone(zone)).date():
-            return gettext("The answer lies before the complaint's date.")
+            return gettext("The date of the answer is before the date of the complaint.")
         return ""
 
 

@@ -73,7 +73,7 @@ def drafts(viewer: Viewer) -> Section:
         gettext("You have no unfinished drafts."),
         list_url=list_of(Complaint, record_status__exact=RecordStatus.DRAFT.value),
         next_url=viewer.form_for(Complaint),
-        next_label=gettext("Begin a complaint"),
+        next_label=gettext("Start a complaint"),
     )
     rows = Complaint.objects.at(viewer.site).filter(
         record_status=RecordStatus.DRAFT, created_by=viewer.user, is_archived=False

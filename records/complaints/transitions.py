@@ -31,7 +31,7 @@ SUBMIT = RecordStep(
     by_key(workflow.submit),
     applies=active_in(RecordStatus.DRAFT),
     form=WithoutReason,
-    explanation=_("It gets its number and awaits its review. Customer, product and nonconformance are needed."),
+    explanation=_("It gets its number and awaits its review. Customer, product and nonconformance are required."),
     done=_("%(record)s was submitted for review."),
     is_next=True,
 )
@@ -42,7 +42,7 @@ COMPLETE = RecordStep(
     by_key(workflow.complete, "review_report"),
     applies=active_in(RecordStatus.AWAITING_REVIEW),
     form=CompleteForm,
-    explanation=_("From then on only a Manager changes the complaint, or reopens it."),
+    explanation=_("After that, only a Manager can change or reopen the complaint."),
     done=_("%(record)s was completed."),
     initial=lambda complaint: {"review_report": complaint.review_report},
     is_next=True,
@@ -53,7 +53,7 @@ REOPEN = RecordStep(
     "complaints.complete_complaint",
     by_key(workflow.reopen),
     applies=active_in(RecordStatus.COMPLETED),
-    explanation=_("The complaint awaits its review again; the report stays and can be continued."),
+    explanation=_("The complaint awaits its review again. The review report stays and can be continued."),
     done=_("%(record)s was reopened."),
 )
 ERASE = RecordStep(
@@ -63,8 +63,8 @@ ERASE = RecordStep(
     by_key(erase_consumer, "with_texts"),
     form=EraseWithTextsForm,
     explanation=_(
-        "Name, address, phones and e-mail are replaced by codes, here and in the whole history. Nobody can undo"
-        " this. Attached files and other records, such as actions, are not searched."
+        "Name, address, phone numbers and e-mail address are replaced by codes on this page and in the whole history. "
+        "Nobody can undo this. Attached files and other records, such as actions, are not searched."
     ),
     done=_("The consumer was erased from %(record)s."),
     consequences=before_erasing,

@@ -50,7 +50,7 @@ def erase_contact(
         customer: Customer = erasure.record
         row = next((row for row in customer.party_contacts.all() if str(row.pk) == contact), None)
         if row is None and contact not in _names_in_history(customer):
-            fault = ValidationError(gettext("The customer has no such contact."), code="InvalidReference")
+            fault = ValidationError(gettext("The customer does not have this contact."), code="InvalidReference")
             raise ValidationError({"contact": fault})
         marked = [name for name in CONTACT if row is not None and erasure.mark(row, name)]
         if row is not None and marked:

@@ -38,8 +38,8 @@ ERASE = RecordStep(
     by_key(erase_contact, "contact", "with_texts"),
     form=EraseContactForm,
     explanation=_(
-        "Name, e-mail and phone of the contact are replaced by codes, here and in the whole history. Nobody can"
-        " undo this. Title and position stay. Attached files and other records are not searched."
+        "Name, e-mail and phone of the contact are replaced by codes on this page and in the whole history. Nobody can "
+        "undo this. Title and position stay. Attached files and other records are not searched."
     ),
     done=_("The contact was erased from %(record)s."),
     fill=_fill,

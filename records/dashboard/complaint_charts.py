@@ -304,7 +304,7 @@ def rate_chart(scope: Scope, months: list[complaints.Month], period: Period, *, 
         )
         chart.notes.append(f"{NOTHING} {text}")
     if scope.query:
-        chart.notes.append(gettext("The units are all that the site sold, whatever the list is narrowed to."))
+        chart.notes.append(gettext("The units are all that the site sold, whatever filters the list has."))
     draw_columns(chart, columns, levels)
     known = [rate.value for rate in rates if rate.value is not None]
     chart.description = gettext("Highest in one month of %(name)s: %(number)s per million units.") % {

@@ -13,7 +13,7 @@ from records.accounts import access
 from records.backoffice.about import list_of
 from records.backoffice.current import current_site, show_times_of, user_of, zone_of
 from records.backoffice.extension_points import RecordLink
-from records.backoffice.lists import UnreadableListError, narrowed
+from records.backoffice.lists import UnreadableListError, list_of_query
 from records.backoffice.responses import page_response
 from records.complaints.models import Complaint
 from records.dashboard.complaint_charts import complaint_charts, listed
@@ -42,7 +42,7 @@ def figures(request: HttpRequest) -> HttpResponse:
     query = request.GET.copy()
     asked = {name: values[-1] for name in PERIOD if (values := query.pop(name, None))}
     try:
-        changelist = narrowed(model_admin, request, query)
+        changelist = list_of_query(model_admin, request, query)
     except UnreadableListError as error:
         answer: HttpResponse = model_admin.unreadable(request, error)  # type: ignore[attr-defined]
         return answer

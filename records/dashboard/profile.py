@@ -1,4 +1,4 @@
-"""The profile page: keys and clients, the own and those of administered service accounts, sites, roles, password."""
+"""The profile page: sites, roles, password, and keys and clients, also those of service accounts that one manages."""
 
 import datetime
 from typing import Any
@@ -20,7 +20,7 @@ from records.backoffice.current import author_of, current_site, show_times_of, u
 from records.backoffice.datetimes import shown
 from records.backoffice.forms import CredentialForm
 from records.backoffice.shown_once import redirect_with_secret, secret_of, showing_once
-from records.dashboard import keycalls
+from records.dashboard import key_calls
 from records.sites.models import Site
 from records.sites.text import read_uuid
 
@@ -31,7 +31,7 @@ class KeyForm(CredentialForm):
     """What a new key is called, which site it opens, and until when."""
 
     site = forms.ModelChoiceField(
-        Site.objects.none(), label=_("Site"), empty_label=None, help_text=_("The site that it acts on.")
+        Site.objects.none(), label=_("Site"), empty_label=None, help_text=_("The site that the key opens.")
     )
     field_order = ("name", "site", "expires")
 
@@ -60,7 +60,7 @@ def _account(request: HttpRequest) -> User:
         return user_of(request)
     key = read_uuid(asked)
     account = User.objects.filter(pk=key, is_service_account=True, is_active=True).first() if key else None
-    if account is None or not keycalls.administers(request, account):
+    if account is None or not key_calls.administers(request, account):
         raise Http404
     return account
 
@@ -77,7 +77,7 @@ class _Page:
         self.client_form = CredentialForm(prefix="client")
 
     def act(self, what: str) -> HttpResponse | None:
-        """Do what was asked for; returns None if the page has to show what is wrong."""
+        """Do what was requested; returns None if the page has to show what is wrong."""
         acts = {
             "issue-key": self._issue_key,
             "rotate-key": self._rotate_key,
@@ -176,7 +176,7 @@ class _Page:
             "key_form": self.key_form,
             "client_form": self.client_form,
             "keys": keys_shown,
-            "calls": keycalls.lines([line["row"].pk for line in keys_shown], keycalls.ON_PROFILE),
+            "calls": key_calls.lines([line["row"].pk for line in keys_shown], key_calls.ON_PROFILE),
             "clients": _lines(OAuthClient.objects.filter(user=self.account)),
             "roles": RoleMembership.objects.filter(user=self.account, role__is_archived=False)
             .select_related("role__site")
@@ -197,7 +197,7 @@ class _Page:
 
 
 def _lines(rows: Any) -> list[dict[str, Any]]:
-    """Return live credentials, then the last ones that ended, worded for the page."""
+    """Return valid credentials, then the last ones that ended, as texts for the page."""
     found = list(rows.order_by("-created", "id")[:100])
     live = [row for row in found if row.is_live]
     ended = [row for row in found if not row.is_live][:ENDED]

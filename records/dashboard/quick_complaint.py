@@ -1,8 +1,8 @@
 """The short form of a complaint, for a phone on the shop floor: what happened, what it was about, photos, and send.
 
-A complaint that has all that a review needs is submitted at once; any other is kept as a draft. Each form carries an id
-of its own, which becomes the complaint's: a form that is sent twice, because an answer was lost or a finger was quick,
-makes one complaint.
+A complaint with all required fields is submitted at once; any other is kept as a draft. Each form has an id of its own,
+which becomes the complaint's id: a form that is sent twice, because an answer was lost or of a double click, makes one
+complaint.
 """
 
 import uuid
@@ -74,13 +74,13 @@ class QuickComplaintForm(PlainForm):
 
 
 SENT_ALREADY = _(
-    "This complaint was sent already, without your last changes, and it is in work. Open it in the list of complaints "
-    "and add them there."
+    "This complaint was already sent, without your last changes, and somebody is working on it. Open it in the list of "
+    "complaints and add your changes there."
 )
 
 
 def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
-    """Return the menu's line that leads to the form, for people who may add complaints at the current site."""
+    """Return the menu entry for the form, for people who may add complaints at the current site."""
     if not may_here(request, "complaints.add_complaint"):
         return ()
     return (RecordLink("quick", gettext("Quick complaint"), reverse("admin:quick_complaint"), "Records"),)

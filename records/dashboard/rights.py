@@ -22,7 +22,7 @@ PEOPLE = 500
 
 
 def links(request: HttpRequest) -> list[RecordLink]:
-    """Return the menu's line for those who may see the roles of the site."""
+    """Return the menu entry for those who may see the roles of the site."""
     if not may_here(request, "accounts.view_role"):
         return []
     return [RecordLink("rights", gettext("Who may do what"), reverse("admin:rights"))]

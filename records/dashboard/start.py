@@ -1,4 +1,4 @@
-"""The back-office's start page: what waits for me, and charts of the site that I look at."""
+"""The back-office's start page: what the person has to do, and charts of the current site."""
 
 from typing import Any
 

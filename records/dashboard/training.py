@@ -74,7 +74,7 @@ class Summary:
 
 
 def links(request: HttpRequest) -> Sequence[RecordLink]:
-    """Return the menu's line for those who may change job descriptions."""
+    """Return the menu entry for those who may change job descriptions."""
     if not may_here(request, SEE):
         return ()
     return (RecordLink("training", gettext("Training matrix"), reverse("admin:training"), "Reports"),)
@@ -221,7 +221,7 @@ def _course(course: Course, taken: Mapping[Any, datetime.datetime], today: datet
         return MISSING, _("Missing"), None
     last = course.expires(completed)
     if last is None:
-        return VALID, _("Valid for ever"), None
+        return VALID, _("Never expires"), None
     if last < today:
         return EXPIRED, _("Expired on %(last)s"), last
     return ENDS_SOON if last <= today + SOON else VALID, _("Valid until %(last)s"), last

@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.urls import path
 
 from records.dashboard.address import confirm
-from records.dashboard.keycalls import calls_of_key
+from records.dashboard.key_calls import calls_of_key
 from records.dashboard.profile import profile
 
 _signed_in = admin.site.admin_view

@@ -130,7 +130,9 @@ def give_account(
             if employee.user_id is not None:
                 raise ValidationError(gettext("This employee has an account already."), code="InvalidTransition")
             if employee.is_archived:
-                raise ValidationError(gettext("An archived employee gets no account."), code="InvalidTransition")
+                raise ValidationError(
+                    gettext("Restore the employee before you give an account."), code="InvalidTransition"
+                )
             user = User(
                 id=employee.pk,
                 user_name=user_name,
@@ -183,14 +185,14 @@ def check_reporting_to(employee: Employee, site_id: uuid.UUID, values: Values) -
     above = [row[0] for row in together([*_holding(), _above(superior.pk)])[-1]]
     fault = errors_of(Employee, [superior], site_id, Employee).get(superior.pk, "")
     if superior.pk == employee.pk:
-        fault = gettext("Nobody reports to themselves.")
+        fault = gettext("Nobody can report to themselves.")
     elif not fault and parameter(employee.pk) in above:
-        fault = gettext("This would close a circle: that employee reports to this one already.")
+        fault = gettext("This would be a circle: that employee already reports to this one.")
     if fault:
         raise ValidationError({"reporting_to": ValidationError(fault, code="InvalidReference")})
 
 
-def hold_reporting() -> None:
+def lock_reporting() -> None:
     """Let only one transaction at a time change who reports to whom, so that two together cannot close a circle.
 
     The lock is the same for all sites, because a superior can belong to another site. A transaction that changes

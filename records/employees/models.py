@@ -92,10 +92,12 @@ class Employee(SiteRecord):
         faults = {}
         if self.date_of_birth is not None and self.date_of_birth > now():
             faults["date_of_birth"] = ValidationError(
-                gettext("The date of birth lies in the future."), code="InvalidValue"
+                gettext("The date of birth is in the future."), code="InvalidValue"
             )
         if self.reporting_to_id is not None and self.reporting_to_id == self.pk:
-            faults["reporting_to"] = ValidationError(gettext("Nobody reports to themselves."), code="InvalidReference")
+            faults["reporting_to"] = ValidationError(
+                gettext("Nobody can report to themselves."), code="InvalidReference"
+            )
         if faults:
             raise ValidationError(faults)
 
@@ -113,7 +115,7 @@ class Course(models.Model):
         null=True,
         blank=True,
         validators=[MinValueValidator(1), MaxValueValidator(1200)],
-        help_text=_("After so many months the course has to be taken again; empty where it counts for ever."),
+        help_text=_("After this many months the course has to be taken again. Leave empty if it never expires."),
     )
     is_archived = models.BooleanField("archived", default=False, editable=False)
     created = models.DateTimeField(default=now, editable=False)
@@ -127,7 +129,7 @@ class Course(models.Model):
                 "site",
                 condition=Q(is_archived=False),
                 name="course_name_once_per_site",
-                violation_error_message=_("The site has an active course of this name already."),
+                violation_error_message=_("The site already has an active course with this name."),
             ),
         )
 
@@ -173,7 +175,7 @@ class EducationTraining(ChildRow):
             fault = ValidationError(gettext("Say on which day the course was completed."), code="RequiredField")
             raise ValidationError({"completed_on": fault})
         if self.completed_on is not None and self.completed_on > now() + datetime.timedelta(days=1):
-            fault = ValidationError(gettext("The day lies in the future."), code="InvalidValue")
+            fault = ValidationError(gettext("The day is in the future."), code="InvalidValue")
             raise ValidationError({"completed_on": fault})
 
 
@@ -199,7 +201,7 @@ class EmploymentHistory(ChildRow):
     def clean(self) -> None:
         """Check that the employment does not end before it starts (DECISIONS 1.11)."""
         if self.start_date and self.finish_date and self.finish_date < self.start_date:
-            fault = ValidationError(gettext("The finish date lies before the start date."), code="InvalidValue")
+            fault = ValidationError(gettext("The finish date is before the start date."), code="InvalidValue")
             raise ValidationError({"finish_date": fault})
 
 
@@ -244,7 +246,7 @@ class JobDescription(SiteRecord):
     def clean(self) -> None:
         """Check that the job is neither its own superior nor its own deputy."""
         faults = {
-            name: ValidationError(gettext("A job description cannot point at itself."), code="InvalidReference")
+            name: ValidationError(gettext("A job description cannot refer to itself."), code="InvalidReference")
             for name in ("reports_to", "deputy")
             if getattr(self, f"{name}_id") == self.pk
         }

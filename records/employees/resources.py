@@ -23,7 +23,7 @@ class EmployeeResource(RecordResource):
     def write(self, rows: Sequence[Row]) -> None:
         """Write the rows; if one of them names a superior, no other transaction can set a superior meanwhile."""
         if any(row.values.get("reporting_to") for row in rows):
-            actions.hold_reporting()
+            actions.lock_reporting()
         super().write(rows)
 
 

@@ -55,8 +55,8 @@ def _say_where_it_goes(form: Any, employee: Employee) -> None:
         )
     else:
         text = gettext(
-            "The address comes from the employee's page, which has none yet: enter it there first, under “Edit”. "
-            "Without an address the person gets no link for a password and no reminders."
+            "The employee's page has no e-mail address yet. Enter it there first, under “Edit”. Without an address the "
+            "person does not get a link for choosing a password, or any reminders."
         )
     form.fields["invites"].help_text = text % {"email": employee.email_address}
 
@@ -65,7 +65,7 @@ def _give(model_admin: Any, request: HttpRequest, employee: Employee, reason: st
     if data["role"] and not access.may(user_of(request), employee.site_id, MAY_GIVE_ROLES):
         raise ValidationError({"role": gettext("Only people who administer the site's roles can give roles.")})
     if data["invites"] and not employee.email_address:
-        text = gettext("There is no e-mail address on the employee's page to send it to.")
+        text = gettext("The employee's page has no e-mail address to send it to.")
         raise ValidationError({"invites": text})
     with recording():
         user = actions.give_account(
@@ -87,7 +87,7 @@ GIVE_ACCOUNT = RecordStep(
     _give,
     applies=lambda employee: employee.user_id is None and not employee.is_archived,
     form=AccountForm,
-    explanation=_("The person can sign in to the back-office, sign documents and hold keys, as far as roles allow."),
+    explanation=_("The person can sign in to the back-office, sign documents and have keys, as roles allow."),
     done=_("%(record)s has an account now."),
     initial=_initial,
     fill=_say_where_it_goes,
@@ -100,11 +100,10 @@ ERASE = RecordStep(
     applies=lambda employee: employee.is_archived,
     form=EraseForm,
     explanation=_(
-        "Date of birth, address, phones, nationality and notes are replaced by codes or emptied, here, in the"
-        " whole history and at the account. Nobody can undo this. Name, job, training and signatures "
-        "stay. Other free text"
-        " and attached files are not searched."
+        "Date of birth, address, phone numbers, nationality and notes are replaced by codes or emptied on this page, "
+        "in the whole history and on the account. Nobody can undo this. Name, job, training and signatures stay. Other "
+        "free text and attached files are not searched."
     ),
-    done=_("%(record)s has no private facts any more."),
+    done=_("The private data of %(record)s was erased."),
     consequences=before_erasing,
 )

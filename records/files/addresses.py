@@ -54,7 +54,7 @@ class FileAddresses:
                 return HttpResponse(status=204, headers=ALLOWED)
             if request.method not in ("GET", "HEAD"):
                 raise errors.ApiError(
-                    405, "MethodNotAllowed", "This path does not take this method.", headers=dict(ALLOWED)
+                    405, "MethodNotAllowed", "This path does not support this method.", headers=dict(ALLOWED)
                 )
             return downloads.serve(request, self.row_behind(token))
         except errors.ApiError as refusal:
@@ -74,5 +74,5 @@ class FileAddresses:
         if row is None or key is None:
             raise errors.not_found()
         if not key.is_live or not self.may_read(key.user, row):
-            raise errors.ApiError(403, "Forbidden", "Whoever asked for this address may no longer read the file.")
+            raise errors.ApiError(403, "Forbidden", "The user who asked for this address may no longer read the file.")
         return row

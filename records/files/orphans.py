@@ -24,8 +24,8 @@ MOST_SWEPT = 100
 def sweep() -> int:
     """Remove the orphans that are 7 days old, and return how many; runs once a day.
 
-    Removes nothing if there are more than 100. So many come from a database that was restored or exchanged without
-    its files, and the files are then needed again: a person has to look.
+    Removes nothing if there are more than 100. More orphans mean that the database was restored or exchanged without
+    its files, which are then needed again: a person has to check.
     """
     found = list(islice(orphans(now() - AGE_OF_SWEPT), MOST_SWEPT + 1))
     if len(found) > MOST_SWEPT:

@@ -85,7 +85,7 @@ def store(content: Incoming) -> StoredFile:
 
 
 def _settle(path: str) -> None:
-    """Flush the file and its folder's entry to the disk, so that a power cut loses nothing that was answered."""
+    """Flush the file and its folder's entry to the disk, so that a power cut loses no confirmed file."""
     for name, flags in ((path, os.O_RDONLY), (os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY)):
         descriptor = os.open(name, flags)
         try:
@@ -133,7 +133,8 @@ def open_whole(row: FileRecord) -> File[bytes]:
 def open_served(row: FileRecord) -> File[bytes]:
     """Open a row's file as `open_whole` does; a file of the disk that has not changed since then is not read again.
 
-    So a request costs the same for a large file as for a small one, also when nobody reads the answer (DECISIONS 10.1).
+    A request therefore costs the same for a large file as for a small one, also when nobody reads the answer (DECISIONS
+    10.1).
     """
     file, known = _opened(row), (row.path, row.file_size, row.file_hash)
     state = _state_of(file)
@@ -147,7 +148,7 @@ def open_served(row: FileRecord) -> File[bytes]:
 
 
 def _state_of(file: File[bytes]) -> tuple[int, ...] | None:
-    """Return what differs once the open file is changed, and every hour; None if a change might not be seen."""
+    """Return a value that differs once the open file changes, and every hour; None if a change might go unnoticed."""
     if not isinstance(default_storage, FileSystemStorage):
         return None
     found, now_ = os.fstat(file.fileno()), time.time()

@@ -46,7 +46,7 @@ class ModelFilter(admin.SimpleListFilter):
         return sorted(((label, capfirst(name)) for label, name in labels), key=lambda pair: pair[1])
 
     def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
-        """Narrow the list."""
+        """Filter the list."""
         return queryset.filter(model=self.value()) if self.value() else queryset
 
 

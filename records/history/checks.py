@@ -14,8 +14,8 @@ def check_seal_key(**_: Any) -> list[CheckMessage]:
         return []
     return [
         Warning(
-            "The key that signs the history lies in DATA_DIR, beside the data.",
-            hint="Set SEAL_KEY_FILE to a file that whoever can write to the database cannot read.",
+            "The key that signs the history is in DATA_DIR, beside the data.",
+            hint="Set SEAL_KEY_FILE to a file that nobody who can write to the database can read.",
             id="larder.W001",
         )
     ]

@@ -76,7 +76,7 @@ def erase_from_history(
             change.reason = f"[{ERASED} {key(change.reason)}]"
         elif not erased:
             continue
-        # The queryset of changes refuses every update, so this update is made without it.
+        # The queryset of changes refuses every update, so this update bypasses it.
         models.QuerySet(Change).filter(pk=change.pk).update(
             fields=change.fields, salts=change.salts, reason=change.reason
         )

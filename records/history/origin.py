@@ -1,4 +1,4 @@
-"""What the running code works for: a request or a background task, with its id and the name of its operation.
+"""The request or background task that the running code works for, with its id and the name of its operation.
 
 Log lines, mails, changes and tasks take the id from here, so that all traces of one request can be found together. A
 task works under the id of the request that enqueued it.
@@ -29,7 +29,7 @@ _around: list[Around] = []
 
 
 def origin() -> Origin | None:
-    """Return what the running code works for, or None (a command, a thread of the server)."""
+    """Return the request or task that the running code works for, or None (a command, a thread of the server)."""
     return _origin.get()
 
 

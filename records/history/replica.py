@@ -144,5 +144,5 @@ def _note_away(error: BaseException) -> None:
 
 
 def _count(outcome: str) -> None:
-    """Hand on to the metrics who answered a list, or why the replica did not."""
+    """Count for the metrics who answered a list, or why the replica did not."""
     reads.debug("A list was read.", extra={"outcome": outcome})

@@ -35,8 +35,8 @@ def ids_parameter(keys: Iterable[uuid.UUID]) -> str:
 def ids_selection(keys: Collection[uuid.UUID]) -> Statement:
     """Return the query that yields ids, with its parameter.
 
-    A single id is a parameter by itself: of an array PostgreSQL does not know how many ids it holds, so that it would
-    plan the statement anew each time, which takes longer than to run it.
+    A single id is a plain parameter. PostgreSQL does not know how many ids an array contains, and would plan the
+    statement anew each time, which takes longer than to run it.
     """
     if len(keys) != 1:
         return ids_sql(), [ids_parameter(keys)]

@@ -27,5 +27,5 @@ def prove_history() -> int:
         path = folder / f"history-{now():%Y-%m-%d}.json"
         made = seals.write_seal(path)
         # Where logs are collected elsewhere, the seal's signature is stored out of reach of this machine.
-        proofs.logger.info("The history was proven and sealed: %s changes, %s", report.changes, made["signature"])
+        proofs.logger.info("The history was verified and sealed: %s changes, %s", report.changes, made["signature"])
     return len(report.faults)

@@ -295,4 +295,4 @@ def _find_records_without_history(report: Report) -> None:
         changes = Change.objects.filter(record_id=models.OuterRef("pk"), model=model._meta.label)
         for record in model._base_manager.filter(~models.Exists(changes)).order_by("pk").iterator():
             chain = getattr(record, "site_id", None) or INSTALLATION
-            report.add(chain, 0, f"no change tells of {model._meta.label} {record.pk}")
+            report.add(chain, 0, f"no change mentions {model._meta.label} {record.pk}")

@@ -48,15 +48,7 @@ class CalledViewSet(ViewSet):
 
     authentication_classes = (SubscriptionKeyAuthentication,)
     permission_classes = (OperationPermission,)
-    http_method_names = [
-        "get",
-        "post",
-        "put",
-        "patch",
-        "delete",
-        "head",
-        "options",
-    ]
+    http_method_names = ["get", "post", "put", "patch", "delete", "head", "options"]
     operations: ClassVar[Mapping[str, Operation]] = {}
     """The operations of the path, by the HTTP method."""
     body_limit: ClassVar[int] = bodies.BODY_LIMIT
@@ -205,7 +197,7 @@ class CalledViewSet(ViewSet):
         """
         operation = self.operation
         if operation is not None and operation.adds and self.http_request.META.get("HTTP_IF_MATCH") is not None:
-            raise errors.ApiError(412, "PreconditionFailed", "Send no If-Match with an add: there is no record yet.")
+            raise errors.ApiError(412, "PreconditionFailed", "Send an add without If-Match: there is no record yet.")
         if operation is not None and self.validates_only:
             with rehearsing():
                 return handler(self.request, **self.kwargs)

@@ -31,8 +31,8 @@ def _weak_settings() -> Iterator[CheckMessage]:
         )
     if not settings.TRUSTED_PROXIES:
         yield Warning(
-            "TRUSTED_PROXIES is empty: behind a proxy, limits and locks take all callers for one, and the security "
-            "log names the proxy's address.",
+            "TRUSTED_PROXIES is empty: all callers behind a proxy share their limits and locks, and the security log "
+            "names the proxy's address.",
             hint="Name the addresses or networks of the proxies that end TLS.",
             id="larder.W004",
         )

@@ -61,7 +61,7 @@ def precondition(if_match: str | None, if_none_match: str | None = None) -> Prec
         if if_match is not None and not _names(if_match, record):
             raise ApiError(412, "PreconditionFailed", "The record has changed since it was read. Read it again.")
         if if_none_match is not None and _names(if_none_match, record):
-            raise ApiError(412, "PreconditionFailed", "If-None-Match rules out the record as it is now.")
+            raise ApiError(412, "PreconditionFailed", "The record matches If-None-Match.")
 
     return check
 

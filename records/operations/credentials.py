@@ -60,7 +60,7 @@ class SubscriptionKeyAuthentication(CredentialAuthentication):
             request._request.larder_key = ended.key_id  # type: ignore[attr-defined]
         if caller is None:
             limits.note_wrong_credential(request._request)
-            raise unauthorized("This subscription key opens nothing: it is unknown, expired or revoked.")
+            raise unauthorized("This subscription key is not valid: it is unknown, expired or revoked.")
         return caller, None
 
     def remembered(self, request: Request) -> Caller | None:

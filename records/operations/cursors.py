@@ -137,7 +137,7 @@ def _plain(value: Any) -> Any:
 
 def read(text: str, of: Sequence[Any], order: Order) -> Position:
     """Return the position of a cursor; raises the 400 InvalidParameter if it is forged or of another list or order."""
-    refusal = ApiError(400, "InvalidParameter", "cursor: It is not one of this list; take it from the page before.")
+    refusal = ApiError(400, "InvalidParameter", "cursor: It is not of this list. Use the Link of the page before.")
     try:
         text = _signer(of).unsign(text)
         content = msgspec.json.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))

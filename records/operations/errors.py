@@ -103,7 +103,7 @@ def refusal_of(error: BaseException) -> ApiError:
         case exceptions.PermissionDenied() | PermissionDenied():
             return ApiError(403, "Forbidden", "Your roles do not allow this at this site.")
         case exceptions.MethodNotAllowed():
-            return ApiError(405, "MethodNotAllowed", "This path does not take this method.")
+            return ApiError(405, "MethodNotAllowed", "This path does not support this method.")
         case exceptions.NotAcceptable():
             return ApiError(406, "NotAcceptable", "The answer is not available in that media type.")
         case exceptions.UnsupportedMediaType():

@@ -245,7 +245,7 @@ class IntegerField(WireField, serializers.IntegerField):
             raise WireError("InvalidValue", "This must be a whole number.")
         lowest, highest = self.min_value or 0, self.max_value or values.INTEGER_LIMIT
         if not lowest <= value <= highest:
-            raise WireError("InvalidValue", f"This must lie between {lowest} and {highest}.")
+            raise WireError("InvalidValue", f"This must be between {lowest} and {highest}.")
         return int(value)
 
 

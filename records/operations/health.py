@@ -28,7 +28,7 @@ PATIENCE_SECONDS = 2.0
 
 
 def _only_asked(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Let a view answer GET and HEAD; other methods except OPTIONS get the 405 and never a page about a form."""
+    """Let a view answer GET and HEAD; other methods except OPTIONS get the 405, not a page about an expired form."""
 
     @csrf_exempt
     @wraps(view)
@@ -38,7 +38,7 @@ def _only_asked(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRe
         if request.method == "OPTIONS":
             response = HttpResponse(status=204)
         else:
-            response = refuse(request, 405, "MethodNotAllowed", "This path does not take this method.")
+            response = refuse(request, 405, "MethodNotAllowed", "This path does not support this method.")
         response["Allow"] = ALLOWED
         return response
 

@@ -54,7 +54,7 @@ def _answer(request: HttpRequest, act: Callable[[oauth.FormRequest], HttpRespons
     if request.method == "OPTIONS":
         return HttpResponse(status=204, headers={"Allow": "POST, OPTIONS"})
     if request.method != "POST":
-        return _refused(405, "invalid_request", "This path takes POST.", {"Allow": "POST, OPTIONS"})
+        return _refused(405, "invalid_request", "This path supports POST only.", {"Allow": "POST, OPTIONS"})
     try:
         framed = oauth.FormRequest(_form(request), request.META.get("HTTP_AUTHORIZATION", ""))
         response = act(framed)
@@ -130,5 +130,5 @@ def metadata(request: HttpRequest) -> HttpResponse:
     if request.method == "OPTIONS":
         return HttpResponse(status=204, headers={"Allow": "GET, HEAD, OPTIONS"})
     if request.method not in ("GET", "HEAD"):
-        return _refused(405, "invalid_request", "This path takes GET.", {"Allow": "GET, HEAD, OPTIONS"})
+        return _refused(405, "invalid_request", "This path supports GET only.", {"Allow": "GET, HEAD, OPTIONS"})
     return JsonResponse(oauth.metadata(settings.BASE_URL))

@@ -26,7 +26,7 @@ class Outage:
 
 AWAY = Outage("away", "The database cannot be reached. Try again.")
 CROWDED = Outage("crowded", "The database has no connection left for this request. Try again.")
-BUSY = Outage("busy", "Another change holds what this request needs. Try again.")
+BUSY = Outage("busy", "Another change has locked what this request needs. Try again.")
 SLOW = Outage("slow", "The database did not answer in time. Try again, or ask for less at once.")
 FULL = Outage("full", "The database cannot store anything: it has no space left. Reading works.", 30, stops_writes=True)
 READ_ONLY = Outage("read-only", "The database cannot be written at the moment. Reading works.", 30, stops_writes=True)

@@ -31,7 +31,7 @@ LIST_PARAMETERS = (
     OpenApiParameter(
         "isArchived",
         {"anyOf": [{"type": "boolean"}, {"type": "string", "enum": ["any"]}]},
-        description="Archived ones instead of active ones, which are listed otherwise; `any` lists both.",
+        description="`true` lists archived records and `false`, the default, active ones; `any` lists both.",
     ),
     OpenApiParameter("modifiedSince", OpenApiTypes.DATETIME, description="Changed at or after this moment."),
     OpenApiParameter("search", OpenApiTypes.STR, description="Part of a name or code, or the number."),
@@ -59,8 +59,8 @@ PAGE_HEADERS = (
         "X-Modified-Until",
         OpenApiTypes.DATETIME,
         [200],
-        "Every change stamped before this moment is visible now, and none will appear later with an earlier stamp. "
-        "Whoever asks next with it as `modifiedSince` misses nothing; rows at the border may come twice.",
+        "Every change with a stamp before this time is visible now, and no change with an earlier stamp will appear "
+        "later. Send it as the next `modifiedSince` to miss nothing; some rows may then be listed twice.",
     ),
     _header("Link", OpenApiTypes.STR, [200], 'The next page, with `rel="next"`, while there is one.'),
 )
@@ -69,11 +69,11 @@ RECORD_HEADERS = (
 )
 REFUSAL_HEADERS = (
     _header("WWW-Authenticate", OpenApiTypes.STR, [401], "The credential that is asked for."),
-    _header("Retry-After", OpenApiTypes.INT32, [429, 503], "Seconds after which another try makes sense."),
+    _header("Retry-After", OpenApiTypes.INT32, [429, 503], "Seconds to wait before the next attempt."),
 )
 _REFUSALS = {
     400: "The request is not valid; Fields names every fault.",
-    401: "The credential is missing or opens nothing.",
+    401: "The credential is missing or not valid.",
     403: "The caller's roles do not allow it.",
     404: "The site has no such record.",
     406: "The answer is not available in an accepted media type.",
@@ -81,7 +81,7 @@ _REFUSALS = {
     412: "The record does not match If-Match or If-None-Match, usually because it has changed since it was read.",
     413: "The body is too large.",
     415: "The body is not JSON.",
-    429: "The minute's allowance is used up; see Retry-After.",
+    429: "The limit of requests per minute is reached; see Retry-After.",
     503: "The database cannot be reached; see Retry-After.",
 }
 
@@ -183,7 +183,7 @@ class OperationSchema(AutoSchema):
         if (operation.takes_id or operation.each is not None) and operation.writes:
             text = "The ETag of the last read; 412 when the record has changed since."
             found.append(OpenApiParameter("If-Match", str, header, description=text))
-            text = "ETags that the record must not have, else 412; `*` means that the record must not exist yet."
+            text = "The record must have none of these ETags, else 412; `*` means that it must not exist yet."
             found.append(OpenApiParameter("If-None-Match", str, header, description=text))
         own = [_header(name, _whole(0, INTEGER_LIMIT), [200], text) for name, text in operation.headers.items()]
         return [*found, *own, *(PAGE_HEADERS if operation.many else () if own else RECORD_HEADERS), *REFUSAL_HEADERS]
@@ -254,7 +254,7 @@ def _parameter(parameter: Parameter, *, many: bool) -> OpenApiParameter:
 def _sort(operation: Operation) -> OpenApiParameter:
     """Return the sort parameter."""
     plan = operation.response.plan()
-    text = "In any case. Of a text only the first 255 characters count; ties follow the Id."
+    text = "A field, in any case. Texts are compared by their first 255 characters, equal values by Id."
     return OpenApiParameter(
         "sort", OpenApiTypes.STR, enum=list(plan.columns), default=plan.usual_sort, description=text
     )

@@ -92,7 +92,7 @@ class WireSerializer(serializers.Serializer[Any]):
         known = cls.wire_fields()
         if len(body) > MOST_NAMES:
             return found, [
-                FieldError("", "UnknownField", f"At most {MOST_NAMES} fields are read; this has {len(body)}.")
+                FieldError("", "UnknownField", f"At most {MOST_NAMES} fields are allowed; this has {len(body)}.")
             ]
         required, may_be_blank = cls.option("required"), cls.option("may_be_blank")
         for name, value in body.items():

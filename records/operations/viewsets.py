@@ -1,4 +1,4 @@
-"""The base class of every endpoint's viewset: reading the body, calling the action, and answering."""
+"""The base class of every endpoint's viewset: it reads the body, calls the action and answers."""
 
 import re
 import uuid

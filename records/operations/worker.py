@@ -31,14 +31,14 @@ MOST_ATTEMPTS = 20
 """How often a task is started before it counts as failed, so that a task that kills its worker is not run for ever."""
 
 
-class LastingWorker(Worker):
+class ResilientWorker(Worker):
     """A worker that waits for the database to return, and puts back tasks that it could not finish."""
 
     def run(self) -> None:
         """Work until a signal ends it, whatever happens to the database."""
         chosen_id = self.worker_id
         while self.running:
-            life = Life(self.worker_id, regular_jobs=not self.batch)
+            life = HeartbeatThread(self.worker_id, regular_jobs=not self.batch)
             try:
                 life.begin()
                 super().run()
@@ -70,7 +70,7 @@ class LastingWorker(Worker):
             super().run_task(db_task_result)
 
 
-class Life:
+class HeartbeatThread:
     """A thread that writes a heartbeat every 5 seconds and looks after abandoned and due tasks."""
 
     def __init__(self, worker_id: str, *, regular_jobs: bool) -> None:

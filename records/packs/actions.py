@@ -24,7 +24,7 @@ MOST_AT_ONCE = 3
 """The maximum number of a site's packs that wait or are being made at a time."""
 
 
-def ask_for_pack(
+def request_pack(
     site: Site, user: User, first: datetime.date, last: datetime.date, kinds: Sequence[str], *, author: Author
 ) -> Pack:
     """Store a request for a pack of the site for the days from first to last, and queue its making.
@@ -35,7 +35,7 @@ def ask_for_pack(
     from records.packs.tasks import make_pack
 
     if last < first:
-        raise ValidationError({"last": gettext("The last day lies before the first one.")})
+        raise ValidationError({"last": gettext("The last day is before the first one.")})
     chosen = [key for key in kinds if access.may(user, site, permission_of(key))]
     if not chosen:
         raise ValidationError({"kinds": gettext("Choose at least one kind of record.")})

@@ -120,7 +120,7 @@ KINDS = (
             "signatures": lambda: Signature.objects.filter(version__record_status__in=IN_FORCE),
             "readings": lambda: Reading.objects.filter(version__record_status__in=IN_FORCE),
         },
-        # What describes a version that is not in force yet, or who is asked to sign it.
+        # Fields that describe a version that is not in force yet, or who is asked to sign it.
         (
             "version",
             "record_status",

@@ -86,13 +86,13 @@ class Making:
         records = sum(count for key, count in self.counts.items() if key != CHANGES)
         advice = "Choose a shorter period or fewer kinds."
         if records > MOST_RECORDS:
-            return f"This pack would hold {records:,} records; the most is {MOST_RECORDS:,}. {advice}"
+            return f"This pack would contain {records:,} records; the limit is {MOST_RECORDS:,}. {advice}"
         files = [self.attachments()] if ATTACHMENTS in self.keys else []
         files += [self._versions()] if "documents" in self.keys else []
         size = sum(rows.order_by().aggregate(size=Sum("file_size"))["size"] or 0 for rows in files)
         if size > MOST_BYTES:
             return (
-                f"The files of this pack have {size / 1024**3:.1f} GiB; the most is {MOST_BYTES // 1024**3}. {advice}"
+                f"The files of this pack have {size / 1024**3:.1f} GiB; the limit is {MOST_BYTES // 1024**3}. {advice}"
             )
         return ""
 

@@ -95,12 +95,12 @@ class PackForm(forms.Form):
             if day is not None and not EARLIEST <= day <= LATEST:
                 self.add_error(name, gettext("Choose a day from 1950 to 2999."))
         if first and last and last < first:
-            self.add_error("last", gettext("The last day lies before the first one."))
+            self.add_error("last", gettext("The last day is before the first one."))
         return found
 
 
 def links(request: HttpRequest) -> Sequence[RecordLink]:
-    """Return the menu's line for those who may make packs at the current site."""
+    """Return the menu entry for those who may make packs at the current site."""
     if not may_here(request, MAKE):
         return ()
     return (RecordLink("packs", str(TITLE), reverse("admin:packs"), "Reports"),)
@@ -149,7 +149,7 @@ def new_pack(request: HttpRequest) -> HttpResponse:
         if form.is_valid() and "count" not in request.POST:
             given = form.cleaned_data
             try:
-                actions.ask_for_pack(
+                actions.request_pack(
                     site, user, given["first"], given["last"], given["kinds"], author=author_of(request)
                 )
             except ValidationError as fault:

@@ -13,8 +13,8 @@ from django.utils.text import capfirst
 from records.attachments.models import Attachment
 from records.backoffice.transfer.formulas import guarded
 from records.backoffice.transfer.sheets import LONGEST_CELL, Cell, Line
+from records.dashboard.printing.layouts import value_of
 from records.dashboard.printing.paper import Paper, Part, Value
-from records.dashboard.printing.papers import value_of
 from records.dashboard.search import name_of
 from records.packs.kinds import Kind, Rows
 from records.sites.about import AboutRecord, kinds

@@ -74,14 +74,14 @@ def make_pack(pack_id: str) -> None:
         _fail(
             pack,
             gettext_noop(
-                "Something went wrong that is not your fault. The operator of Larder can find the reason in the log."
+                "An error occurred. It is not your fault. The operator of Larder can find the reason in the log."
             ),
         )
 
 
 def _make(pack: Pack) -> None:
     if not access.may(pack.asked_by, pack.site, MAKE):
-        _fail(pack, gettext_noop("The person who asked for this pack may not make packs of this site any more."))
+        _fail(pack, gettext_noop("The person who requested this pack may not make packs of this site any more."))
         return
     making = Making(pack)
     if problem := making.why_too_large():

@@ -59,7 +59,7 @@ class Writer:
                 self.file.flush()
                 os.fsync(self.file.fileno())
                 if self.path.exists():
-                    raise FileExistsError(f"{self.path} is there already.")
+                    raise FileExistsError(f"{self.path} already exists.")
                 self.draft.rename(self.path)
         finally:
             self._let_go()
@@ -151,7 +151,7 @@ def missing_secrets(manifest: dict[str, Any]) -> list[str]:
     for name, digests in manifest["secrets"].items():
         needed = digests[:1] if name == "SECRET_KEY" else digests
         found += [
-            f"{name} must hold the secret whose digest is {digest}; here are {', '.join(here[name]) or 'none'}."
+            f"{name} must contain the secret with the digest {digest}; it has {', '.join(here[name]) or 'none'}."
             for digest in needed
             if digest not in here[name]
         ]

@@ -307,5 +307,5 @@ class ScoreBand(ChildRow):
         """Raise ValidationError if the band ends before it begins."""
         if self.from_score is not None and self.to_score is not None and self.from_score > self.to_score:
             raise ValidationError(
-                {"to_score": ValidationError(gettext("To must not be below From."), code="InvalidValue")}
+                {"to_score": ValidationError(gettext("“To” must not be lower than “From”."), code="InvalidValue")}
             )

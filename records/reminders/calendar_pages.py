@@ -36,7 +36,7 @@ def calendar_link(request: HttpRequest) -> HttpResponse:
     if asked == "revoke":
         if revoke_links(user, author=author_of(request)):
             messages.success(
-                request, gettext("The calendar link was revoked. Calendar programs get nothing from it now.")
+                request, gettext("The calendar link was revoked. Calendar programs can no longer read it.")
             )
         return redirect("profile")
     if asked != "make":

@@ -1,7 +1,7 @@
 """The calendar of a person: audits, actions and document reviews that are due, for a calendar program to fetch.
 
-The address is its own credential. A wrong one, one that was revoked, and one of a person without access or without a
-role at any site are answered alike: 404. Neither the address nor its secret part is written to a log.
+The address is its own credential. The answer is 404 for a wrong or revoked address, and for one of a person without
+access or without a role at any site. Neither the address nor its secret part is written to a log.
 """
 
 import datetime

@@ -37,8 +37,8 @@ class Preference(models.Model):
 class Reminder(models.Model):
     """The reminder of a person and day. The row is unique, so no two workers write the mail of one day twice.
 
-    `records.reminders.tasks` sends it. A worker that takes a reminder first moves `due`, so that no two workers send
-    it, and so that a reminder whose worker was killed becomes due again.
+    `records.reminders.tasks` sends it. A worker that takes a reminder first sets `due` to a later time, so that no two
+    workers send it, and so that a reminder whose worker was killed becomes due again.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

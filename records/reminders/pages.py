@@ -28,7 +28,7 @@ class FrequencyForm(PlainForm):
 
 
 def links(request: HttpRequest) -> Sequence[RecordLink]:
-    """Return the menu's line that leads to the page, which everybody may open."""
+    """Return the menu entry for the page, which everybody may open."""
     return (RecordLink("reminders", gettext("My reminders"), reverse("admin:reminders"), "Records"),)
 
 

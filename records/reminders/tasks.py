@@ -110,8 +110,8 @@ def _send(key: uuid.UUID) -> bool:
 def is_wanted(reminder: Reminder) -> bool:
     """Return whether the person still wants this reminder, which may have waited for a mail server or a worker.
 
-    The choice of the moment counts. A daily reminder is not sent after its day, because the one of the next day says
-    everything, and nobody gets two on one day; a weekly one is better late than a week later.
+    The person's present choice counts. A daily reminder is not sent after its day: the next day's reminder contains
+    everything, and nobody gets two on one day. A weekly reminder is sent late.
     """
     frequency = frequencies([reminder.user]).get(reminder.user_id, Frequency.DAILY)
     if frequency == Frequency.DAILY:

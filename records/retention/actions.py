@@ -101,7 +101,7 @@ def refuse_on_hold(record: SiteRecord) -> None:
     """Raise ValidationError, code InvalidTransition, if the locked record is on legal hold; one query."""
     if on_hold_since(record) is not None:
         text = gettext(
-            "This %(kind)s is on legal hold, so nothing of it may be erased. A Site Administrator can lift the hold."
+            "This %(kind)s is on legal hold, so no part of it may be erased. A Site Administrator can lift the hold."
         ) % {"kind": record._meta.verbose_name}
         raise ValidationError(text, code="InvalidTransition")
 

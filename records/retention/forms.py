@@ -35,7 +35,7 @@ class EraseWithTextsForm(EraseForm):
     with_texts = forms.TypedChoiceField(
         required=False,
         choices=(
-            ("yes", _("Erase these texts whole, here and in the history")),
+            ("yes", _("Erase these texts completely, here and in the history")),
             ("no", _("Leave them: they cannot be found by these values later")),
         ),
         coerce=lambda given: given == "yes",
@@ -54,7 +54,7 @@ def asking_about_texts(personal: Personal) -> Callable[[Any, Any], None]:
             return
         field.required = True
         labels = ", ".join(field_label(type(record), name) for name in found)
-        field.label = gettext("Other texts that say it: %(fields)s") % {"fields": labels}
+        field.label = gettext("Other texts that contain these values: %(fields)s") % {"fields": labels}
 
     return fill
 
@@ -64,8 +64,7 @@ def before_erasing(model_admin: Any, request: HttpRequest, record: SiteRecord) -
     name, found = record._meta.verbose_name, []
     if on_hold_since(record) is not None:
         found.append(
-            gettext("This %(name)s is on legal hold. Lift the hold first; until then erasing is refused.")
-            % {"name": name}
+            gettext("This %(name)s is on legal hold. Nothing can be erased until the hold is lifted.") % {"name": name}
         )
     if until := kept_until(record):
         found.append(

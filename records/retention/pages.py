@@ -35,7 +35,7 @@ SET = RecordStep(
     lambda page, request, record, reason, data: actions.set_hold(
         page.model, record.site_id, record.pk, author=author_of(request), reason=reason
     ),
-    explanation=_("While the hold lasts, nothing of this record can be erased. Only a Site Administrator can lift it."),
+    explanation=_("While the hold lasts, no part of this record can be erased. Only a Site Administrator can lift it."),
     done=_("%(record)s is on legal hold."),
 )
 LIFT = RecordStep(
@@ -52,7 +52,7 @@ ADDRESSES = {"set": SET, "lift": LIFT}
 
 
 def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
-    """Return the menu's line, for those who may set holds at the current site."""
+    """Return the menu entry, for those who may set holds at the current site."""
     if not may_here(request, SET_HOLD):
         return ()
     return (RecordLink("legal-holds", gettext("Legal holds"), reverse("admin:retention_holds")),)
@@ -99,7 +99,7 @@ def notices(request: HttpRequest, record: Any) -> Sequence[RecordNotice]:
     if since := _on_hold_since(record):
         found.append(
             RecordNotice(
-                gettext("On legal hold since %(since)s. Nothing of it can be erased.") % {"since": shown(since)},
+                gettext("On legal hold since %(since)s. No part of it can be erased.") % {"since": shown(since)},
                 is_warning=True,
             )
         )

@@ -48,7 +48,7 @@ def record_of(
     return kinds()[Entity(found[0])]._base_manager.get(pk=record_id) if found else None
 
 
-def trail_ids(record: SiteRecord) -> list[uuid.UUID]:
+def history_ids(record: SiteRecord) -> list[uuid.UUID]:
     """Return the ids of the record and of all rows about it, whose changes its history shows; two queries."""
     found = [record.pk]
     for model in about_models():

@@ -107,7 +107,7 @@ def archive_folder(site_id: uuid.UUID, folder_id: uuid.UUID, *, author: Author, 
         required_reason(reason)
         if not folder.is_archived and (inside := contents(folder)):
             raise ValidationError(
-                gettext("“%(name)s” still holds %(held)s. Move them first.")
+                gettext("“%(name)s” still contains %(held)s. Move them first.")
                 % {"name": folder.name, "held": listed(inside)},
                 code="InUse",
             )

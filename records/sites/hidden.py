@@ -1,9 +1,9 @@
-"""Records of a site that some accounts must not know of, and what happens to references to them.
+"""Records of a site that some accounts must not see, and what happens to references to them.
 
-A kind of record names the permission with which all its records are seen (`SEEN_WHOLE_WITH`) and says which of them are
-hidden from an account without it (`hidden_from`). Through every interface, a hidden record does not exist for that
-account: it is in no list, and where another record refers to it, the reference is empty. If the
-account saves the record without a reference that it cannot see, the stored reference stays.
+A kind of record names the permission with which all its records are visible (`SEEN_WHOLE_WITH`), and returns those that
+are hidden from an account without it (`hidden_from`). Through every interface, a hidden record does not exist for that
+account: it is in no list, and where another record refers to it, the reference is empty. If the account saves the
+record without a reference that it cannot see, the stored reference stays.
 
 In this module, `may` asks what the account may do at the site of the records.
 """
@@ -72,7 +72,7 @@ hideable_references: Callable[[Any], tuple[Any, ...]] = cache(_hideable_referenc
 
 
 def revealing_fields(model: Any, may: May) -> set[str]:
-    """Return the names of the fields of a kind that would tell of hidden records, for its history."""
+    """Return the names of the fields of a kind that would reveal hidden records, for its history."""
     found = {field.name for field in references(model, may)}
     if issubclass(model, AboutRecord) and any(hides(kind, may) for kind in kinds().values()):
         found |= {*POINTERS}
@@ -82,7 +82,7 @@ def revealing_fields(model: Any, may: May) -> set[str]:
 def without_hidden(user_id: uuid.UUID, may: May, records: Iterable[Any], *, lists: bool = True) -> None:
     """Empty the references of loaded records of one kind to what is hidden from the account.
 
-    Only the objects in memory change. Never save them, because that would remove the stored references.
+    Only the objects in memory change. Never save them: that would remove the stored references.
 
     Two queries for each list and one for each foreign key whose targets can be hidden, however many records there are.
     """

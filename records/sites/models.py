@@ -56,7 +56,7 @@ class Site(models.Model):
     demands_approver = models.BooleanField(
         "every document needs an approver",
         default=False,
-        help_text=_("Refuse documents that nobody is asked to approve."),
+        help_text=_("Refuse a document if nobody is asked to approve it."),
     )
     is_archived = models.BooleanField("archived", default=False)
     created = models.DateTimeField(default=now, editable=False)

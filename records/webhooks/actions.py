@@ -122,13 +122,13 @@ def show_secret(subscription: Subscription, *, author: Author) -> str:
     return secret
 
 
-def ask_for_test(subscription: Subscription, *, author: Author) -> Delivery:
+def request_test(subscription: Subscription, *, author: Author) -> Delivery:
     """Store that a test message has to be sent; the caller queues the task that sends it."""
     message_id = f"msg_{subscription.pk.hex}_test_{secrets.token_hex(8)}"
     return _ask(subscription, Kind.TEST, None, message_id, author, "TestWebhook")
 
 
-def ask_again(delivery: Delivery, *, author: Author) -> Delivery:
+def request_resend(delivery: Delivery, *, author: Author) -> Delivery:
     """Store that a change's message has to be sent again under the same id, even if the subscription is paused."""
     if delivery.kind == Kind.TEST:
         raise ValidationError(gettext("A test is not sent again; send another test."), code="InvalidTransition")

@@ -40,7 +40,7 @@ from records.webhooks.tasks import send_one
 
 def _test(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: dict[str, Any]) -> None:
     with transaction.atomic():
-        send_one.enqueue(actions.ask_for_test(record, author=author_of(request)).pk)
+        send_one.enqueue(actions.request_test(record, author=author_of(request)).pk)
 
 
 STEPS = (
@@ -52,7 +52,7 @@ STEPS = (
         applies=lambda webhook: not webhook.is_archived,
         form=WithoutReason,
         explanation=_("Sends one signed message without a change, also while the webhook is paused."),
-        done=_("%(record)s gets a test within seconds; see its deliveries."),
+        done=_("%(record)s gets a test message within seconds. The result appears under its deliveries."),
     ),
     RecordStep(
         "pause",
@@ -138,7 +138,7 @@ class SubscriptionAdmin(PlainAdmin):
     def progress(self, webhook: Subscription) -> str:
         """Return up to which change everything was delivered; two small queries."""
         if not behind().filter(pk=webhook.pk).exists() and webhook.state == State.ACTIVE:
-            return gettext("No change waits to be delivered.")
+            return gettext("All changes are delivered.")
         last = feed.last_number(webhook.site_id)
         return gettext("Delivered up to change %(position)s; the newest change of the site is %(last)s.") % {
             "position": webhook.position,
@@ -337,7 +337,7 @@ class DeliveryAdmin(LogAdmin):
     def _again(self, request: HttpRequest, delivery: Delivery) -> HttpResponse:
         try:
             with transaction.atomic():
-                send_one.enqueue(actions.ask_again(delivery, author=author_of(request)).pk)
+                send_one.enqueue(actions.request_resend(delivery, author=author_of(request)).pk)
         except ValidationError as fault:
             messages.error(request, "; ".join(fault.messages))
         else:

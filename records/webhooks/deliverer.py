@@ -22,7 +22,7 @@ from records.history.models import ChainHead, Change, Channel
 from records.history.trail import Author, now, recording
 from records.webhooks import actions, messages, sending, signing
 from records.webhooks.models import Delivery, Kind, Outcome, State, Subscription
-from records.webhooks.notices import tell_administrators
+from records.webhooks.notices import notify_administrators
 
 logger = logging.getLogger("larder.webhooks")
 
@@ -173,7 +173,7 @@ class _Turn:
     def _pause(self, subscription: Subscription, reason: str) -> None:
         with recording():
             if actions.pause(subscription, author=DELIVERER, reason=reason):
-                tell_administrators(subscription, reason)
+                notify_administrators(subscription, reason)
 
 
 def delay_after(failures: int) -> datetime.timedelta:
@@ -204,7 +204,7 @@ def send(
     return answer
 
 
-def send_asked(key: int) -> bool:
+def send_requested(key: int) -> bool:
     """Make the attempt that a person asked for; return whether the receiver accepted it. The position stays."""
     attempt = Delivery.objects.select_related("subscription").filter(pk=key, outcome=Outcome.WAITING).first()
     if attempt is None:

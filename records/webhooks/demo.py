@@ -16,7 +16,7 @@ def fill(place: Any) -> None:
     author = place.author(place.users.get("administrator"))
     values = {"name": "Warehouse", "address": ADDRESS, "entities": ["Complaint", "Item", "Material"]}
     webhook = actions.add_subscription(place.site.pk, values, author=author)
-    attempt = actions.ask_for_test(webhook, author=author)
+    attempt = actions.request_test(webhook, author=author)
     attempt.outcome, attempt.fault, attempt.duration_ms = Outcome.FAILED, FAULT, 21
     attempt.save()
     actions.pause(webhook, author=author, reason="The demo has no warehouse. Enter an address and resume.")

@@ -41,7 +41,7 @@ def checked(address: str) -> SplitResult:
     if not _PLAIN.fullmatch(address) or not host:
         raise _fault(gettext("Enter a whole address, such as https://warehouse.example.com/larder, without blanks."))
     if parts.scheme not in (("https", "http") if settings.WEBHOOK_ALLOW_PRIVATE else ("https",)):
-        raise _fault(gettext("The address must start with https://, so that nobody on the way can read what is sent."))
+        raise _fault(gettext("The address must start with https://, so that nobody else can read what is sent."))
     if "@" in parts.netloc:
         raise _fault(gettext("The address must not contain a user name or a password: messages are signed instead."))
     if parts.fragment or "#" in address:

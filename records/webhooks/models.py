@@ -45,7 +45,7 @@ class Subscription(models.Model):
     secret_hint = models.CharField(max_length=8, editable=False)
     secret_made = models.DateTimeField(default=now, editable=False)
     secret_shown = models.DateTimeField(null=True, blank=True, editable=False)
-    former_secret = models.TextField(blank=True, editable=False, help_text=_("It signs too until `former_until`."))
+    former_secret = models.TextField(blank=True, editable=False, help_text=_("Also signs until `former_until`."))
     former_until = models.DateTimeField(null=True, blank=True, editable=False)
 
     position = models.PositiveBigIntegerField(default=0, editable=False)

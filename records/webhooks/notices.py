@@ -16,7 +16,7 @@ from records.sites.text import one_line
 from records.webhooks.models import Subscription
 
 
-def tell_administrators(subscription: Subscription, reason: str) -> None:
+def notify_administrators(subscription: Subscription, reason: str) -> None:
     """Queue a mail to everybody who may change webhooks at the site, in the writing transaction."""
     for user in administrators_of(subscription.site, "webhooks.change_subscription"):
         if user.recovery_address:

@@ -41,8 +41,8 @@ def describe(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
                     "content": {"application/json": {"schema": message, "example": example}},
                 },
                 "responses": {
-                    "2XX": {"description": "The message was taken. The next one follows."},
-                    "410": {"description": "Nothing more is wanted: the webhook is paused."},
+                    "2XX": {"description": "The message was accepted. The next message is sent."},
+                    "410": {"description": "The receiver wants no more messages: the webhook is paused."},
                     "default": {"description": "The message is sent again later, for three days."},
                 },
             }

@@ -114,7 +114,7 @@ class Line:
         # A second handle on the same connection, to cut off a slow receiver while the first one is being read.
         self._handle = plain.dup()
         self._connection = connection = http.client.HTTPConnection(host, port)
-        # Otherwise the library would reconnect by itself and look the name up again: it could lead to a forbidden one.
+        # Otherwise the library would reconnect and look the name up again, which could lead to a forbidden address.
         connection.auto_open = 0
         connection.sock = plain
         if parts.scheme == "https":

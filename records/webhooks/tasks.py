@@ -9,7 +9,7 @@ from django_tasks_db.models import DBTaskResult
 
 from records.history.trail import now
 from records.webhooks import signing
-from records.webhooks.deliverer import SLICE_SECONDS, deliver_to, due, send_asked
+from records.webhooks.deliverer import SLICE_SECONDS, deliver_to, due, send_requested
 from records.webhooks.models import Delivery, Subscription
 
 BUDGET_SECONDS = 20.0
@@ -46,7 +46,7 @@ def deliver() -> int:
 @task()
 def send_one(delivery_id: int) -> bool:
     """Make an attempt that a person asked for."""
-    return send_asked(delivery_id)
+    return send_requested(delivery_id)
 
 
 @task()

@@ -191,7 +191,7 @@
         entry.answer = next.answer;
         waiting.splice(waiting.indexOf(next), 1);
       }
-    } else entry.refused = (body.faults || [say("It could not be saved.")]).join(" ");
+    } else entry.refused = (body.faults || [say("It could not be saved. Try again.")]).join(" ");
   };
   const send = async () => {
     if (isSending) return;

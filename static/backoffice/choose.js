@@ -97,7 +97,7 @@
         if (!response.ok) throw new Error(String(response.status));
         answer = await response.json();
       } catch {
-        status.textContent = window.larderSay("The choices cannot be looked up just now.");
+        status.textContent = window.larderSay("The choices cannot be loaded at the moment. Try again.");
         return;
       }
       if (turn !== asked || document.activeElement !== input) return;

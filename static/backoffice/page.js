@@ -77,17 +77,17 @@
     }
     new ResizeObserver(() => { cut.hidden = frame.scrollWidth <= frame.clientWidth + 1; }).observe(frame);
   }
-  const together = document.querySelector("[data-together]");
-  if (together) {
+  const bulk = document.querySelector("[data-bulk]");
+  if (bulk) {
     const boxes = [...document.querySelectorAll(".action-select")];
     const all = document.getElementById("action-toggle");
-    const matching = together.querySelector("[data-all-matching]");
+    const matching = bulk.querySelector("[data-all-matching]");
     const tell = () => {
       const count = boxes.filter((box) => box.checked).length;
       const isEverything = Boolean(matching?.checked);
       for (const box of all ? [...boxes, all] : boxes) box.disabled = isEverything;
-      together.classList.toggle("has-chosen", isEverything || count > 0);
-      together.querySelector("[data-chosen]").textContent = isEverything ? window.larderSay("All that match are chosen") : count ? window.larderSay("%(count)s chosen", { count }) : "";
+      bulk.classList.toggle("has-chosen", isEverything || count > 0);
+      bulk.querySelector("[data-chosen]").textContent = isEverything ? window.larderSay("All that match are chosen") : count ? window.larderSay("%(count)s chosen", { count }) : "";
       if (all) Object.assign(all, { checked: count === boxes.length, indeterminate: count > 0 && count < boxes.length });
     };
     for (const box of boxes) box.addEventListener("change", tell);

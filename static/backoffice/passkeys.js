@@ -10,6 +10,6 @@ document.addEventListener("allauth.error", (event) => {
       ? window.larderSay("Passkeys work only at an address with https and a host name.")
       : reason === "InvalidStateError"
         ? window.larderSay("This device already has a passkey for your account.")
-        : window.larderSay("The passkey was not used: the browser gave up, or you cancelled. Try again.");
+        : window.larderSay("The passkey was not used, because you cancelled or waited too long. Try again.");
   place.hidden = false;
 });

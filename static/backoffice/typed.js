@@ -216,7 +216,7 @@
       }
       for (const [name, values] of Object.entries(draft.fields)) {
         const moved = [...names].find(([start]) => name.startsWith(start));
-        if (moved && !moved[1]) continue; // The row is not there any more.
+        if (moved && !moved[1]) continue; // This row does not exist any more.
         const here = moved ? moved[1] + name.slice(moved[0].length) : name;
         [...form.elements].filter((control) => control.name === here && isKept(control)).forEach((control, place) => {
           if (control.type === "checkbox" || control.type === "radio") control.checked = values.some((pair) => pair[0] === control.value);
@@ -241,7 +241,7 @@
       const about = document.createElement("p");
       about.textContent = `${when}${draft.labels?.length ? `: ${draft.labels.join(", ")}` : ""}. ${window.larderSay("It is kept in this browser only.")}`;
       const changed = draft.seen !== null && form.elements.larder_seen && draft.seen !== form.elements.larder_seen.value;
-      if (changed) about.append(" ", window.larderSay("The record was changed since then: when you save, you see what others changed."));
+      if (changed) about.append(" ", window.larderSay("The record was changed since then. When you save, you see what others changed."));
       const button = (text, className, act) => {
         const made = Object.assign(document.createElement("button"), { type: "button", textContent: text, className });
         made.addEventListener("click", () => {

@@ -38,12 +38,12 @@
     data.delete("photos");
     const answer = await fetch(form.action || location.href, { method: "POST", body: data, headers: { Accept: "application/json" }, redirect: "manual" });
     if (answer.type === "opaqueredirect" || answer.status === 403) {
-      if (isAgain) throw new Error(window.larderSay("It could not be sent."));
+      if (isAgain) throw new Error(window.larderSay("It could not be sent. Try again."));
       if (await window.larderRenew()) return save(true);
       throw new Error(window.larderSay("You are signed out: sign in again in another tab, then press Send again. What you typed and the photos stay here."));
     }
     const body = await answer.json();
-    if (!answer.ok) throw new Error((body.faults || [window.larderSay("It could not be sent.")]).join(" "));
+    if (!answer.ok) throw new Error((body.faults || [window.larderSay("It could not be sent. Try again.")]).join(" "));
     form.dispatchEvent(new Event("larder:saved"));
     return body;
   };

@@ -123,7 +123,7 @@ def test_an_action_goes_from_a_finding_to_its_closing(site: Site, page_of: Calla
     mine.get_by_role("link", name="Mark as done").click()
     mine.get_by_label("Result").fill("Grey crates are in use.")
     mine.get_by_role("button", name="Mark as done").click()
-    expect(mine.get_by_text("is Done and waits to be judged")).to_be_visible()
+    expect(mine.get_by_text("is Done and is waiting to be judged")).to_be_visible()
 
     judge = page_of(managers[1], site)
     judge.goto("/admin/")

@@ -196,7 +196,7 @@ def test_a_directory_is_connected_and_checked(site: Site, page_of: PageOf) -> No
     token = page.get_by_label("Secret token").input_value()
     assert page.request.get("/scim/Users", headers={"Authorization": f"Bearer {token}"}).status == 200
     page.get_by_role("button", name="Test /scim").click()
-    expect(page.get_by_role("status").filter(has_text="Everything works as a directory expects it.")).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="Everything works as a directory expects.")).to_be_visible()
     page.get_by_role("button", name=re.compile("Revoke Entra, production")).click()
     expect(page.locator(".messages")).to_contain_text("no longer works")
     assert ProvisioningToken.objects.get().revoked is not None

@@ -98,7 +98,7 @@ def test_columns_are_chosen_and_several_records_archived(site: Any, page_of: Pag
     page.get_by_label("Choose Oven 1").uncheck()
     expect(page.get_by_text("2 chosen")).to_be_visible()
     page.screenshot(path="build/list.png", full_page=True)
-    page.get_by_label("With the chosen").select_option("Archive")
+    page.get_by_label("For the chosen records").select_option("Archive")
     page.get_by_role("button", name="Continue").click()
     expect(page.get_by_role("heading", name="Archive: 2 items")).to_be_visible()
     assert faults_shown(page, "together") == []
@@ -138,7 +138,7 @@ def test_all_records_that_match_are_chosen_on_every_page(
     expect(page.get_by_label("Choose Oven 4")).to_be_disabled()
     assert faults_shown(page, "list, all chosen") == []
     page.set_viewport_size({"width": 1280, "height": 900})
-    page.get_by_label("With the chosen").select_option("Archive")
+    page.get_by_label("For the chosen records").select_option("Archive")
     page.get_by_role("button", name="Continue").click()
     expect(page.get_by_role("heading", name="Archive: 5 items")).to_be_visible()
     page.get_by_label("Reason for change").fill("Sold")
@@ -154,13 +154,13 @@ def test_what_was_left_as_it_was_is_named_with_the_reason(site: Any, page_of: Pa
     page = with_axe(page_of(manager, site))
     page.goto(list_address(Complaint))
     page.get_by_label("Select all objects on this page for an action").check()
-    page.get_by_label("With the chosen").select_option("Assign to an owner")
+    page.get_by_label("For the chosen records").select_option("Assign to an owner")
     page.get_by_role("button", name="Continue").click()
     choose(page, "Owner", "mira", "Mira Quill")
     page.get_by_label("Reason for change").fill("Shared out")
     page.get_by_role("button", name="Assign to an owner").click()
     expect(page.get_by_role("heading", name="Assign to an owner: 1 of 2 done")).to_be_visible()
-    expect(page.get_by_role("row", name="Draft complaint This cannot be set on it now.")).to_be_visible()
+    expect(page.get_by_role("row", name="Draft complaint This field cannot be changed now.")).to_be_visible()
     assert faults_shown(page, "result") == []
     page.get_by_role("link", name="Back to the list").click()
     expect(page.locator("#result_list")).to_be_visible()

@@ -100,7 +100,7 @@ def pages_of_administration(site: Site) -> Iterator[str]:
     ProvisioningCall.objects.create(directory=directory, method="GET", line="/scim/Users", status=200)
     yield from (reverse("admin:accounts_directory_connection", args=(directory.pk,)), list_address(ProvisioningCall))
     webhook = make_webhook(site, "https://warehouse.invalid/larder", ["Item"])
-    asked = actions.ask_for_test(webhook, author=make.SYSTEM)
+    asked = actions.request_test(webhook, author=make.SYSTEM)
     yield from (list_address(Subscription), address(webhook), address(webhook, "secret"), step(webhook, "test"))
     yield from (list_address(Delivery), address(asked))
     yield from (list_address(Change), address(Change.objects.filter(site=site).latest("number")))

@@ -32,7 +32,7 @@ def test_a_manager_makes_a_pack_sees_it_become_ready_and_downloads_it(
     page = with_axe(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site))
     page.goto("/admin/")
     page.get_by_role("link", name="Auditor's packs").click()
-    expect(page.get_by_text("You have not made any pack of this site yet.")).to_be_visible()
+    expect(page.get_by_text("You have not made a pack of this site yet.")).to_be_visible()
     faults = faults_shown(page, "no packs")
     page.get_by_role("link", name="New pack").click()
     page.get_by_role("link", name="This year").click()

@@ -90,7 +90,7 @@ def test_who_may_add_complaints_no_more_is_not_told_to_sign_in_again(site: Any, 
     clerk.memberships.all().delete()
     make.give_role(clerk, site, DefaultRole.READER)
     page.get_by_role("button", name="Send").click()
-    expect(page.get_by_text("It could not be sent.")).to_be_visible()
+    expect(page.get_by_text("It could not be sent. Try again.")).to_be_visible()
     expect(page.get_by_label("What happened")).to_have_value("Metal in the loaf")
 
 

@@ -87,7 +87,7 @@ def test_what_is_wrong_takes_the_focus_in_rows_and_on_pages_behind_a_list(
     fails(page, "Earlier employment 1")
     page.goto(list_address(Customer))
     page.get_by_label("Choose Oakfield Stores").check()
-    page.get_by_label("With the chosen").select_option("Archive")
+    page.get_by_label("For the chosen records").select_option("Archive")
     page.get_by_role("button", name="Continue").click()
     page.get_by_role("button", name="Archive").click()
     fails(page, "This field is required.")

@@ -184,7 +184,7 @@ def test_the_companys_provider_is_linked_signs_in_and_signs_a_document(
     confirm(page)
     again, linked = (
         page.get_by_role("button", name="Link Hillside ID"),
-        page.get_by_text("From now on you can sign in with it."),
+        page.get_by_text("From now on you can sign in with this identity."),
     )
     expect(again.or_(linked).first).to_be_visible()
     if again.is_visible():

@@ -146,7 +146,7 @@ def test_pages_of_the_companys_provider(company: Any, ann: User, page_of: PageOf
     confirm(page)
     again, linked = (
         page.get_by_role("button", name="Link Hillside ID"),
-        page.get_by_text("From now on you can sign in with it."),
+        page.get_by_text("From now on you can sign in with this identity."),
     )
     expect(again.or_(linked).first).to_be_visible()
     if again.is_visible():

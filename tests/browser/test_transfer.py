@@ -117,21 +117,21 @@ def test_a_file_that_exists_already_is_matched_and_its_import_taken_back(
     wide_and_light(page)
     page.get_by_label("What a row without an Id does").select_option(label=BY_CODE)
     page.get_by_role("button", name="Check again").click()
-    expect(page.get_by_text("Look at this")).to_have_count(0)
+    expect(page.get_by_text("Check this")).to_have_count(0)
     page.get_by_label("Reason for change").fill("List of the sales department")
     page.get_by_role("button", name="Import", exact=True).click()
     expect(page.locator(".messages")).to_contain_text("Imported: 1 added, 1 changed, 0 unchanged.")
     assert set(Customer.objects.values_list("name", "telephone")) == {("Oakfield Stores", "2"), ("Mill Shop", "3")}
-    page.get_by_role("link", name="Imports of this list, to take one back").click()
+    page.get_by_role("link", name="Earlier imports of this list, to undo one").click()
     assert faults_shown(page, "imports") == []
     wide_and_light(page)
-    page.get_by_role("link", name="Take back the import of customers.xlsx").click()
+    page.get_by_role("link", name="Undo the import of customers.xlsx").click()
     assert faults_shown(page, "take back") == []
     wide_and_light(page)
-    page.get_by_role("button", name="Take back").click()
+    page.get_by_role("button", name="Undo").click()
     assert page.get_by_label("Reason for change").evaluate("field => field.validity !== undefined")
     page.get_by_label("Reason for change").fill("The wrong list")
-    page.get_by_role("button", name="Take back").click()
+    page.get_by_role("button", name="Undo").click()
     expect(page.locator(".messages")).to_contain_text("1 archived, 1 put back, 0 left as they are")
     rows = Customer.objects.values_list("name", "telephone", "is_archived")
     assert set(rows) == {("Oakfield Stores", "1", False), ("Mill Shop", "3", True)}

@@ -202,7 +202,7 @@ def test_the_reason_for_several_records_survives_a_lost_session(site: Any, manag
 
     def choose() -> None:
         page.get_by_label("Choose Oven").check()
-        page.get_by_label("With the chosen").select_option("Archive")
+        page.get_by_label("For the chosen records").select_option("Archive")
         page.get_by_role("button", name="Continue").click()
 
     page.goto(list_address(Item))

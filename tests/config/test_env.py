@@ -117,7 +117,7 @@ def test_production_refuses_to_start_and_names_every_fault(tmp_path):
     [
         ({"SECRET_KEY": "short"}, "SECRET_KEY is shorter than 32 characters."),
         ({"CREDENTIAL_PEPPERS": f"{PEPPER},short"}, "CREDENTIAL_PEPPERS is shorter than 32 characters."),
-        ({"CREDENTIAL_PEPPERS": STRONG}, "CREDENTIAL_PEPPERS must not hold the SECRET_KEY."),
+        ({"CREDENTIAL_PEPPERS": STRONG}, "CREDENTIAL_PEPPERS must not contain the SECRET_KEY."),
         ({"SECRET_KEY": "a" * 64}, "SECRET_KEY repeats a few characters; make a random one."),
         ({"SECRET_KEY": "abcdefghijkl" * 5 + "abc"}, "SECRET_KEY repeats a few characters; make a random one."),
         (
@@ -131,7 +131,7 @@ def test_production_refuses_to_start_and_names_every_fault(tmp_path):
         *(
             (
                 {"TRUSTED_PROXIES": f"10.0.0.5,{wide}"},
-                f"TRUSTED_PROXIES holds {wide}, which is far too wide: everybody in it could speak for others.",
+                f"TRUSTED_PROXIES contains {wide}, which is too large: everybody in it could pretend to be others.",
             )
             for wide in ("0.0.0.0/0", "::/0", "128.0.0.0/1", "8.0.0.0/7", "2000::/3")
         ),

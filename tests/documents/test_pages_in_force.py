@@ -11,7 +11,7 @@ from records.accounts.models import DefaultRole
 from records.actions.models import Action
 from records.attachments.models import Attachment
 from records.audits.models import AuditProgram
-from records.dashboard.printing.papers import action_paper
+from records.dashboard.printing.layouts import action_paper
 from records.sites.models import Site
 from tests import make
 from tests.conftest import Api

@@ -178,7 +178,7 @@ def test_the_document_shows_who_has_read_it_and_who_has_not(site: Site, bakers: 
 def test_the_matrix_shows_person_by_document(site: Site, other_site: Site, bakers: Role) -> None:
     ada, bob = (make_signer(site, given_name=name, family_name=name) for name in ("Ada", "Bob"))
     manager = browser(site, MANAGER)
-    assert "No document of this site must be read" in manager.get(MATRIX).content.decode()
+    assert "Nobody has to read a document of this site" in manager.get(MATRIX).content.decode()
     join(bakers, ada, bob)
     first, second = (make_document(site, name=name, must_read=[bakers]) for name in ("A rule", "B rule"))
     make_document(site, name="Unread by all")
@@ -205,7 +205,7 @@ def test_a_day_that_cannot_be_read_is_named_instead_of_showing_all_readings(site
     answer = browser(site).get("/admin/documents/readings/?due__until=tomorrow")
     assert answer.status_code == 400
     text = answer.content.decode()
-    assert "The list cannot be narrowed to “due: tomorrow”." in text
+    assert "The list cannot be filtered by “due: tomorrow”." in text
     assert "Rules" not in text
 
 

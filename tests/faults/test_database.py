@@ -356,7 +356,7 @@ def test_a_writer_that_waits_for_a_lock_is_503_after_ten_seconds(server: Server,
         blocker.close()
     assert {answer.status for answer in answers} == {503}, [answer.body for answer in answers]
     assert all(9 < answer.seconds < 10 + allowed(3) for answer in answers), [answer.seconds for answer in answers]
-    assert all(b"Another change holds" in answer.body for answer in answers)
+    assert all(b"Another change has locked" in answer.body for answer in answers)
     assert server.add().status == 200
 
 

@@ -64,8 +64,8 @@ def test_the_receiver_takes_each_change_once_over_a_change_of_the_secret(
         make_item(site, name="Thermometer")
         assert tasks.deliver.call() == 2
         first = Delivery.objects.filter(kind=Kind.CHANGE).order_by("pk")[0]
-        assert tasks.send_one.call(actions.ask_again(first, author=make.SYSTEM).pk)
-        assert tasks.send_one.call(actions.ask_for_test(webhook, author=make.SYSTEM).pk)
+        assert tasks.send_one.call(actions.request_resend(first, author=make.SYSTEM).pk)
+        assert tasks.send_one.call(actions.request_test(webhook, author=make.SYSTEM).pk)
         new = actions.rotate_secret(webhook, author=make.SYSTEM)
         make_item(site, name="Mixer")
         assert tasks.deliver.call() == 1

@@ -14,7 +14,7 @@ from django.core.files.storage import default_storage
 
 from records.accounts.models import DefaultRole, User
 from records.history.trail import now
-from records.packs.actions import ask_for_pack
+from records.packs.actions import request_pack
 from records.packs.models import Pack
 from records.packs.pages import TITLES
 from records.packs.tasks import make_pack
@@ -29,7 +29,7 @@ def asked(site: Site, user: User | None = None, kinds: Sequence[str] = tuple(TIT
     """Ask for a pack of the last year as a Manager, or as somebody."""
     user = user or make.make_user(site=site, role=DefaultRole.MANAGER)
     span = {"first": now().date() - YEAR, "last": now().date(), **days}
-    return ask_for_pack(site, user, span["first"], span["last"], kinds, author=make.author_of(user))
+    return request_pack(site, user, span["first"], span["last"], kinds, author=make.author_of(user))
 
 
 def made(site: Site, user: User | None = None, kinds: Sequence[str] = tuple(TITLES), **days: Any) -> Pack:

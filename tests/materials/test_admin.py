@@ -67,7 +67,7 @@ def test_archiving_asks_why_and_leaves_one_change(site: Site) -> None:
 def test_several_materials_are_archived_at_once_with_a_reason_and_a_change_each(site: Site, other_site: Site) -> None:
     mine, foreign = [make_material(site) for _ in range(3)], make_material(other_site)
     client = browser(site)
-    page, together = list_address(Material), reverse("admin:materials_material_together")
+    page, together = list_address(Material), reverse("admin:materials_material_bulk")
     assert 'name="_selected_action"' in client.get(page).content.decode()
     chosen = [str(one.pk) for one in (*mine[:2], foreign)]
     sent = {"step": "archive", "_selected_action": chosen, "confirm": "yes", "change_reason": " "}

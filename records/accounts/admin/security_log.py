@@ -108,7 +108,7 @@ class SecurityEventAdmin(LogAdmin, SavedFilterPages):
         address = self.url_of("export") + query
         context = {
             "exchange": [{"label": gettext("Export CSV"), "url": address}],
-            "empty_list": gettext("Nothing has happened here yet, or nothing that matches the filters."),
+            "empty_list": gettext("There are no events yet, or none that match the filters."),
         }
         return super().changelist_view(request, {**context, **(extra_context or {})})
 

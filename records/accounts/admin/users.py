@@ -53,7 +53,7 @@ GIVE_ACCESS = RecordStep(
     "change",
     on_row(give_access),
     applies=lambda user: not user.is_active and user.removed is None,
-    explanation=_("The account can sign in again; keys and tokens that were ended remain ended."),
+    explanation=_("The account can sign in again. Keys and tokens that were revoked stay revoked."),
     done=_("%(record)s has access again."),
 )
 
@@ -73,7 +73,7 @@ INVITE = RecordStep(
     applies=lambda user: user.is_staff and user.last_login is None and bool(user.recovery_address),
     form=WithoutReason,
     explanation=_("The person gets a mail with a link for choosing a password."),
-    done=_("%(record)s gets an invitation by mail."),
+    done=_("%(record)s gets an invitation by e-mail."),
 )
 
 
@@ -82,7 +82,7 @@ class AddressForm(ReasonForm):
 
     recovery_address = forms.EmailField(
         max_length=EMAIL,
-        help_text=_("Links for a new password and security notices go there. The old address gets a notice."),
+        help_text=_("Links for a new password and security notices go to this address. The old one gets a notice."),
     )
     field_order = ("recovery_address", "change_reason")
 
@@ -94,7 +94,7 @@ SET_ADDRESS = RecordStep(
     on_row(set_recovery_address, "recovery_address"),
     applies=lambda user: user.removed is None and not user.is_service_account,
     form=AddressForm,
-    explanation=_("Everybody who can read the mails to this address can choose the account's password."),
+    explanation=_("Anybody who can read e-mails to this address can choose a new password for the account."),
     done=_("%(record)s has a new recovery address."),
 )
 
@@ -105,7 +105,7 @@ END_SESSIONS = RecordStep(
     "change",
     on_row(end_all_sessions),
     applies=lambda user: user.is_active and not user.is_service_account,
-    explanation=_("The person is signed out in every browser at once and notified by mail; keys remain valid."),
+    explanation=_("The person is signed out of every browser at once and notified by e-mail. Keys remain valid."),
     done=_("%(record)s is signed out everywhere."),
 )
 REMOVE_FACTORS = RecordStep(
@@ -115,8 +115,8 @@ REMOVE_FACTORS = RecordStep(
     on_row(remove_factors),
     applies=lambda user: user.removed is None and not user.is_service_account and has_factors(user),
     explanation=_(
-        "For a lost phone: passkeys, the authenticator app and recovery codes of the account open nothing any "
-        "more, its sessions end, and the person is notified by mail. Make sure first that it is this person who asks."
+        "For a lost phone. The account's passkeys, authenticator app and recovery codes stop working, its sessions "
+        "end, and the person is notified by e-mail. Make sure first that the request really comes from this person."
     ),
     done=_("%(record)s has no second factor any more."),
 )
@@ -142,7 +142,7 @@ class UserAdmin(PlainAdmin):
     search_fields: ClassVar[Any] = ("user_name", "given_name", "family_name", "display_name", "email")
     ordering: ClassVar[Any] = ("user_name", "id")
     readonly_fields = ("recovery_address", "roles", "directory", "last_login_shown")
-    # Everybody sees who there is, since records name accounts. How somebody is reached and signs in is for Managers.
+    # Everybody sees the names, since records name accounts. Only Managers see addresses and how somebody signs in.
     private_fields = ("email", "recovery_address", "pending_address", "last_login", "last_login_shown", "is_superuser")
     private_permission = "employees.view_private_employee"
 
@@ -183,7 +183,7 @@ class UserAdmin(PlainAdmin):
     def may_step(self, request: HttpRequest, step: RecordStep, record: Any) -> bool:
         """Return whether the user may take the step: anybody who may change the account may.
 
-        How they sign in themselves, people change on their profile page, which asks who they are.
+        People change their own way of signing in on their profile page, which asks them to confirm who they are.
         """
         is_own = step in (SET_ADDRESS, REMOVE_FACTORS) and record.pk == user_of(request).pk
         return self.may(request, "change", record) and not is_own

@@ -53,7 +53,7 @@ class Migration(migrations.Migration):
                     "is_service_account",
                     models.BooleanField(
                         default=False,
-                        help_text="Belongs to an integration: no employee, cannot sign in.",
+                        help_text="For an integration, not a person; it cannot sign in.",
                         verbose_name="service account",
                     ),
                 ),
@@ -112,7 +112,7 @@ class Migration(migrations.Migration):
                     "sends_invitations",
                     models.BooleanField(
                         default=False,
-                        help_text="Lets them set a password.",
+                        help_text="The invitation lets them choose a password.",
                         verbose_name="mail an invitation to new users",
                     ),
                 ),
@@ -122,7 +122,7 @@ class Migration(migrations.Migration):
                 (
                     "home_site",
                     models.ForeignKey(
-                        help_text="Where its new employees are filed.",
+                        help_text="The site to which its new employees belong.",
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",
                         to="sites.site",
@@ -131,7 +131,7 @@ class Migration(migrations.Migration):
                 (
                     "service_account",
                     models.ForeignKey(
-                        help_text="The account that its changes are written down to.",
+                        help_text="The account to which its changes are attributed.",
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",
                         to=settings.AUTH_USER_MODEL,
@@ -489,7 +489,7 @@ class Migration(migrations.Migration):
                 condition=models.Q(("is_archived", False), models.Q(("name_key", ""), _negated=True)),
                 fields=("site", "name_key"),
                 name="role_name_once_per_site",
-                violation_error_message="The site has a role of this name already.",
+                violation_error_message="The site already has a role with this name.",
             ),
         ),
         migrations.AddConstraint(

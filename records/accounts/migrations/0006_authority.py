@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
             field=models.DateTimeField(
                 blank=True,
                 editable=False,
-                help_text="Removals before this do not count.",
+                help_text="Removals before this time are not counted.",
                 null=True,
                 verbose_name="mass removal confirmed",
             ),
@@ -30,7 +30,7 @@ class Migration(migrations.Migration):
             field=models.BooleanField(
                 db_default=False,
                 default=False,
-                help_text="Passwords that it sends become those of the accounts that it made. Off, they are ignored.",
+                help_text="On: the passwords that it sends are set for accounts that it made. Off: they are ignored.",
             ),
         ),
         migrations.AddField(
@@ -39,7 +39,7 @@ class Migration(migrations.Migration):
             field=models.DateTimeField(
                 blank=True,
                 editable=False,
-                help_text="When the brake on mass removal closed.",
+                help_text="When the limit on mass removal stopped it.",
                 null=True,
                 verbose_name="mass removal stopped",
             ),
@@ -51,7 +51,7 @@ class Migration(migrations.Migration):
                 db_default=[],
                 blank=True,
                 default=list,
-                help_text="Networks from which it is accepted; empty for any.",
+                help_text="The networks from which it is accepted. Leave empty to accept it from any address.",
                 verbose_name="address ranges",
             ),
         ),
@@ -63,7 +63,11 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="provisioningtoken",
             name="read_only",
-            field=models.BooleanField(db_default=False, default=False, help_text="It reads and changes nothing."),
+            field=models.BooleanField(
+                db_default=False,
+                default=False,
+                help_text="It can only read.",
+            ),
         ),
         migrations.AddField(
             model_name="user",
@@ -89,7 +93,7 @@ class Migration(migrations.Migration):
                 db_default="",
                 default="",
                 blank=True,
-                help_text="Invitations, links for a new password and security notices go there, and nowhere else.",
+                help_text="Invitations, links for a new password and security notices are sent only to this address.",
                 max_length=254,
                 verbose_name="recovery address",
             ),
@@ -99,7 +103,7 @@ class Migration(migrations.Migration):
             name="email",
             field=models.EmailField(
                 blank=True,
-                help_text="A fact about the person; notices go there.",
+                help_text="Notices about records are sent to it.",
                 max_length=254,
                 verbose_name="e-mail address",
             ),

@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
             field=models.BooleanField(
                 db_default=False,
                 default=False,
-                help_text="Its writes are checked and answered as always, and nothing is stored.",
+                help_text="Its writes are checked and answered as usual, but nothing is stored.",
             ),
         ),
     ]

@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
                 fields=("site", "name_key"),
                 name="role_name_once_per_site",
                 violation_error_code="Duplicate",
-                violation_error_message="The site has a role of this name already.",
+                violation_error_message="The site already has a role with this name.",
             ),
         ),
     ]

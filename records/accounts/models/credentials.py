@@ -89,18 +89,18 @@ class ProvisioningToken(Credential):
 
     directory = models.ForeignKey("accounts.Directory", models.PROTECT, related_name="tokens")
     dialect = models.CharField(max_length=20, choices=Dialect.choices, default=Dialect.DOCUMENTED)
-    read_only = models.BooleanField(default=False, db_default=False, help_text=_("It reads and changes nothing."))
+    read_only = models.BooleanField(default=False, db_default=False, help_text=_("It can only read."))
     dry_run = models.BooleanField(
         default=False,
         db_default=False,
-        help_text=_("Its writes are checked and answered as always, and nothing is stored."),
+        help_text=_("Its writes are checked and answered as usual, but nothing is stored."),
     )
     addresses = models.JSONField(
         "address ranges",
         default=list,
         db_default=[],
         blank=True,
-        help_text=_("Networks from which it is accepted; empty for any."),
+        help_text=_("The networks from which it is accepted. Leave empty to accept it from any address."),
     )
     end_announced = models.DateTimeField(null=True, blank=True, editable=False)
 

@@ -17,7 +17,7 @@ class Directory(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = LineField(blank=False, unique=True)
     home_site = models.ForeignKey(
-        "sites.Site", models.PROTECT, related_name="+", help_text=_("Where its new employees are filed.")
+        "sites.Site", models.PROTECT, related_name="+", help_text=_("The site to which its new employees belong.")
     )
     sites = models.ManyToManyField(
         "sites.Site",
@@ -28,7 +28,7 @@ class Directory(models.Model):
         "accounts.User",
         models.PROTECT,
         related_name="+",
-        help_text=_("The account that its changes are written down to."),
+        help_text=_("The account to which its changes are attributed."),
     )
     may_administer = models.BooleanField(
         "may change Site Administrator", default=False, help_text=_("Only a superuser allows this.")
@@ -41,24 +41,24 @@ class Directory(models.Model):
     may_set_passwords = models.BooleanField(
         default=False,
         db_default=False,
-        help_text=_("Passwords that it sends become those of the accounts that it made. Off, they are ignored."),
+        help_text=_("On: the passwords that it sends are set for accounts that it made. Off: they are ignored."),
     )
     sends_invitations = models.BooleanField(
-        "mail an invitation to new users", default=False, help_text=_("Lets them set a password.")
+        "mail an invitation to new users", default=False, help_text=_("The invitation lets them choose a password.")
     )
     stopped = models.DateTimeField(
         "mass removal stopped",
         null=True,
         blank=True,
         editable=False,
-        help_text=_("When the brake on mass removal closed."),
+        help_text=_("When the limit on mass removal stopped it."),
     )
     confirmed = models.DateTimeField(
         "mass removal confirmed",
         null=True,
         blank=True,
         editable=False,
-        help_text=_("Removals before this do not count."),
+        help_text=_("Removals before this time are not counted."),
     )
     is_archived = models.BooleanField("archived", default=False)
     created = models.DateTimeField(default=now, editable=False)

@@ -19,7 +19,9 @@ def are_scopes(value: str) -> None:
     """Raise ValidationError unless the value is a list of known scopes, separated by spaces."""
     named = value.split()
     if not named or not set(named) <= set(SCOPES):
-        raise ValidationError(gettext("Scopes are: %(names)s.") % {"names": ", ".join(SCOPES)}, code="InvalidValue")
+        raise ValidationError(
+            gettext("Possible scopes: %(names)s.") % {"names": ", ".join(SCOPES)}, code="InvalidValue"
+        )
 
 
 class OAuthClient(Credential):

@@ -62,7 +62,7 @@ class Role(models.Model):
                 fields=("site", "name_key"),
                 condition=Q(is_archived=False) & ~Q(name_key=""),
                 name="role_name_once_per_site",
-                violation_error_message=_("The site has a role of this name already."),
+                violation_error_message=_("The site already has a role with this name."),
                 violation_error_code="Duplicate",
             ),
             models.UniqueConstraint(

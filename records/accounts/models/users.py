@@ -71,7 +71,7 @@ class User(AbstractBaseUser):
     family_name = LineField("last name")
     display_name = LineField()
     email = models.EmailField(
-        "e-mail address", max_length=EMAIL, blank=True, help_text=_("A fact about the person; notices go there.")
+        "e-mail address", max_length=EMAIL, blank=True, help_text=_("Notices about records are sent to it.")
     )
     recovery_address = models.EmailField(
         "recovery address",
@@ -79,7 +79,7 @@ class User(AbstractBaseUser):
         blank=True,
         default="",
         db_default="",
-        help_text=_("Invitations, links for a new password and security notices go there, and nowhere else."),
+        help_text=_("Invitations, links for a new password and security notices are sent only to this address."),
     )
     pending_address = models.EmailField(
         "recovery address to be confirmed", max_length=EMAIL, blank=True, default="", db_default="", editable=False
@@ -89,7 +89,7 @@ class User(AbstractBaseUser):
         "superuser", default=False, help_text=_("May do everything at every site, without any role.")
     )
     is_service_account = models.BooleanField(
-        "service account", default=False, help_text=_("Belongs to an integration: no employee, cannot sign in.")
+        "service account", default=False, help_text=_("For an integration, not a person; it cannot sign in.")
     )
     home_site = models.ForeignKey("sites.Site", models.PROTECT, null=True, blank=True, related_name="+")
     directory = models.ForeignKey(

@@ -91,7 +91,7 @@ class Migration(migrations.Migration):
                 (
                     "result",
                     records.sites.text.FreeTextField(
-                        blank=True, default="", help_text="What was done, and what came of it.", max_length=20000
+                        blank=True, default="", help_text="What was done, and what the result was.", max_length=20000
                     ),
                 ),
                 ("done_date", models.DateTimeField(blank=True, editable=False, null=True, verbose_name="done")),

@@ -63,7 +63,7 @@ class Migration(migrations.Migration):
                     "frequency_months",
                     models.PositiveSmallIntegerField(
                         blank=True,
-                        help_text="How many months lie between two audits; empty when it happens once.",
+                        help_text="The number of months between two audits. Leave empty if there is only one audit.",
                         null=True,
                         validators=[
                             django.core.validators.MinValueValidator(1),

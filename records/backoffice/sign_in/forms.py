@@ -25,7 +25,7 @@ from django.utils.translation import gettext_lazy as _
 from records.accounts.guesses import TooManyGuessesError, spend
 from records.accounts.sign_in import begin_guess, note_wrong
 
-NOT_A_PASSKEY = _("The browser sent no passkey that can be read. Try again.")
+NOT_A_PASSKEY = _("The passkey from the browser could not be read. Try again.")
 WRONG_CODE = _("This code is not right, or it was used already.")
 
 
@@ -180,10 +180,8 @@ class AddPasskeyForm(PasskeyForm, AddWebAuthnForm):
     passwordless = forms.BooleanField(
         required=False,
         initial=True,
-        label=_("Sign in with it without a password"),
-        help_text=_(
-            "The device then asks for your finger, face or PIN. Leave it out for a key that cannot store that."
-        ),
+        label=_("Let this passkey sign you in without a password"),
+        help_text=_("The device then asks for your fingerprint, face or PIN. Untick it for a key that cannot do this."),
     )
 
     def clean(self) -> dict[str, Any]:

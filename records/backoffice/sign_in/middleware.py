@@ -33,7 +33,7 @@ SESSIONS_OF_STRANGERS = 1_000
 """How many sessions one address can begin per hour without anybody signing in."""
 
 
-class StrangersMiddleware:
+class AnonymousSessionMiddleware:
     """Limits the sessions that begin without anybody signing in: each is a row that anybody on the internet can make.
 
     They hold the challenge for a passkey, the way to the company's provider, or a message.
@@ -54,7 +54,7 @@ class StrangersMiddleware:
             except guesses.TooManyGuessesError as refusal:
                 session.flush()
                 with translation.override(translation.get_language_from_request(request)):
-                    text = gettext("Too many people began to sign in from here. Try again in an hour.")
+                    text = gettext("Too many sign-ins were begun from your network. Try again in an hour.")
                 headers = {"Retry-After": str(refusal.wait)}
                 return HttpResponse(text, status=429, headers=headers, content_type="text/plain; charset=utf-8")
         return response
@@ -127,7 +127,7 @@ def _demand_factor(request: HttpRequest) -> HttpResponse | None:
         return None
     demand = gettext("You need a second factor here. Set up an authenticator app or a passkey to go on.")
     waiting = messages.get_messages(request)
-    # A page in another tab or a request in the background may have been sent here before: it is said once.
+    # A page in another tab or a request in the background may have been sent here before: the message is shown once.
     if demand not in map(str, waiting):
         messages.warning(request, demand)
     if isinstance(waiting, BaseStorage):

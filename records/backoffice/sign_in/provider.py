@@ -95,7 +95,7 @@ def to_provider(
     `form-action`).
     """
     if not is_on():
-        raise Http404(gettext("No provider is set up."))
+        raise Http404(gettext("No sign-in service is set up."))
     way = get_adapter(request).get_provider(request, settings.OIDC_PROVIDER_ID)
     nonce = secrets.token_urlsafe(24)
     data = {"purpose": purpose, "asked_at": int(time.time()), "nonce": nonce, **facts}
@@ -229,7 +229,7 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
         )
         cancelled = kwargs.get("error") == "cancelled"
         sentence = (
-            gettext("You did not sign in there.") if cancelled else gettext("Signing in there did not work. Try again.")
+            gettext("The sign-in was cancelled.") if cancelled else gettext("The sign-in did not work. Try again.")
         )
         raise ImmediateHttpResponse(_failed(request, sentence))
 
@@ -249,12 +249,7 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
             )
         if purpose == "sign in":
             if not sociallogin.is_existing:
-                note(
-                    SecurityKind.SIGN_IN_FAILED,
-                    request,
-                    None,
-                    "identity that no account is linked with",
-                )
+                note(SecurityKind.SIGN_IN_FAILED, request, None, "identity that no account is linked with")
                 raise ImmediateHttpResponse(_failed(request, str(NOT_LINKED)))
         elif purpose == "invitation":
             invited = _invited(data)
@@ -269,7 +264,7 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
                 )
             if purpose == "connect":
                 self._link(request, sociallogin, user)
-                messages.success(request, gettext("From now on you can sign in with it."))
+                messages.success(request, gettext("From now on you can sign in with this identity."))
             else:
                 _note_confirmation(request, sociallogin, user, data, claims)
             raise ImmediateHttpResponse(redirect(sociallogin.state.get("next") or "mfa_index"))
@@ -332,17 +327,13 @@ def _note_confirmation(
     signed_in_at = claims.get("auth_time")
     fresh = isinstance(signed_in_at, int | float) and signed_in_at >= data.get("asked_at", 0) - CLOCKS_DIFFER
     if not sociallogin.is_existing or sociallogin.user != user:
-        raise ImmediateHttpResponse(_back(request, sociallogin, gettext("You signed in there as somebody else.")))
+        raise ImmediateHttpResponse(_back(request, sociallogin, gettext("You signed in as somebody else.")))
     if not fresh:
         note(SecurityKind.REFUSED, request, user, "the provider did not ask the person anew")
         raise ImmediateHttpResponse(
             _back(request, sociallogin, gettext("The sign-in service did not ask you again. Try again."))
         )
-    request.session[CONFIRMED] = {
-        "account": str(user.pk),
-        "at": int(time.time()),
-        "purpose": data.get("confirms", ""),
-    }
+    request.session[CONFIRMED] = {"account": str(user.pk), "at": int(time.time()), "purpose": data.get("confirms", "")}
 
 
 def _back(request: HttpRequest, sociallogin: SocialLogin, sentence: str) -> HttpResponse:

@@ -157,7 +157,7 @@ def _decoded(data: bytes) -> str:
         text = gettext("The file is not encoded in UTF-8. Save it as “CSV UTF-8”, or as XLSX.")
         raise FileError(text) from error
     if "\x00" in text:
-        raise FileError(gettext("This is neither a CSV nor an XLSX file."))
+        raise FileError(gettext("This is neither a CSV nor an XLSX file. Choose one of these."))
     return text
 
 
@@ -169,7 +169,7 @@ def _read_xlsx(data: bytes, others: Collection[str]) -> Sheet:
     import openpyxl
     from openpyxl.reader.excel import ExcelReader
 
-    unreadable = gettext("The XLSX file is damaged or is not a spreadsheet.")
+    unreadable = gettext("The XLSX file is damaged or is not a spreadsheet. Save it again as XLSX.")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             parts = archive.infolist()
@@ -248,8 +248,8 @@ def _cells(sheet: Any) -> Iterator[list[Cell]]:
 class _Archive(zipfile.ZipFile):
     """Counts the tags of each part that is opened, without parsing it; raises FileError for too many.
 
-    Sheets have a check of their own. What is never opened, such as pivot tables and the order in which formulas are
-    calculated, may be as long as it likes.
+    Sheets have a check of their own. Parts that are never opened, such as pivot tables and the order in which formulas
+    are calculated, may have any length.
     """
 
     def __init__(self, file: io.BytesIO) -> None:
@@ -399,7 +399,7 @@ def _serial(number: float, epoch: datetime.datetime) -> Any:
 
 
 def _number(number: float, kind: str) -> str:
-    """Return a number as people see it in the cell: at most 15 digits, which is what spreadsheets store."""
+    """Return a number as people see it in the cell: at most 15 digits, because spreadsheets store no more."""
     if kind not in ("number", "integer") and abs(number) >= 10**15:
         raise ValueError(
             gettext("A spreadsheet keeps only 15 digits of a number. Format the cell as text and enter it again.")

@@ -1,4 +1,4 @@
-"""Text that a spreadsheet would run as a formula: exports make it harmless, imports restore it."""
+"""Text that a spreadsheet would run as a formula: exports make it harmless, and imports restore it."""
 
 import re
 

@@ -54,7 +54,10 @@ def headings(
             faults.append(_twice(header, seen[meant]))
         seen.setdefault(meant, header)
         if not header:
-            faults.append(gettext("Column %(place)s of the header has no name.") % {"place": place})
+            faults.append(
+                gettext("Column %(place)s of the header has no name. Enter one, or delete the column.")
+                % {"place": place}
+            )
         elif folded in beside:
             found.places.setdefault(folded, place - 1)
         elif column is None and folded not in ignored:

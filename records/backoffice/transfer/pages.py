@@ -60,7 +60,7 @@ class TransferPages(PastImportPages):
             # The inner view checks the CSRF token, after the size of the request has been checked.
             path("import/", view(csrf_exempt(self.import_view)), name=name("import")),
             path("import/done/", view(self.imports_view), name=name("imports")),
-            path("import/done/<uuid:key>/", view(self.take_back_view), name=name("take_back")),
+            path("import/done/<uuid:key>/", view(self.undo_import_view), name=name("take_back")),
             path("export/<str:kind>/", view(self.export_view), name=name("export")),
             path("export/<str:kind>/<str:part>/", view(self.export_view), name=name("export")),
             *super().get_urls(),
@@ -288,7 +288,7 @@ class TransferPages(PastImportPages):
             '{} <a href="{}">{}</a>',
             gettext("Imported: %(counts)s.") % {"counts": counts},
             self.url_of("imports"),
-            gettext("Imports of this list, to take one back"),
+            gettext("Earlier imports of this list, to undo one"),
         )
         self.message_user(request, text, messages.SUCCESS)
         return redirect(self.url_of("changelist"))

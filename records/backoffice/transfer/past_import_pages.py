@@ -1,4 +1,4 @@
-"""The pages of past imports: the list of them, and taking one back."""
+"""The pages of past imports: their list, and undoing one."""
 
 import uuid
 from functools import partial
@@ -21,10 +21,10 @@ from records.backoffice.transfer.past_imports import (
     ARCHIVED,
     LEFT,
     PUT_BACK,
+    AlreadyUndoneError,
     Line,
-    TakenBackError,
     digest_of,
-    take_back,
+    undo_import,
 )
 from records.backoffice.transfer.registry import resource_of
 from records.backoffice.transfer.resources import RecordResource
@@ -95,8 +95,8 @@ class PastImportPages(SitePermissions):
             next=f"?p={page + 1}" if len(found) > PAGE else "",
         )
 
-    def take_back_view(self, request: HttpRequest, key: uuid.UUID) -> HttpResponse:
-        """Show what taking an import back would do, and do it once a reason is given."""
+    def undo_import_view(self, request: HttpRequest, key: uuid.UUID) -> HttpResponse:
+        """Show what undoing an import would do, and do it once a reason is given."""
         site = self._importing_site(request)
         kept = (
             FileImport.objects.filter(pk=key, site=site, listing=self.opts.label_lower).select_related("user").first()
@@ -114,15 +114,15 @@ class PastImportPages(SitePermissions):
                     return redirect(self.url_of("imports"))
                 moved_on = True
             lines, _ = self._taken_back(request, site, kept, "Rehearsal", "", rehearse=True)
-        except TakenBackError:
+        except AlreadyUndoneError:
             self.message_user(
-                request, gettext("The import of %(kept)s was taken back already.") % {"kept": kept}, messages.WARNING
+                request, gettext("The import of %(kept)s was already undone.") % {"kept": kept}, messages.WARNING
             )
             return redirect(self.url_of("imports"))
         return self._import_page(
             request,
-            "backoffice/take_back.html",
-            title=gettext("Take back the import of %(kept)s") % {"kept": kept},
+            "backoffice/undo_import.html",
+            title=gettext("Undo the import of %(kept)s") % {"kept": kept},
             kept=kept,
             at=shown(kept.at),
             lines=lines[:LONGEST],
@@ -139,10 +139,10 @@ class PastImportPages(SitePermissions):
     def _taken_back(
         self, request: HttpRequest, site: Site, kept: FileImport, reason: str, seen: str, rehearse: bool = False
     ) -> tuple[list[Line], bool]:
-        text = f"Import of {kept} taken back: {reason}"
+        text = f"Import of {kept} undone: {reason}"
         resource = self._resource_at(request, site, reason=text)
         archive = partial(self._archive_one, request, text)
-        return take_back(kept, resource, archive, rehearse=rehearse, expected=seen)
+        return undo_import(kept, resource, archive, rehearse=rehearse, expected=seen)
 
     def _archive_one(self, request: HttpRequest, reason: str, record: Any) -> None:
         if not self.has_archive_permission(request, record):
@@ -155,7 +155,7 @@ class PastImportPages(SitePermissions):
         self.message_user(
             request,
             gettext(
-                "The import of %(kept)s was taken back: %(archived)s archived, %(put_back)s put back, %(left)s left as "
+                "The import of %(kept)s was undone: %(archived)s archived, %(put_back)s put back, %(left)s left as "
                 "they are."
             )
             % {"kept": kept, "archived": counts[ARCHIVED], "put_back": counts[PUT_BACK], "left": counts[LEFT]},

@@ -1,6 +1,6 @@
-"""What an import did, kept so that it can be taken back as one.
+"""What an import did, kept so that it can be undone as a whole.
 
-Taking back archives what the import added and puts back the fields that it changed, as ordinary changes with a reason.
+Undoing archives what the import added and puts back the fields that it changed, as ordinary changes with a reason.
 Whatever somebody touched since then stays as it is, and is reported with the reason.
 """
 
@@ -37,13 +37,13 @@ class _RolledBackError(Exception):
     """Raised to roll back a rehearsal."""
 
 
-class TakenBackError(Exception):
+class AlreadyUndoneError(Exception):
     """Raised for an import that was taken back already."""
 
 
 @dataclass(slots=True)
 class Line:
-    """What taking back does to one record: archive it, put fields back, or leave it, and why something stays."""
+    """What undoing does to one record: archive it, put fields back, or leave it, and why something stays."""
 
     row: int
     record: Any
@@ -84,13 +84,13 @@ def keep_import(
     return kept
 
 
-def take_back(
+def undo_import(
     kept: FileImport, resource: RecordResource, archive: Archive, *, rehearse: bool = False, expected: str = ""
 ) -> tuple[list[Line], bool]:
-    """Take an import back in one transaction; returns what happened to each record, and whether it was stored.
+    """Undo an import in one transaction; returns what happened to each record, and whether it was stored.
 
     `archive` archives one record. A rehearsal does the same and rolls it back. Nothing is stored if every record has
-    to stay as it is, or if the result is not the one whose digest was `expected`. Raises TakenBackError.
+    to stay as it is, or if the result is not the one whose digest was `expected`. Raises AlreadyUndoneError.
     """
     lines: list[Line] = []
     stored = False
@@ -98,8 +98,8 @@ def take_back(
         with recording():
             locked = FileImport.objects.select_for_update(no_key=True).get(pk=kept.pk)
             if locked.taken_back is not None:
-                raise TakenBackError
-            lines = _Taking(locked, resource, archive).lines()
+                raise AlreadyUndoneError
+            lines = _Undoing(locked, resource, archive).lines()
             is_empty = all(line.what == LEFT for line in lines)
             if rehearse or is_empty or (expected and digest_of(lines) != expected):
                 raise _RolledBackError
@@ -112,12 +112,12 @@ def take_back(
 
 
 def digest_of(lines: Iterable[Line]) -> str:
-    """Return the digest of what taking back would do, so that what was confirmed is what was shown."""
+    """Return the digest of what undoing would do, so that exactly what was shown is done after the confirmation."""
     content = [(line.row, str(line.record), line.what, line.fields, line.reasons) for line in lines]
     return hashlib.sha256(repr(content).encode()).hexdigest()
 
 
-class _Taking:
+class _Undoing:
     """One import that is being taken back."""
 
     def __init__(self, kept: FileImport, resource: RecordResource, archive: Archive) -> None:

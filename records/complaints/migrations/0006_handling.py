@@ -23,9 +23,7 @@ class Migration(migrations.Migration):
         AddMissingField(
             model_name="complaint",
             name="answered_on",
-            field=models.DateTimeField(
-                blank=True, help_text="The day on which whoever complained was answered.", null=True
-            ),
+            field=models.DateTimeField(blank=True, help_text="The day on which the complaint was answered.", null=True),
         ),
         AddMissingField(
             model_name="complaint",
@@ -46,7 +44,7 @@ class Migration(migrations.Migration):
                 db_default="",
                 blank=True,
                 default="",
-                help_text="What was done at once to put the fault right.",
+                help_text="What was done at once to correct the fault.",
                 max_length=20000,
             ),
         ),
@@ -77,7 +75,7 @@ class Migration(migrations.Migration):
             model_name="complaint",
             name="target_date",
             field=models.DateTimeField(
-                blank=True, help_text="The day by which whoever complained has to be answered.", null=True
+                blank=True, help_text="The day by which the complaint has to be answered.", null=True
             ),
         ),
         AddIndexInBackground(

@@ -1,4 +1,4 @@
-"""The demo's actions: in every state, about complaints, audits, documents and items, and some about no record."""
+"""The demo's actions: in every status, about complaints, audits, documents and items, or without a record."""
 
 import datetime
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from records.actions import actions
 from records.actions.models import Status
 from records.actions.workflow import Mover
-from records.dashboard.demo.place import Place, content
+from records.dashboard.demo.demo_site import DemoSite, content
 from records.history.trail import recording
 from records.sites.about import kinds
 from records.sites.models import Entity
@@ -14,8 +14,8 @@ from records.sites.models import Entity
 OPEN, DONE, CLOSED, CANCELLED = Status
 
 
-def fill(place: Place) -> None:
-    """Add the site's actions, and let their owners and somebody else take them as far as they are."""
+def fill(place: DemoSite) -> None:
+    """Add the site's actions, and let their owners and other people take each one to its present status."""
     people = [user for name, user in place.users.items() if name != "administrator"]
     owner, judge = place.users.get("standard") or place.admin, place.users.get("manager") or place.admin
     place.records["Action"] = []
@@ -43,7 +43,7 @@ def fill(place: Place) -> None:
             place.records["Action"].append(action)
 
 
-def _about(place: Place, entity: str | None) -> tuple[Any, Any]:
+def _about(place: DemoSite, entity: str | None) -> tuple[Any, Any]:
     """Return one of the site's records of the kind, with one of its findings where it has some."""
     if entity is None:
         return None, None
@@ -69,6 +69,6 @@ def _steps(status: Status, effective: bool | None) -> list[tuple[Status, dict[st
     return steps[status]
 
 
-def _day(place: Place, days: int) -> datetime.datetime:
+def _day(place: DemoSite, days: int) -> datetime.datetime:
     moment = place.today + datetime.timedelta(days=days)
     return moment.replace(hour=0, minute=0, second=0, microsecond=0)

@@ -7,7 +7,7 @@ from django.core.files.base import ContentFile
 from PIL import Image, ImageDraw
 
 from records.attachments import actions
-from records.dashboard.demo.place import Place
+from records.dashboard.demo.demo_site import DemoSite
 from records.files.content import UploadedPart
 from records.sites.models import SiteRecord
 
@@ -15,7 +15,7 @@ LARGEST = 1024 * 1024
 COLOURS = ("#b98a54", "#6f8fae", "#a5574c", "#5f8f63")
 
 
-def fill(place: Place) -> None:
+def fill(place: DemoSite) -> None:
     """Attach a few files to the site's newest complaints, items and actions."""
     for number, complaint in enumerate(place.records["Complaint"][-3:]):
         _attach(place, complaint, "sample.jpg", "image/jpeg", _photo(number), "The sample that the customer kept.")
@@ -26,7 +26,7 @@ def fill(place: Place) -> None:
         _attach(place, action, "after.jpg", "image/jpeg", _photo(number), "After the repair.")
 
 
-def _attach(place: Place, record: SiteRecord, name: str, kind: str, content: bytes, description: str) -> None:
+def _attach(place: DemoSite, record: SiteRecord, name: str, kind: str, content: bytes, description: str) -> None:
     values: dict[str, Any] = {"record_id": record.pk, "file_name": name, "file_type": kind, "description": description}
     file = UploadedPart(ContentFile(content), LARGEST)
     actions.add_attachment(place.site.pk, values, file, author=place.author(), may=lambda permission: True)

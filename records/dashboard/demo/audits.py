@@ -6,11 +6,11 @@ from typing import Any
 from records.audits import actions, workflow
 from records.audits.models import AuditProgram, AuditRecord, Finding
 from records.audits.schedule import months_later
-from records.dashboard.demo.place import Place, content
+from records.dashboard.demo.demo_site import DemoSite, content
 from records.sites.models import Entity
 
 
-def fill(place: Place) -> None:
+def fill(place: DemoSite) -> None:
     """Add twelve programs, each with the audits that have led to its present state."""
     for idx, row in enumerate(content("audits")["programs"]):
         months, latest = row.get("months"), row["latest"]
@@ -36,22 +36,22 @@ def fill(place: Place) -> None:
         _add_latest(place, program, due, latest)
 
 
-def _people(place: Place, start: int, count: int) -> list[Any]:
+def _people(place: DemoSite, start: int, count: int) -> list[Any]:
     return [place.employees[(start + step * 7) % len(place.employees)] for step in range(count)]
 
 
-def _last_due(place: Place, idx: int, latest: str) -> datetime.datetime:
-    """Return the day on which the program's latest audit is due: gone by where it is overdue, else to come."""
+def _last_due(place: DemoSite, idx: int, latest: str) -> datetime.datetime:
+    """Return the day on which the program's latest audit is due: in the past if it is overdue, else in the future."""
     today = place.today.replace(hour=0, minute=0, second=0, microsecond=0)
     days = -(6 + 3 * idx) if latest.startswith("overdue") else 4 + 5 * idx
     return today + datetime.timedelta(days=days)
 
 
-def _schedule(place: Place, program: AuditProgram, due: datetime.datetime) -> AuditRecord:
+def _schedule(place: DemoSite, program: AuditProgram, due: datetime.datetime) -> AuditRecord:
     return actions.schedule_audit_record(place.site.pk, program.pk, {"date": due}, author=place.author())
 
 
-def _complete(place: Place, program: AuditProgram, due: datetime.datetime) -> None:
+def _complete(place: DemoSite, program: AuditProgram, due: datetime.datetime) -> None:
     record = _schedule(place, program, due)
     _start(place, record, due)
     _answer(place, record, finish=due + datetime.timedelta(hours=15))
@@ -60,7 +60,7 @@ def _complete(place: Place, program: AuditProgram, due: datetime.datetime) -> No
     workflow.complete_audit_record(place.site.pk, record.pk, author=reviewer)
 
 
-def _add_latest(place: Place, program: AuditProgram, due: datetime.datetime, latest: str) -> None:
+def _add_latest(place: DemoSite, program: AuditProgram, due: datetime.datetime, latest: str) -> None:
     """Schedule the latest audit and bring it to its present state; `none` only sets the program's next due date."""
     if latest == "none":
         values = {"next_due_date": due}
@@ -81,12 +81,14 @@ def _add_latest(place: Place, program: AuditProgram, due: datetime.datetime, lat
         workflow.submit_audit_record(place.site.pk, record.pk, author=author)
 
 
-def _start(place: Place, record: AuditRecord, day: datetime.datetime) -> None:
+def _start(place: DemoSite, record: AuditRecord, day: datetime.datetime) -> None:
     moment = day.replace(hour=8, minute=30, second=0, microsecond=0)
     workflow.start_audit_record(place.site.pk, record.pk, start_date=moment, author=place.author())
 
 
-def _answer(place: Place, record: AuditRecord, *, finish: datetime.datetime | None = None, whole: bool = True) -> None:
+def _answer(
+    place: DemoSite, record: AuditRecord, *, finish: datetime.datetime | None = None, whole: bool = True
+) -> None:
     """Answer the audit's questions, all of them or the first half; good answers are more likely than bad ones."""
     findings: list[Finding | None] = [*record.findings.all()] or [None]
     answered = len(findings) if whole else max(1, len(findings) // 2)

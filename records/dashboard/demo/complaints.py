@@ -8,7 +8,7 @@ from typing import Any
 
 from records.complaints import actions, units, workflow
 from records.complaints.models import Complaint, RecordStatus, Severity
-from records.dashboard.demo.place import Place, content
+from records.dashboard.demo.demo_site import DemoSite, content
 from records.history.trail import Channel, recording
 from records.reference.models import Title
 from records.sites.models import Entity
@@ -19,10 +19,10 @@ CLUSTER_DAYS_AGO, CLUSTER = 140, 17
 DAYS_TO_ANSWER = {Severity.CRITICAL: 5, Severity.MAJOR: 10, Severity.MINOR: 21}
 
 
-def fill(place: Place) -> None:
+def fill(place: DemoSite) -> None:
     """Add two years of complaints, most of them completed, in the order of their dates.
 
-    What is older than two months comes from an earlier register; what came since was entered and completed here.
+    Complaints older than two months are imported from an earlier register; newer ones are entered and completed here.
     """
     rows = [_ordinary(place, day) for day in _days(place)]
     if place.main:
@@ -51,7 +51,7 @@ def fill(place: Place) -> None:
     place.records["Complaint"] = made
 
 
-def _days(place: Place) -> list[int]:
+def _days(place: DemoSite) -> list[int]:
     """Return how many days ago each ordinary complaint was made; growing trade brings slowly more of them."""
     chance, often = place.chance, 0.75 if place.main else 0.35
     days = []
@@ -61,13 +61,13 @@ def _days(place: Place) -> list[int]:
     return days
 
 
-def _summer(place: Place, ago: int) -> float:
+def _summer(place: DemoSite, ago: int) -> float:
     """Return 1 in the middle of July, -1 in the middle of January, and what lies between."""
     day = (place.today - datetime.timedelta(days=ago)).timetuple().tm_yday
     return math.cos((day - 197) * 2 * math.pi / 365)
 
 
-def _ordinary(place: Place, ago: int) -> dict[str, Any]:
+def _ordinary(place: DemoSite, ago: int) -> dict[str, Any]:
     chance, summer = place.chance, _summer(place, ago)
     stories = content("complaints")["stories"]
     story = chance.choices(stories, [one["weight"] * max(0.1, 1 + one["season"] * summer) for one in stories])[0]
@@ -75,7 +75,7 @@ def _ordinary(place: Place, ago: int) -> dict[str, Any]:
     return _values(place, ago, name, text, review, product=chance.choice(place.lists["Product"]))
 
 
-def _of_the_cluster(place: Place, number: int) -> dict[str, Any]:
+def _of_the_cluster(place: DemoSite, number: int) -> dict[str, Any]:
     """Return one of the complaints that belong together: one lot, one line, one fault, within ten days."""
     lot = (place.today - datetime.timedelta(days=CLUSTER_DAYS_AGO + 3)).strftime("L%y%j-1")
     values = _values(
@@ -89,7 +89,7 @@ def _of_the_cluster(place: Place, number: int) -> dict[str, Any]:
     return {**values, "trace_number": lot, "production_unit": place.lists["ProductionUnit"][0]}
 
 
-def _values(place: Place, ago: int, name: str, text: str, review: str, *, product: Any) -> dict[str, Any]:
+def _values(place: DemoSite, ago: int, name: str, text: str, review: str, *, product: Any) -> dict[str, Any]:
     chance, lists = place.chance, place.lists
     date = min(place.days_ago(ago), place.today)
     made = (date - datetime.timedelta(days=chance.randrange(1, 6))).replace(hour=0, minute=0)
@@ -124,8 +124,8 @@ def _values(place: Place, ago: int, name: str, text: str, review: str, *, produc
     }
 
 
-def _handling(place: Place, number: int, values: dict[str, Any]) -> dict[str, Any]:
-    """Return who handles a complaint, how serious it is, and when it was answered; the newest are still to triage."""
+def _handling(place: DemoSite, number: int, values: dict[str, Any]) -> dict[str, Any]:
+    """Return who handles a complaint, how serious it is, and when it was answered; the newest are not triaged yet."""
     age = (place.today - values["date"]).days
     if age < 3 or not (owners := [user for name, user in place.users.items() if name in ("manager", "standard")]):
         return {}
@@ -150,14 +150,14 @@ def _handling(place: Place, number: int, values: dict[str, Any]) -> dict[str, An
     }
 
 
-def _is_reviewed(place: Place, date: datetime.datetime) -> bool:
+def _is_reviewed(place: DemoSite, date: datetime.datetime) -> bool:
     """Return whether the review is done: all but a few of the older ones, some of the newest."""
     days = (place.today - date).days
     return place.chance.random() < (0.97 if days > 60 else 0.7 if days > 14 else 0.1)
 
 
-def _add_drafts(place: Place) -> None:
-    """Leave two drafts, as somebody does who is still asking the caller for the lot."""
+def _add_drafts(place: DemoSite) -> None:
+    """Leave two drafts, as if somebody were still asking the caller for the lot."""
     for product in place.lists["Product"][:2]:
         draft: Complaint = workflow.add_draft(
             place.site.pk,
@@ -172,7 +172,7 @@ def _add_drafts(place: Place) -> None:
         place.records.setdefault("Draft complaint", []).append(draft)
 
 
-def _add_units_sold(place: Place) -> None:
+def _add_units_sold(place: DemoSite) -> None:
     """Enter what the site sold in each whole month of the two years, but for one month that nobody entered."""
     register = replace(place.author(), channel=Channel.IMPORT)
     month, trade = place.today.replace(day=1, hour=0, minute=0, second=0, microsecond=0), 900_000

@@ -18,8 +18,8 @@ from records.accounts.models import (
     SubscriptionKey,
     User,
 )
-from records.dashboard.demo.place import content
-from records.dashboard.demo.story import ADMIN, SITES
+from records.dashboard.demo.demo_site import content
+from records.dashboard.demo.filling import ADMIN, SITES
 from records.history.models import Change
 from records.history.trail import Author, Channel
 from records.sites.models import Site
@@ -32,7 +32,7 @@ DIRECTORY = "Demo directory"
 
 
 class DemoGoneError(Exception):
-    """Raised with the name of an account that the demo made and that is gone or no longer active."""
+    """Raised with the name of an account that the demo made and that was removed or is no longer active."""
 
 
 TOKENS = {"scim_token": Dialect.DOCUMENTED, "scim_rfc_token": Dialect.RFC, "scim_entra_token": Dialect.ENTRA}
@@ -68,7 +68,7 @@ def _member(site: Site, name: str) -> User:
 
 
 def _made_by_demo(accounts: QuerySet[User], name: str) -> User:
-    """Return the account of that name that the demo made; raises DemoGoneError where it is gone or another one."""
+    """Return the account with that name that the demo made; raises DemoGoneError if there is none or another one."""
     user = accounts.filter(is_active=True, removed__isnull=True).first()
     filled = Change.objects.get(operation="FillDemo")
     added = Change.objects.filter(operation="AddUser", author_id=filled.record_id, at__lt=filled.at + FILLING)

@@ -1,12 +1,12 @@
 """The demo's customers: shops, caterers and wholesalers with the people to talk to there."""
 
 from records.customers import actions
-from records.dashboard.demo.place import Place, content
+from records.dashboard.demo.demo_site import DemoSite, content
 from records.reference.models import Country, Title
 from records.sites.models import Entity
 
 
-def fill(place: Place) -> None:
+def fill(place: DemoSite) -> None:
     """Add forty customers at the main site and twelve at the other."""
     given = content("customers")
     kinds, names, first_names, last_names = (given[name] for name in ("kinds", "names", "first_names", "last_names"))

@@ -14,15 +14,15 @@ from documents import actions, approvals
 from documents.models import Document, DocumentVersion
 from records.accounts.confirmations import Confirmation
 from records.accounts.models import User
-from records.dashboard.demo.place import Place, content
+from records.dashboard.demo.demo_site import DemoSite, content
 from records.employees.actions import update_job_description
 from records.files.content import UploadedPart
 from records.sites.models import Entity
 
-Fate = Callable[[Place, Document], None]
+Fate = Callable[[DemoSite, Document], None]
 
 
-def fill(place: Place) -> None:
+def fill(place: DemoSite) -> None:
     """Add documents in every state, and let job descriptions name one."""
     fates: list[tuple[bool, bool, Fate]] = [
         (True, True, _approved),
@@ -47,7 +47,7 @@ def fill(place: Place) -> None:
         update_job_description(place.site.pk, job.pk, chosen, author=place.author(), reason=reason)
 
 
-def _add(place: Place, idx: int, given: dict[str, str], *, reviewed: bool, approved: bool) -> Document:
+def _add(place: DemoSite, idx: int, given: dict[str, str], *, reviewed: bool, approved: bool) -> Document:
     name, description = given["name"], given["description"]
     values = {
         "name": name,
@@ -62,7 +62,7 @@ def _add(place: Place, idx: int, given: dict[str, str], *, reviewed: bool, appro
     return actions.add_document(place.site.pk, {**values, **facts}, file, author=place.author())
 
 
-def _newer(place: Place, document: Document) -> None:
+def _newer(place: DemoSite, document: Document) -> None:
     file, facts = _pdf(place, document.name, document.description, 2)
     values = {"name": document.name, **facts}
     reason = "Yearly review."
@@ -70,8 +70,8 @@ def _newer(place: Place, document: Document) -> None:
     actions.update_document(place.site.pk, document.pk, values, file, author=author, reason=reason)
 
 
-def _pdf(place: Place, name: str, description: str, number: int) -> tuple[UploadedPart, dict[str, Any]]:
-    """Return a page of PDF and its facts."""
+def _pdf(place: DemoSite, name: str, description: str, number: int) -> tuple[UploadedPart, dict[str, Any]]:
+    """Return a PDF of one page, with its file name, type and content."""
     page = io.BytesIO()
     canvas = Canvas(page, pagesize=A4, invariant=True)
     canvas.setTitle(name)
@@ -90,11 +90,11 @@ def _pdf(place: Place, name: str, description: str, number: int) -> tuple[Upload
 # --- What became of a document --------------------------------------------------------------------------------------
 
 
-def _left(place: Place, document: Document) -> None:
+def _left(place: DemoSite, document: Document) -> None:
     """Leave the version where it started."""
 
 
-def _sign(place: Place, document: Document, who: str, how: Callable[..., Any], comment: str = "") -> None:
+def _sign(place: DemoSite, document: Document, who: str, how: Callable[..., Any], comment: str = "") -> None:
     user: User = place.users[who]
     version = DocumentVersion.objects.filter(document=document).latest("version")
     # The people of the demo get their passwords when it is filled.
@@ -108,26 +108,26 @@ def _sign(place: Place, document: Document, who: str, how: Callable[..., Any], c
     )
 
 
-def _reviewed(place: Place, document: Document) -> None:
+def _reviewed(place: DemoSite, document: Document) -> None:
     _sign(place, document, "reviewer", approvals.sign_review, "Matches practice on the line.")
 
 
-def _approved(place: Place, document: Document) -> None:
+def _approved(place: DemoSite, document: Document) -> None:
     if document.user_to_review.exists():
         _reviewed(place, document)
     _sign(place, document, "approver", approvals.approve)
 
 
-def _rejected(place: Place, document: Document) -> None:
+def _rejected(place: DemoSite, document: Document) -> None:
     _sign(place, document, "reviewer", approvals.reject, "The rinse temperature is missing in step 4.")
 
 
-def _approved_twice(place: Place, document: Document) -> None:
+def _approved_twice(place: DemoSite, document: Document) -> None:
     _approved(place, document)
     _newer(place, document)
     _approved(place, document)
 
 
-def _approved_then_newer(place: Place, document: Document) -> None:
+def _approved_then_newer(place: DemoSite, document: Document) -> None:
     _approved(place, document)
     _newer(place, document)

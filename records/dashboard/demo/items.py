@@ -1,11 +1,11 @@
 """The demo's items: the scales, thermometers, detectors and machines of a site."""
 
-from records.dashboard.demo.place import Place, content
+from records.dashboard.demo.demo_site import DemoSite, content
 from records.items import actions
 from records.sites.models import Entity
 
 
-def fill(place: Place) -> None:
+def fill(place: DemoSite) -> None:
     """Add the site's items, numbered by kind."""
     author = place.author()
     place.records["Item"] = []

@@ -2,14 +2,14 @@
 
 from decimal import Decimal
 
-from records.dashboard.demo.place import Place, content
+from records.dashboard.demo.demo_site import DemoSite, content
 from records.reference.actions import add_entry
 from records.reference.lists import SITE_LISTS
 from records.sites.actions import add_folder
 from records.sites.models import Entity
 
 
-def fill(place: Place) -> None:
+def fill(place: DemoSite) -> None:
     """Add the site's lists, ratings and folders."""
     author, given = place.author(place.admin), content("lists")
     questions = {name: [{"question": one} for one in asked] for name, asked in given["questions"].items()}

@@ -1,11 +1,11 @@
 """The demo's materials: what a bakery and a dairy buy, as their ERP system knows it."""
 
 from materials import upserts
-from records.dashboard.demo.place import Place, content
+from records.dashboard.demo.demo_site import DemoSite, content
 from records.sites.models import Entity
 
 
-def fill(place: Place) -> None:
+def fill(place: DemoSite) -> None:
     """Add the site's materials, in a few grades each, in one call as an ERP system would, then correct some."""
     categories = {entry.name: entry for entry in place.lists.get("MaterialCategory", [])}
     desired = []

@@ -4,7 +4,7 @@ import datetime
 
 from records.accounts import actions as accounts
 from records.accounts.models import Role, User
-from records.dashboard.demo.place import Place, content
+from records.dashboard.demo.demo_site import DemoSite, content
 from records.employees import actions
 from records.employees.models import Employee
 from records.reference.models import (
@@ -18,7 +18,7 @@ from records.reference.models import (
 from records.sites.models import Entity
 
 
-def fill(place: Place) -> None:
+def fill(place: DemoSite) -> None:
     """Add the people who can sign in, the rest of the staff, and their job descriptions."""
     given = content("people")
     for leading in given["leading"]:
@@ -44,7 +44,7 @@ def fill(place: Place) -> None:
         place.records.setdefault("JobDescription", []).append(job)
 
 
-def _add_leading(place: Place, user_name: str, first_name: str, last_name: str, position: str, role: str) -> None:
+def _add_leading(place: DemoSite, user_name: str, first_name: str, last_name: str, position: str, role: str) -> None:
     last = last_name if place.main else f"{last_name}-Hale"
     email = f"{first_name}.{last}@larder.example".lower()
     name = user_name if place.main else f"{user_name}.{place.site.code.lower()}"
@@ -70,7 +70,7 @@ def _add_leading(place: Place, user_name: str, first_name: str, last_name: str, 
     accounts.set_members(Role.objects.at(place.site).get(default_role=role), add=[user], author=author)
 
 
-def _add_worker(place: Place, idx: int, head: Employee) -> Employee:
+def _add_worker(place: DemoSite, idx: int, head: Employee) -> Employee:
     firsts, lasts, positions = (content("people")[name] for name in ("first_names", "last_names", "positions"))
     first = firsts[(idx * 7 + (0 if place.main else 3)) % len(firsts)]
     last = lasts[(idx * 11 + (0 if place.main else 5)) % len(lasts)]
@@ -108,7 +108,7 @@ def _add_worker(place: Place, idx: int, head: Employee) -> Employee:
     )
 
 
-def _personal(place: Place, number: int) -> dict[str, object]:
+def _personal(place: DemoSite, number: int) -> dict[str, object]:
     chance = place.chance
     nature = "Agency" if number % 9 == 8 else "Employee"
     nationalities = list(place.known(Nationality).values())

@@ -6,7 +6,7 @@ from documents import reading
 from documents.actions import change_details
 from documents.models import IN_FORCE, DocumentVersion
 from records.accounts.models import DefaultRole, Role
-from records.dashboard.demo.place import Place
+from records.dashboard.demo.demo_site import DemoSite
 from records.employees.actions import update_employee, update_job_description
 from records.employees.models import Course, Employee
 from records.sites.writing import add_record
@@ -15,7 +15,7 @@ COURSES = (("Food hygiene level 2", 36), ("Allergen awareness", 12), ("Forklift 
 REASON = "Training plan of this year."
 
 
-def fill(place: Place) -> None:
+def fill(place: DemoSite) -> None:
     """Add courses and let jobs require them; most holders have taken them, some too long ago, a few never."""
     courses = [
         add_record(
@@ -33,7 +33,7 @@ def fill(place: Place) -> None:
         _train(place, idx, employee, courses)
 
 
-def _train(place: Place, idx: int, employee: Employee, courses: list[Course]) -> None:
+def _train(place: DemoSite, idx: int, employee: Employee, courses: list[Course]) -> None:
     """Add what a person has taken: lines with a course, after the lines that are there."""
     rows: list[dict[str, object]] = [{"id": row.pk} for row in employee.education_training.all()]
     for number, course in enumerate(courses):
@@ -46,7 +46,7 @@ def _train(place: Place, idx: int, employee: Employee, courses: list[Course]) ->
     update_employee(place.site.pk, employee.pk, values, author=place.author(), reason=REASON)
 
 
-def _must_be_read(place: Place) -> list[object]:
+def _must_be_read(place: DemoSite) -> list[object]:
     """Let the first documents in force be read by Readers and Standard users, and let some of them confirm it."""
     roles = list(Role.objects.at(place.site).filter(default_role__in=(DefaultRole.READER, DefaultRole.STANDARD)))
     versions = DocumentVersion.objects.at(place.site).filter(record_status__in=IN_FORCE).select_related("document")

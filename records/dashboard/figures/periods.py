@@ -114,7 +114,7 @@ def chosen(asked: Mapping[str, str], zone: zoneinfo.ZoneInfo) -> tuple[Period, s
     if first is None or final is None:
         return usual, gettext("Write a month as year and month, such as 2026-05, from 1950 to 2999.")
     if final < first:
-        return usual, gettext("The first month lies after the last one.")
+        return usual, gettext("The first month is after the last one.")
     if months_on(first, MOST_MONTHS) <= final:
         return usual, gettext("Choose at most %(most_months)s months.") % {"most_months": MOST_MONTHS}
     return Period(first, final, zone, today), ""

@@ -1,1 +1,1 @@
-"""The monthly report: a site's management figures by month, as a page and as a paper."""
+"""The monthly report: a site's management figures by month, as a page and as a PDF."""

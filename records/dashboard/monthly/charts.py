@@ -285,9 +285,7 @@ def _readings(report: Report) -> Late:
     elif found.all_asked:
         chart.empty = gettext("No reading of a version in force was due in %(name)s.") % {"name": period.name}
     else:
-        chart.empty = gettext(
-            "No document must be read by anybody. Name roles under “Must be read by” on a document's page."
-        )
+        chart.empty = gettext("Nobody has to read a document. Name roles under “Must be read by” on a document's page.")
     if found.all_asked:
         share = percent(found.all_read / found.all_asked)
         chart.notes.insert(

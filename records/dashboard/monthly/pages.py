@@ -1,4 +1,4 @@
-"""The page of the monthly report and its paper, and the menu's line."""
+"""The page of the monthly report, its PDF, and its entry in the menu."""
 
 import re
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ PARTS = (
 
 
 def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
-    """Return the menu's line, for those who may see at least one part of the report."""
+    """Return the menu entry, for those who may see at least one part of the report."""
     if not may_here(request, *PARTS):
         return ()
     return (RecordLink("monthly", gettext("Monthly report"), reverse("admin:monthly"), "Reports"),)

@@ -98,7 +98,7 @@ def _letters_that_fit(word: str, width: float, style: ParagraphStyle) -> int:
     return least
 
 
-class TextBothWays(Flowable):
+class BidirectionalText(Flowable):
     """A text of both directions on paper; it can continue on the next page after any line."""
 
     def __init__(self, text: str, style: ParagraphStyle, lines: list[Line] | None = None) -> None:
@@ -121,7 +121,7 @@ class TextBothWays(Flowable):
         if fitting < 1:
             return []
         parts = (lines[:fitting], lines[fitting:])
-        return [TextBothWays("", self.style, part) for part in parts if part]
+        return [BidirectionalText("", self.style, part) for part in parts if part]
 
     def draw(self) -> None:
         """Print the lines from the top; those that are read from right to left are aligned at the right."""

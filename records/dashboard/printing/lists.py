@@ -1,4 +1,4 @@
-"""A list on paper: what the list in the back-office shows, not divided into its pages."""
+"""A list as a PDF: what the list in the back-office shows, not divided into its pages."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,8 +18,8 @@ from records.backoffice.datetimes import NOTHING
 from records.backoffice.filter_bar import chips
 from records.backoffice.wording import without_markup
 from records.dashboard.printing.fonts import BOLD, PLAIN, use_fonts
+from records.dashboard.printing.layouts import foot_of
 from records.dashboard.printing.paper import BODY, LINES, Paper, paragraph, set_on_pages, style_of
-from records.dashboard.printing.papers import foot_of
 from records.sites.hidden import without_hidden
 from records.sites.models import Site
 
@@ -57,7 +57,7 @@ def printed_list(changelist: Any, site: Site, user: User) -> bytes:
     if narrowed:
         notes.append(gettext("Only: %(filters)s") % {"filters": "; ".join(narrowed)})
     if len(found) > MOST:
-        text = gettext("These are the first %(most)s records. Narrow the list, or export it, to have all of them.")
+        text = gettext("These are the first %(most)s records. Filter the list, or export it to get all of them.")
         notes.append(text % {"most": MOST})
     if not rows:
         notes.append(gettext("Nothing matches.") if narrowed else gettext("The list is empty."))

@@ -17,9 +17,9 @@ from records.backoffice.current import current_site, show_times_of, site_at, use
 from records.backoffice.extension_points import RecordLink
 from records.backoffice.lists import UnreadableListError
 from records.backoffice.responses import pdf_response
+from records.dashboard.printing.layouts import PAPERS, paper_of_page
 from records.dashboard.printing.lists import printed_list
 from records.dashboard.printing.paper import printed
-from records.dashboard.printing.papers import PAPERS, paper_of_page
 from records.history.trail import now
 
 PRINT = _("Print (PDF)")

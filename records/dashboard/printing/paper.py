@@ -1,4 +1,4 @@
-"""A record on paper: title, sections of labelled values, long texts in full, and page numbers."""
+"""A record as a PDF: title, sections of labelled values, long texts in full, and page numbers."""
 
 import re
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import Flowable, Paragraph, SimpleDocTemplate, Spacer, Table, TableStyle
 
 from records.backoffice.datetimes import NOTHING
-from records.dashboard.printing.bidi import TextBothWays, in_shape, is_right_to_left
+from records.dashboard.printing.bidi import BidirectionalText, in_shape, is_right_to_left
 from records.dashboard.printing.fonts import BOLD, PLAIN, is_east_asian, is_set_faithfully, markup, use_fonts
 
 LONG = 300
@@ -26,7 +26,7 @@ CAUTION = _(
     "Some letters of this record need a script that this print cannot set as it should look. "
     "The record's page on the screen shows them, and the browser prints it."
 )
-EAST_ASIAN = _("East Asian letters are shown in a font of your PDF reader, and stay empty where it has none.")
+EAST_ASIAN = _("East Asian characters are shown in a font of your PDF reader, if it has one.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ def paragraph(text: str, style: ParagraphStyle) -> Flowable:
     """Return a text of any script, formatted in the style; a lazily translated text is in the present language."""
     text = str(text)
     if is_right_to_left(text):
-        return TextBothWays(text, style)
+        return BidirectionalText(text, style)
     if is_east_asian(text):
         style = style.clone(f"{style.name} CJK", wordWrap="CJK")
     return Paragraph(markup(text), style)

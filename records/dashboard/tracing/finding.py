@@ -216,7 +216,7 @@ def near_misses(request: HttpRequest, lot: str) -> list[str]:
     They are searched among those that begin with the same two characters, end with the same four, or contain the
     longest run of letters and digits of the lot.
     """
-    from records.dashboard.tracing.likeness import nearest
+    from records.dashboard.tracing.similarity import nearest
 
     candidates: set[str] = set()
     for source, column in ((SOURCES[0], "trace_number"), (SOURCES[2], "serial_number"), (SOURCES[1], "external_id")):

@@ -120,7 +120,7 @@ def paper(request: HttpRequest, found: TraceResult, summary: Summary) -> Paper:
                 Value(gettext("Quantity"), summary.total.amount),
                 Value(gettext("Since"), first),
                 Value(gettext("Last"), last),
-                Value(gettext("Records in all"), str(found.count)),
+                Value(gettext("Records in total"), str(found.count)),
             ],
         )
     ]

@@ -40,7 +40,7 @@ class Migration(migrations.Migration):
                     "months_of_validity",
                     models.PositiveSmallIntegerField(
                         blank=True,
-                        help_text="After so many months the course has to be taken again; empty where it counts for ever.",
+                        help_text="After this many months the course has to be taken again. Leave empty if it never expires.",
                         null=True,
                         validators=[
                             django.core.validators.MinValueValidator(1),
@@ -85,7 +85,7 @@ class Migration(migrations.Migration):
                 models.F("site"),
                 condition=models.Q(("is_archived", False)),
                 name="course_name_once_per_site",
-                violation_error_message="The site has an active course of this name already.",
+                violation_error_message="The site already has an active course with this name.",
             ),
         ),
     ]

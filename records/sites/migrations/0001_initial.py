@@ -33,7 +33,7 @@ class Migration(migrations.Migration):
                     "demands_approver",
                     models.BooleanField(
                         default=False,
-                        help_text="Refuse documents that nobody is asked to approve.",
+                        help_text="Refuse a document if nobody is asked to approve it.",
                         verbose_name="every document needs an approver",
                     ),
                 ),

@@ -66,7 +66,7 @@ class Migration(migrations.Migration):
                 ("secret_shown", models.DateTimeField(blank=True, editable=False, null=True)),
                 (
                     "former_secret",
-                    models.TextField(blank=True, editable=False, help_text="It signs too until `former_until`."),
+                    models.TextField(blank=True, editable=False, help_text="Also signs until `former_until`."),
                 ),
                 ("former_until", models.DateTimeField(blank=True, editable=False, null=True)),
                 ("position", models.PositiveBigIntegerField(default=0, editable=False)),

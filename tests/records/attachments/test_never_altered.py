@@ -74,7 +74,7 @@ def save_its_form(site: Site, attachment: Attachment) -> None:
 def change_it_with_others(site: Site, attachment: Attachment) -> None:
     """Move it to a folder together with others, from the list."""
     sent = {"step": "entity_folder", "_selected_action": [str(attachment.pk)], "entity_folder": str(site.pk)}
-    where = reverse("admin:attachments_attachment_together")
+    where = reverse("admin:attachments_attachment_bulk")
     answer = browser(site).post(where, {**sent, "confirm": "yes", "change_reason": "Tidied up"})
     assert answer.status_code == 403
 

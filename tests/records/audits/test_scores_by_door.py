@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from records.audits.models import AuditRecord
-from records.dashboard.printing.papers import audit_paper
+from records.dashboard.printing.layouts import audit_paper
 from records.history.models import Change
 from records.history.verification import verify
 from records.packs import kinds

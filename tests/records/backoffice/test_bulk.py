@@ -28,7 +28,7 @@ pytestmark = pytest.mark.django_db
 
 def together(client: Any, step: str, *records: Any, query: str = "", **more: Any) -> Any:
     options = records[0]._meta
-    where = reverse(f"admin:{options.app_label}_{options.model_name}_together") + query
+    where = reverse(f"admin:{options.app_label}_{options.model_name}_bulk") + query
     return client.post(where, {"step": step, "_selected_action": [str(record.pk) for record in records], **more})
 
 
@@ -64,7 +64,7 @@ def test_a_record_that_cannot_be_written_is_named_and_keeps_no_other_back(site: 
     submitted, draft = make_complaint(site), make_draft(site)
     said = confirm(client, "owner", submitted, draft, owner=str(manager.pk))
     assert "Assign to an owner: 1 of 2 done" in said
-    assert left_in(said) == [("Draft complaint", address(draft, "read"), "This cannot be set on it now.")]
+    assert left_in(said) == [("Draft complaint", address(draft, "read"), "This field cannot be changed now.")]
     submitted.refresh_from_db()
     draft.refresh_from_db()
     assert (submitted.owner, draft.owner) == (manager, None)
@@ -94,7 +94,7 @@ def test_without_a_reason_or_without_records_nothing_is_written(site: Site) -> N
     client = browser(site)
     refused = together(client, "archive", item, confirm="yes", change_reason=" ")
     assert "This field is required." in refused.content.decode()
-    where = reverse("admin:items_item_together")
+    where = reverse("admin:items_item_bulk")
     for chosen in ([], ["nonsense"], [str(uuid.uuid4())]):
         answer: Any = client.post(where, {"step": "archive", "_selected_action": chosen, "confirm": "yes"})
         assert answer.url == list_address(Item)
@@ -102,7 +102,7 @@ def test_without_a_reason_or_without_records_nothing_is_written(site: Site) -> N
     assert client.post(where, {"step": "delete", "_selected_action": [str(item.pk)]}).status_code == 404
     assert follow(client, f"{where}?q=x") == f"{list_address(Item)}?q=x"
     assert follow(client, f"{where}result/") == list_address(Item)
-    answer = client.post(list_address(Item), {"index": "0", "action": "together", "_selected_action": ["nonsense"]})
+    answer = client.post(list_address(Item), {"index": "0", "action": "bulk", "_selected_action": ["nonsense"]})
     assert answer.status_code == 302
     item.refresh_from_db()
     assert not item.is_archived
@@ -112,7 +112,7 @@ def test_only_what_one_may_do_is_offered_and_done(site: Site, other_site: Site) 
     item, foreign = make_item(site), make_item(other_site)
     reader = browser(site, DefaultRole.READER)
     page = reader.get(list_address(Item)).content.decode()
-    assert "With the chosen" not in page
+    assert "For the chosen records" not in page
     assert "action-select" not in page
     assert together(reader, "archive", item, confirm="yes", change_reason="x").status_code == 403
     client = browser(site)
@@ -148,7 +148,7 @@ def follow(client: Any, where: str) -> str:
 
 
 def everything(client: Any, query: str = "", **more: Any) -> Any:
-    return client.post(reverse("admin:items_item_together") + query, {"step": "archive", "all": "yes", **more})
+    return client.post(reverse("admin:items_item_bulk") + query, {"step": "archive", "all": "yes", **more})
 
 
 def seen_in(page: Any) -> str:
@@ -178,7 +178,7 @@ def test_records_that_match_only_since_the_page_was_shown_are_not_written_unseen
     confirmed = {"confirm": "yes", "change_reason": "Sold"}
     answer = everything(client, "?q=oven", seen=seen_in(asked), **confirmed)
     assert answer.status_code == 200
-    assert "Other items match now" in answer.content.decode()
+    assert "The items that match are no longer those" in answer.content.decode()
     assert "Oven 2" in answer.content.decode()
     assert not Item.objects.filter(is_archived=True).exists()
     assert everything(client, "?q=oven", seen=seen_in(answer), **confirmed).status_code == 302
@@ -226,7 +226,7 @@ def test_the_result_is_shown_until_the_list_is_opened_and_to_nobody_else(site: S
     answer: Any = together(client, "owner", draft, confirm="yes", change_reason="x", owner=str(manager.pk))
     for _ in range(2):
         assert "0 of 1 done" in client.get(answer.url).content.decode()
-    assert follow(client, reverse("admin:items_item_together_result")) == list_address(Item)
+    assert follow(client, reverse("admin:items_item_bulk_result")) == list_address(Item)
     client.get(list_address(Complaint))
     assert follow(client, answer.url) == list_address(Complaint)
     assert follow(browser(site), answer.url) == list_address(Complaint)
@@ -250,7 +250,7 @@ def test_the_result_names_nothing_that_the_user_does_not_see_any_more(site: Site
 def test_a_result_that_an_earlier_release_kept_in_the_session_is_not_shown(site: Site) -> None:
     client = browser(site)
     session = client.session
-    session["larder_together"] = {
+    session["larder_bulk"] = {
         "model": Item._meta.label,
         "title": "Archive: 0 of 1 done",
         "left": [["Oven", "/admin/items/item/", "It is used."]],
@@ -258,4 +258,4 @@ def test_a_result_that_an_earlier_release_kept_in_the_session_is_not_shown(site:
         "back": list_address(Item),
     }
     session.save()
-    assert follow(client, reverse("admin:items_item_together_result")) == list_address(Item)
+    assert follow(client, reverse("admin:items_item_bulk_result")) == list_address(Item)

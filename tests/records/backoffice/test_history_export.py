@@ -105,7 +105,7 @@ def test_too_long_a_history_is_refused_with_a_way_out(site: Site, monkeypatch: p
     monkeypatch.setattr(history_export, "MOST", 2)
     client = browser(site)
     assert of_record(client, item).status_code == 302
-    assert "Narrow the list" in text_of(client.get(address(item, "history")))
+    assert "Filter the list" in text_of(client.get(address(item, "history")))
     assert of_site(client).status_code == 302
 
 

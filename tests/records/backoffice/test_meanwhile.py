@@ -41,7 +41,7 @@ FORMS: dict[str, tuple[Callable[[Site], Any], str, Callable[[Any, Site], Any], s
     "archived document": (make_document, "description", archive, "This document is archived. Restore it"),
     "archived complaint": (make_complaint, "source_details", archive, "This complaint is archived. Restore it"),
     "completed complaint": (make_complaint, "source_details", complete, "is completed; only a Manager can change it"),
-    "action that is done": (make_action, "description", close, "it is changed only while it is Open"),
+    "action that is done": (make_action, "description", close, "It can be changed only while it is Open"),
     "cancelled audit": (
         lambda site: make_audit(make_program(site)),
         "notes",

@@ -130,7 +130,7 @@ def preview(client: Client, model: Any) -> Any:
     return client.get(page(model, "take_back", str(FileImport.objects.latest("at").pk)))
 
 
-def take_back(client: Client, model: Any, reason: str = "Wrong file", seen: str | None = None) -> Any:
+def undo_import(client: Client, model: Any, reason: str = "Wrong file", seen: str | None = None) -> Any:
     """Take the newest import back, and return the answer."""
     shown = preview(client, model)
     given = {"change_reason": reason, "seen": shown.context["seen"] if seen is None else seen}
@@ -156,18 +156,18 @@ def test_an_import_is_taken_back_as_one(site: Site) -> None:
     shown = preview(client, Customer)
     assert {row: what for row, (what, _, _) in outcome(shown).items()} == {2: "Put back", 3: "Archive"}
     assert Change.objects.count() == before
-    answer = take_back(client, Customer)
+    answer = undo_import(client, Customer)
     assert answer.status_code == 302, text_of(answer)
     stored.refresh_from_db()
     assert (stored.name, stored.telephone, stored.note) == ("Acme", "1", "old")
     assert list(stored.party_contacts.values_list("first_name", "last_name")) == [("", "Ek")]
     assert Customer.objects.get(name="New").is_archived
     assert set(Change.objects.order_by("-number").values_list("reason", flat=True)[:2]) == {
-        "Import of file.csv taken back: Wrong file"
+        "Import of file.csv undone: Wrong file"
     }
     kept.refresh_from_db()
     assert kept.taken_back is not None
-    assert "was taken back already" in text_of(client.get(preview_address(kept), follow=True))
+    assert "was already undone" in text_of(client.get(preview_address(kept), follow=True))
 
 
 def preview_address(kept: FileImport) -> str:
@@ -195,7 +195,7 @@ def test_what_somebody_touched_since_stays_and_is_named(site: Site) -> None:
         4: ("Leave", [], ["It is used by complaints."]),
         5: ("Archive", [], []),
     }
-    assert take_back(client, Customer).status_code == 302
+    assert undo_import(client, Customer).status_code == 302
     stored.refresh_from_db()
     assert (stored.telephone, stored.fax) == ("1", "9")
     assert set(Customer.objects.filter(is_archived=True).values_list("name", flat=True)) == {"Untouched"}
@@ -207,7 +207,7 @@ def test_a_record_with_an_attachment_stays(site: Site) -> None:
     item = Item.objects.get()
     make_attachment(site, on=item)
     assert outcome(preview(client, Item)) == {2: ("Leave", [], ["It is used by attachments."])}
-    assert "Nothing of this import can be taken back" in text_of(preview(client, Item))
+    assert "No part of this import can be undone" in text_of(preview(client, Item))
     assert (
         client.post(
             page(Item, "take_back", str(FileImport.objects.get().pk)), {"change_reason": "x", "seen": ""}
@@ -224,7 +224,7 @@ def test_lists_references_and_emptied_fields_are_put_back(site: Site) -> None:
     before = {name: getattr(worker, name) for name in ("position", "reporting_to_id", "notes", "commencement_date")}
     row = {"Id": str(worker.pk), "Position": "Chef", "ReportingToId": "", "Notes": "", "CommencementDate": "2024-01-01"}
     bring_in(client, Employee, [row])
-    assert take_back(client, Employee).status_code == 302
+    assert undo_import(client, Employee).status_code == 302
     worker.refresh_from_db()
     assert {name: getattr(worker, name) for name in before} == before
 
@@ -233,7 +233,7 @@ def test_materials_are_taken_back_too(site: Site) -> None:
     client = browser(site)
     bring_in(client, Material, [{"externalId": "1", "name": "Flour", "countryOfOrigin": "Norway"}])
     bring_in(client, Material, [{"externalId": "1", "name": "Rye flour", "countryOfOrigin": "Norway; Korea"}])
-    assert take_back(client, Material).status_code == 302
+    assert undo_import(client, Material).status_code == 302
     material = Material.objects.get()
     assert (material.name, material.country_of_origin) == ("Flour", ["Norway"])
 
@@ -257,7 +257,7 @@ def test_taking_back_leaves_private_values_to_those_who_see_them(site: Site) -> 
     make.make_role(site, ["employees.view_employee", "employees.change_employee"], [clerk])
     client = browser(site, user=clerk)
     assert outcome(preview(client, Employee)) == {2: ("Put back", ["Employee code"], ["Phone: You may not change it."])}
-    assert take_back(client, Employee).status_code == 302
+    assert undo_import(client, Employee).status_code == 302
     employee.refresh_from_db()
     assert (employee.code, employee.phone) == ("E1", "999")
 
@@ -278,10 +278,10 @@ def test_a_page_that_is_out_of_date_takes_nothing_back(site: Site) -> None:
     customer_actions.update_customer(
         site.pk, Customer.objects.get(name="Acme").pk, {"note": "x"}, author=make.SYSTEM, reason="Moved"
     )
-    answer = take_back(client, Customer, seen=seen)
+    answer = undo_import(client, Customer, seen=seen)
     assert "Records were changed since you saw this page" in text_of(answer)
     assert not Customer.objects.filter(is_archived=True).exists()
-    assert take_back(client, Customer, reason=" ").status_code == 200
+    assert undo_import(client, Customer, reason=" ").status_code == 200
     assert not Customer.objects.filter(is_archived=True).exists()
 
 

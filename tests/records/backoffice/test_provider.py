@@ -327,7 +327,7 @@ def test_somebody_else_at_the_provider_confirms_nothing(company: Any, site: Site
     path = reverse("admin:documents_sign", args=(version.pk,))
     asks_again(company, make_identity(company))
     answer_of_provider(company, client, client.post(path, {"decision": "sign", "way": "provider"}))
-    assert "You signed in there as somebody else." in client.get(path).content.decode()
+    assert "You signed in as somebody else." in client.get(path).content.decode()
     assert client.post(path, {"decision": "sign"}).status_code == 200
     assert not version.signatures.exists()
 

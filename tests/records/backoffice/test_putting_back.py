@@ -205,7 +205,7 @@ def test_a_cell_of_a_row_that_is_gone_and_a_row_whose_course_is_archived_are_ref
     save(client, employee, **gone)
     removal = changes_of(employee)[-1]
     said = client.get(where(employee, "education_training.title", update, baker.pk), follow=True).content.decode()
-    assert "nothing was put back. The row is not there any more." in said
+    assert "nothing was put back. This row does not exist any more." in said
     Course.objects.update(is_archived=True)
     refused = put_back(client, where(employee, "education_training", removal, hygiene.pk))
     assert "This course is archived and cannot be chosen any more." in refused.content.decode()

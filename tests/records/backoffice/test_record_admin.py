@@ -117,7 +117,7 @@ def test_a_fault_of_the_action_is_shown_at_its_field_with_the_input_kept(site: S
     response = save(browser(site), chief, reporting_to=str(employee.pk), position="Owner", change_reason="New order")
     page = response.content.decode()
     assert response.status_code == 200
-    assert "This would close a circle" in page
+    assert "This would be a circle" in page
     assert 'value="Owner"' in page
     assert response.context["adminform"].form.errors.keys() == {"reporting_to"}
 
@@ -138,7 +138,7 @@ def test_a_fault_in_a_row_is_shown_at_its_cell(site: Site) -> None:
     }
     response = save(browser(site), employee, **changes)
     assert response.status_code == 200
-    assert "The finish date lies before the start date." in response.content.decode()
+    assert "The finish date is before the start date." in response.content.decode()
     assert len(changes_of(employee)) == 1
 
 

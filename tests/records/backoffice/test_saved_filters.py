@@ -86,7 +86,7 @@ def test_a_filter_is_renamed_and_unshared_with_its_history(site: Any) -> None:
     one.refresh_from_db()
     assert (one.name, one.is_shared, one.query) == ("Archived ones", False, "archived=yes")
     taken = client.post(FILTERS, {"saved": one.pk, "name": "two"}).content.decode()
-    assert "There is a saved filter “two” already" in taken
+    assert "There is already a saved filter “two”" in taken
     assert 'value="two"' in taken
     client.post(FILTERS, {"saved": one.pk, "name": "  "})
     one.refresh_from_db()
@@ -117,7 +117,7 @@ def test_beyond_the_most_filters_the_name_stays_in_the_form(site: Any, monkeypat
     client = browser(site)
     save(client, "archived=yes", "One")
     answer = save(client, "archived=all", "Two")
-    assert "You keep 1 filters of this list already." in answer.content.decode()
+    assert "You already have 1 saved filters for this list." in answer.content.decode()
     assert 'value="Two"' in answer.content.decode()
 
 

@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from records.accounts import actions
 from records.accounts.models import DefaultRole, SecurityEvent, User
-from records.backoffice import typed
+from records.backoffice import unsaved_input
 from records.backoffice.sign_in import middleware
 from records.history.models import Change
 from records.sites.models import Site
@@ -355,7 +355,7 @@ def test_either_way_of_signing_out_clears_what_the_browser_keeps(ann: User) -> N
     for way in ("admin:logout", "account_logout"):
         client = sign_in(ann)
         done = client.post(reverse(way))
-        assert done.cookies[typed.COOKIE].value == typed.SIGNED_OUT, way
+        assert done.cookies[unsaved_input.COOKIE].value == unsaved_input.SIGNED_OUT, way
         assert done["Clear-Site-Data"] == '"cache"', way
         assert not is_signed_in(client), way
 
@@ -366,15 +366,15 @@ def test_starting_again_under_another_name_keeps_the_text_typed_before_the_sessi
     assert try_password(client, "ann")["Location"] == FACTOR
     done = client.post(reverse("account_logout"), {"next": LOGIN})
     assert done["Location"] == LOGIN
-    assert typed.COOKIE not in done.cookies
+    assert unsaved_input.COOKIE not in done.cookies
     assert not is_signed_in(client)
 
 
 def test_cookies_over_tls_are_bound_to_this_host() -> None:
     program = (
         "import django; django.setup(); from django.conf import settings as s; from records.accounts import browsers; "
-        "from records.backoffice import shown_once, typed; "
-        "print(s.SESSION_COOKIE_NAME, s.CSRF_COOKIE_NAME, browsers.COOKIE, typed.COOKIE, shown_once.COOKIE)"
+        "from records.backoffice import shown_once, unsaved_input; "
+        "print(s.SESSION_COOKIE_NAME, s.CSRF_COOKIE_NAME, browsers.COOKIE, unsaved_input.COOKIE, shown_once.COOKIE)"
     )
     env = {"BASE_URL": "https://larder.example.com", "ENV_FILE": "", "DATA_DIR": "build/data", "PATH": "/usr/bin"}
     env["DJANGO_SETTINGS_MODULE"] = "config.settings"

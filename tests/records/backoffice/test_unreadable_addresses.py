@@ -22,7 +22,7 @@ def test_a_filter_that_cannot_be_read_is_named_on_a_page_of_its_own(model: type,
     answer = sign_in(make_superuser(), site).get(f"{list_address(model)}?{query}")
     text = answer.content.decode()
     assert answer.status_code == 400
-    assert f"The list cannot be narrowed to “{query}”." in text
+    assert f"The list cannot be filtered by “{query}”." in text
 
 
 @pytest.mark.parametrize("query", ["nationality__isnull=True", "date_of_birth__year=1980", "_to_field=phone"])
@@ -31,7 +31,7 @@ def test_a_filter_that_one_may_not_use_is_answered_as_one_that_does_not_exist(qu
     for where in (list_address(Employee), page(Employee, "export", "csv")):
         answer = client.get(f"{where}?{query}")
         assert answer.status_code == 400
-        assert "The list cannot be narrowed to" in answer.text
+        assert "The list cannot be filtered by" in answer.text
 
 
 @pytest.mark.parametrize("kind", ["csv", "xlsx"])

@@ -189,21 +189,21 @@ def test_a_list_says_what_a_link_narrowed_it_to_and_names_nothing_of_other_sites
     make_complaint(site)
     client = browser(site)
 
-    def narrowed(query: str) -> list[str]:
+    def list_of_query(query: str) -> list[str]:
         page = client.get(f"{list_address(Complaint)}?{query}")
         assert page.status_code == 200
         assert "Secret" not in page.content.decode()
         return [chip["text"] for chip in chips(page.context["cl"])]
 
     both = f"product__id__exact={rye.pk}&record_status__in=Awaiting+Review,Completed&date__since=2024-01-01"
-    assert narrowed(both) == ["Date: 2024-01-01 to …", "Product: Rye loaf", "Status: Awaiting Review or Completed"]
-    assert narrowed("record_status__exact=Draft&archived=all&q=x") == [
+    assert list_of_query(both) == ["Date: 2024-01-01 to …", "Product: Rye loaf", "Status: Awaiting Review or Completed"]
+    assert list_of_query("record_status__exact=Draft&archived=all&q=x") == [
         "Search: “x”",
         "Active or archived: All",
         "Status: Draft",
     ]
-    assert narrowed(f"product__id__exact={foreign.pk}") == ["Product: nothing at this site"]
-    assert narrowed(f"created_by__id__exact={author.pk}") == ["Created by: nothing at this site"]
+    assert list_of_query(f"product__id__exact={foreign.pk}") == ["Product: nothing at this site"]
+    assert list_of_query(f"created_by__id__exact={author.pk}") == ["Created by: nothing at this site"]
 
 
 def test_a_quantity_is_shown_without_the_zeros_of_its_column(site: Site) -> None:

@@ -122,7 +122,7 @@ def test_other_texts_that_say_it_are_named_and_erased_only_if_asked(site: Site) 
                 site.pk, complaint.pk, values, author=make.SYSTEM, may_change_completed=True, reason="Told"
             )
         step = reverse("admin:complaints_complaint_step", args=(complaint.pk, "erase-consumer"))
-        assert "Other texts that say it: Source details, Description" in client.get(step).text
+        assert "Other texts that contain these values: Source details, Description" in client.get(step).text
         refused = client.post(step, {"change_reason": "Asked by letter"})
         assert refused.status_code == 200
         assert client.post(step, {"change_reason": "Asked by letter", "with_texts": choice}).status_code == 302
@@ -138,7 +138,7 @@ def test_other_texts_that_say_it_are_named_and_erased_only_if_asked(site: Site) 
 def test_without_such_texts_nothing_is_asked(site: Site, complaint: Complaint) -> None:
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
     step = reverse("admin:complaints_complaint_step", args=(complaint.pk, "erase-consumer"))
-    assert "Other texts that say it" not in client.get(step).text
+    assert "Other texts that contain these values" not in client.get(step).text
     assert client.post(step, {"change_reason": "Asked by letter", "with_texts": ""}).status_code == 302
     complaint.refresh_from_db()
     assert complaint.complaint_description == "A stone"

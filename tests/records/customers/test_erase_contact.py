@@ -150,7 +150,7 @@ def test_another_site_a_stranger_and_a_telling_reason_are_refused(
     stranger = jane_of(make_customer(site, party_contacts=[JANE]))
     with pytest.raises(RecordNotFoundError):
         erase_contact(other_site.pk, customer.pk, str(jane.pk), author=make.SYSTEM, reason="Asked")
-    with pytest.raises(ValidationError, match="no such contact"):
+    with pytest.raises(ValidationError, match="does not have this contact"):
         erase(customer, stranger.pk)
     with pytest.raises(ValidationError, match="must not say"):
         erase(customer, jane.pk, reason="Wilhelmina wrote to us")
@@ -162,7 +162,7 @@ def test_a_note_that_names_the_contact_is_named_and_erased_only_if_asked(site: S
     jane = str(jane_of(customer).pk)
     where = reverse("admin:customers_customer_step", args=(customer.pk, "erase-contact"))
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
-    assert "Other texts that say it: Note" in client.get(where).text
+    assert "Other texts that contain these values: Note" in client.get(where).text
     given = {"contact": jane, "change_reason": "Asked by letter"}
     assert client.post(where, given).status_code == 200
     assert client.post(where, {**given, "with_texts": "yes"}).status_code == 302

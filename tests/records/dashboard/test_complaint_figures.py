@@ -183,7 +183,7 @@ def test_a_month_of_which_only_some_days_are_listed_has_no_rate(site: Site) -> N
     chart = charts(client.get(f"{CHARTS}?date__since=2026-03-10&date__until=2026-04-30"))["per-million"]
     assert [row[3].text for row in chart.table.rows] == [NOTHING, "1.00"]
     assert chart.table.rows[0][5].text == "only some days are shown"
-    assert chart.notes[-1] == "The units are all that the site sold, whatever the list is narrowed to."
+    assert chart.notes[-1] == "The units are all that the site sold, whatever filters the list has."
     chart = charts(client.get(f"{CHARTS}?date__since=2026-03-10&date__until=2026-03-12"))["per-million"]
     assert chart.empty.startswith("Units sold are entered only for months of which the list shows some days")
 

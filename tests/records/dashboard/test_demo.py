@@ -20,7 +20,7 @@ from records.audits.models import OPEN, AuditProgram, AuditRecord, Finding
 from records.audits.models import RecordStatus as AuditStatus
 from records.complaints.models import Complaint, RecordStatus
 from records.customers.models import Customer
-from records.dashboard.demo.place import content
+from records.dashboard.demo.demo_site import content
 from records.history import seals
 from records.history.models import Change
 from records.history.snapshots import kinds_with_history

@@ -112,7 +112,7 @@ def test_long_words_and_long_texts_fit_on_the_pages_of_a_list(site: Site) -> Non
 def test_a_list_that_cannot_be_read_is_refused_in_words(site: Site) -> None:
     response = browser(site).get(paper_of_list(Item, "?archived=maybe"))
     assert response.status_code == 400
-    assert "The list cannot be narrowed to" in response.content.decode()
+    assert "The list cannot be filtered by" in response.content.decode()
 
 
 def test_lists_on_paper_follow_the_rights_and_the_site(site: Site, other_site: Site) -> None:

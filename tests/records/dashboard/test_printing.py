@@ -22,8 +22,8 @@ from records.dashboard.printing.fonts import (
     use_fonts,
     width_of,
 )
+from records.dashboard.printing.layouts import audit_paper, complaint_paper
 from records.dashboard.printing.paper import BODY, CAUTION, Paper, Part, Value, printed
-from records.dashboard.printing.papers import audit_paper, complaint_paper
 from records.sites.models import Site
 from tests import make
 from tests.make import audits as make_audits
@@ -83,7 +83,7 @@ def test_the_paper_of_somebody_who_may_not_see_consumers_says_so_instead_of_show
     reader, standard = (make.make_user(site=site, role=role) for role in (DefaultRole.READER, DefaultRole.STANDARD))
     paper = complaint_paper(complaint, site, reader, ("date",))
     found = values_of(paper)
-    assert found["Name and contact"] == "Not shown to the role of whoever printed this."
+    assert found["Name and contact"] == "The person who printed this may not see it."
     assert not {"Consumer first name", "Consumer last name", "Consumer phone", "Consumer e-mail"} & found.keys()
     assert "Zimmermann" not in " ".join(paper.texts)
     assert found["Trace number"] == "L24"

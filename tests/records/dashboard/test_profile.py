@@ -52,7 +52,7 @@ def test_a_rotated_key_lives_beside_the_old_one_and_a_third_is_refused(site: Sit
     key = SubscriptionKey.objects.get(user=user)
     assert shown_secret(client.post(PROFILE, {"do": "rotate-key", "id": str(key.pk)}, follow=True))
     third = client.post(PROFILE, {"do": "issue-key", "name": "Third", "site": str(site.pk)}, follow=True)
-    assert "There are two live keys" in third.content.decode()
+    assert "There are two valid keys" in third.content.decode()
     assert SubscriptionKey.objects.filter(user=user).count() == 2
 
 
@@ -103,7 +103,7 @@ def test_the_profile_asks_to_sign_in_and_refuses_what_it_does_not_know(site: Sit
     late = browser(site).post(
         PROFILE, {"do": "issue-key", "name": "x", "site": str(site.pk), "expires": "2001-01-01"}, follow=True
     )
-    assert "Choose a day from today on" in late.content.decode()
+    assert "Choose a day between today and" in late.content.decode()
 
 
 def test_a_password_is_set_by_mail_also_the_first_one(site: Site, client: Any, settings: Any) -> None:

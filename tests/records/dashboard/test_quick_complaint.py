@@ -100,7 +100,7 @@ def test_what_was_written_after_an_answer_was_lost_is_not_lost(site: Site) -> No
     save(browser(site), complaint, severity="Major", change_reason="Triaged")
     answer = client.post(QUICK, {**longer, **needed(site), "trace_number": "L-8"}, headers=JSON)
     assert answer.status_code == 400
-    assert "This complaint was sent already" in answer.json()["faults"][0]
+    assert "This complaint was already sent" in answer.json()["faults"][0]
     complaint.refresh_from_db()
     assert (complaint.trace_number, Complaint.objects.count()) == ("L-7", 1)
 

@@ -16,7 +16,7 @@ from records.accounts.models import DefaultRole
 from records.complaints.erasure import erase_consumer
 from records.complaints.models import Complaint
 from records.dashboard.tracing.finding import lots_in
-from records.dashboard.tracing.likeness import nearest
+from records.dashboard.tracing.similarity import nearest
 from records.reference.models import Product
 from records.sites.models import Site
 from tests import make

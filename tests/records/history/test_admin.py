@@ -62,10 +62,10 @@ def test_a_records_history_leads_to_each_change_which_says_whether_it_was_proven
     change = Change.objects.get(record_id=item.pk)
     page = f"/admin/history/change/{change.pk}/change/"
     assert f'<a href="{page}">No. {change.number}</a>' in client.get(address(item, "history")).text
-    assert "The history has not been proven yet." in client.get(page).text
+    assert "The history has not been verified yet." in client.get(page).text
     prove()
     shown = client.get(page).text
-    assert "no fault found." in shown
+    assert "no errors found." in shown
     assert "This change is later" not in shown
     Proof.objects.update(at=change.at - datetime.timedelta(hours=1))
     assert "This change is later" in client.get(page).text

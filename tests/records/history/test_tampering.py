@@ -115,7 +115,7 @@ def test_each_way_is_named_by_the_command_and_shown_on_the_page(
     chain = Chain(site, tmp_path)
     call_command("verify_history", seal=chain.seal, stdout=StringIO())
     client = sign_in(make_superuser(), site)
-    assert "no fault found" in client.get("/admin/history/change/").text
+    assert "no errors found" in client.get("/admin/history/change/").text
     named, said = tamper(chain, chain.numbers[which]), StringIO()
     with pytest.raises(CommandError, match=r"fault\(s\)"):
         call_command("verify_history", seal=chain.seal, stdout=said)
@@ -123,7 +123,7 @@ def test_each_way_is_named_by_the_command_and_shown_on_the_page(
         assert f"{site}: {text}" in said.getvalue()
     page = client.get("/admin/history/change/").text
     assert "found</strong>" in page
-    assert "no fault found" not in page
+    assert "no errors found" not in page
     for text in named:
         assert escape(text) in page
     client.post(reverse("admin:switch-site"), {"site": str(other_site.pk)})

@@ -91,17 +91,14 @@ def test_an_edited_value_is_named_and_so_is_the_record_that_it_no_longer_agrees_
 def test_a_change_deleted_in_the_middle_is_named(site: Site, employees: list[Employee]) -> None:
     change = rows(record_id=employees[2].pk).get()
     rows(pk=change.pk).delete()
-    assert texts() == [
-        f"no change tells of employees.Employee {employees[2].pk}",
-        f"change {change.number} is missing",
-    ]
+    assert texts() == [f"no change mentions employees.Employee {employees[2].pk}", f"change {change.number} is missing"]
 
 
 def test_a_deleted_tail_is_named(site: Site, employees: list[Employee]) -> None:
     end = last(site)
     rows(chain=site.pk, number__gt=end - 2).delete()
     assert f"changes {end - 1} to {end} are missing at the end of the chain" in texts()
-    assert f"no change tells of employees.Employee {employees[4].pk}" in texts()
+    assert f"no change mentions employees.Employee {employees[4].pk}" in texts()
 
 
 def test_a_deleted_tail_with_its_head_turned_back_shows_in_the_records_and_in_the_seal(
@@ -163,9 +160,9 @@ def test_the_deletion_of_all_changes_is_named(site: Site, employees: list[Employ
     rows().delete()
     found = texts()
     assert f"changes 1 to {end} are missing at the end of the chain" in found
-    assert {f"no change tells of employees.Employee {one.pk}" for one in employees} <= set(found)
+    assert {f"no change mentions employees.Employee {one.pk}" for one in employees} <= set(found)
     ChainHead.objects.all().delete()
-    assert {f"no change tells of employees.Employee {one.pk}" for one in employees} <= set(texts())
+    assert {f"no change mentions employees.Employee {one.pk}" for one in employees} <= set(texts())
 
 
 @pytest.mark.parametrize("elsewhere", [True, False])
@@ -377,12 +374,12 @@ def test_the_worker_proves_the_history_once_a_day(settings: Any) -> None:
 
 def test_the_history_page_says_when_the_history_was_last_proven(site: Site, client: Any) -> None:
     client.force_login(make.make_user("root", is_superuser=True))
-    assert "has not been proven yet" in client.get("/admin/history/change/").text
+    assert "has not been verified yet" in client.get("/admin/history/change/").text
     proofs.prove()
-    assert "no fault found" in client.get("/admin/history/change/").text
+    assert "no errors found" in client.get("/admin/history/change/").text
     rows(chain=site.pk, number=1).update(reason="Forged")
     proofs.prove()
-    assert "1 fault found" in client.get("/admin/history/change/").text
+    assert "1 error found" in client.get("/admin/history/change/").text
 
 
 def test_verification_asks_the_database_the_same_number_of_times_for_more_records(

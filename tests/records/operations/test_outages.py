@@ -48,7 +48,7 @@ def caused(kind: type[Exception], cause: Exception, text: str = "text that quote
         (caused(DatabaseError, sqlite3.DatabaseError(), sqlite_errorcode=sqlite3.SQLITE_NOTADB), "damaged"),
         (caused(OperationalError, psycopg.errors.DiskFull()), "no space left"),
         (caused(InternalError, psycopg.errors.ReadOnlySqlTransaction()), "cannot be written"),
-        (caused(OperationalError, psycopg.errors.LockNotAvailable()), "Another change holds"),
+        (caused(OperationalError, psycopg.errors.LockNotAvailable()), "Another change has locked"),
         (caused(OperationalError, psycopg.errors.QueryCanceled()), "did not answer in time"),
         (OSError(errno.ENOSPC, "No space left on device"), "no space left on its disk"),
         (caused(OperationalError, sqlite3.OperationalError(), sqlite_errorcode=sqlite3.SQLITE_FULL), "no space left"),

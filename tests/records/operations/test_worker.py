@@ -32,7 +32,7 @@ def run(task: DBTaskResult, monkeypatch: pytest.MonkeyPatch, error: BaseExceptio
 
     monkeypatch.setattr("records.operations.housekeeping.forget_finished_tasks", fail)
     task.claim("one")
-    running = worker.LastingWorker.__new__(worker.LastingWorker)
+    running = worker.ResilientWorker.__new__(worker.ResilientWorker)
     running._run_tasks = 0
     running.run_task(task)
     task.refresh_from_db()

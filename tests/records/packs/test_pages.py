@@ -89,7 +89,7 @@ def test_a_pack_is_asked_for_made_and_opened_and_the_history_names_who(site: Sit
     [
         ({"first": "yesterday"}, "Enter a date as year-month-day."),
         ({"first": ""}, "Choose a day."),
-        ({"first": "2026-05-02", "last": "2026-05-01"}, "The last day lies before the first one."),
+        ({"first": "2026-05-02", "last": "2026-05-01"}, "The last day is before the first one."),
         ({"last": "9999-12-31"}, "Choose a day from 1950 to 2999."),
         ({"kinds": []}, "Choose at least one kind of record."),
         ({"kinds": ["everything"]}, "everything is not one of the available choices"),
@@ -158,7 +158,7 @@ def test_the_list_costs_the_same_whatever_there_is_and_has_a_second_page(
 ) -> None:
     manager = make.make_user(site=site, role=DefaultRole.MANAGER)
     client = sign_in(manager, site)
-    assert "You have not made any pack" in client.get(LIST).content.decode()
+    assert "You have not made a pack" in client.get(LIST).content.decode()
     first = packs.made(site, manager)
     for _ in range(30):
         Pack.objects.create(site=site, asked_by=manager, first=first.first, last=first.last, status=Status.FAILED)

@@ -98,7 +98,7 @@ def test_a_worker_that_was_taken_for_dead_writes_nothing_over_the_one_after_it(
         (OSError(errno.ENOSPC, "no space"), "The disk is full."),
         (OSError(errno.EIO, "broken"), "could not be written"),
         (StorageUnavailableError(), "file storage cannot be reached"),
-        (ArithmeticError("A fault of ours, made by a test."), "Something went wrong"),
+        (ArithmeticError("A fault of ours, made by a test."), "An error occurred"),
     ],
 )
 def test_a_failure_is_said_in_plain_words(
@@ -204,7 +204,9 @@ def test_a_pack_of_too_many_records_or_bytes_is_refused_and_says_what_to_do(
     monkeypatch.setattr(making, "MOST_RECORDS", 1)
     pack = packs.made(site, kinds=["complaints", "attachments"])
     assert pack.status == Status.FAILED
-    assert pack.problem == ("This pack would hold 2 records; the most is 1. Choose a shorter period or fewer kinds.")
+    assert pack.problem == (
+        "This pack would contain 2 records; the limit is 1. Choose a shorter period or fewer kinds."
+    )
     assert packs.made(site, kinds=["complaints"]).status == Status.MADE
     monkeypatch.setattr(making, "MOST_RECORDS", 2)
     assert packs.made(site, kinds=["complaints", "attachments"]).status == Status.MADE

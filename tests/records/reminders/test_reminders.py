@@ -350,7 +350,7 @@ def test_several_workers_at_once_send_one_mail(site: Site, clock: Any) -> None:
 def test_the_page_shows_what_would_be_sent(site: Site) -> None:
     ada = person(site, "Ada")
     client, page = browser(site, user=ada), reverse("admin:reminders")
-    assert "Nothing of yours is overdue" in client.get(page).content.decode()
+    assert "You have nothing that is overdue" in client.get(page).content.decode()
     make_action(site, owner=ada, name="Fix it", due_date=day(0))
     make_action(site, name="Somebody else's", due_date=day(0))
     shown = client.get(page).content.decode()
@@ -373,7 +373,7 @@ def test_the_page_says_when_a_mail_comes_to_somebody_who_does_not_want_one_every
     client.post(page, {"frequency": "Off"})
     shown = client.get(page).content.decode()
     assert "Action 1: Fix it" not in shown
-    assert "Nothing of yours is overdue, so no mail is sent." in shown
+    assert "You have nothing that is overdue, so no mail is sent." in shown
 
 
 def test_the_worker_looks_for_reminders_every_ten_minutes() -> None:

@@ -29,7 +29,7 @@ from tests.make.complaints import make_complaint
 from tests.make.customers import make_customer
 from tests.make.documents import make_document, make_signer
 
-REFUSED = "This complaint is on legal hold, so nothing of it may be erased. A Site Administrator can lift the hold."
+REFUSED = "This complaint is on legal hold, so no part of it may be erased. A Site Administrator can lift the hold."
 
 
 @pytest.fixture
@@ -200,7 +200,7 @@ def test_the_list_of_holds_is_for_those_who_set_them_and_says_that_it_is_empty(s
     assert standard.get(HOLDS).status_code == 403
     assert HOLDS not in standard.get("/admin/").text
     shown = browser(site).get(HOLDS).text
-    assert "No record of this site is on legal hold. “Set legal hold” on a record's page sets one." in shown
+    assert "No record of this site is on legal hold. To set a hold, use “Set legal hold” on the record's page." in shown
 
 
 def test_the_list_of_holds_has_pages_and_costs_a_fixed_number_of_queries(site: Site, complaint: Complaint) -> None:

@@ -22,7 +22,7 @@ def test_folders_are_added_moved_and_archived(site: Site) -> None:
     step = reverse("admin:sites_entityfolder_step", args=(folder.pk, "archive"))
     make.make_employee(site, entity_folder=EntityFolder.objects.get(pk=folder.pk))
     full = client.post(step, {"change_reason": "Gone"})
-    assert "still holds 1 employee" in full.content.decode()
+    assert "still contains 1 employee" in full.content.decode()
 
 
 def test_sites_are_added_by_superusers_and_changed_by_their_administrators(site: Site, other_site: Site) -> None:

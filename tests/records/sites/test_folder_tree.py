@@ -97,7 +97,7 @@ def test_a_folder_is_renamed_and_archived_from_the_tree(site):
     employee = make.make_employee(site, entity_folder=folder)
     step = reverse("admin:sites_entityfolder_step", args=(folder.pk, "archive"))
     refused = client.post(step, {"change_reason": "Unused"})
-    assert "still holds 1 employee" in refused.content.decode()
+    assert "still contains 1 employee" in refused.content.decode()
     type(employee).objects.update(entity_folder=None)
     assert client.post(step, {"change_reason": "Unused"}).status_code == 302
     folder.refresh_from_db()

@@ -126,7 +126,7 @@ def test_a_folder_that_holds_anything_says_what_and_stays(site):
     make.make_employee(site, entity_folder=folder)
     with pytest.raises(ValidationError) as caught:
         archive(folder)
-    assert caught.value.messages == ["“Line 1” still holds 2 employees and 1 folder. Move them first."]
+    assert caught.value.messages == ["“Line 1” still contains 2 employees and 1 folder. Move them first."]
     assert fault_of(caught) == "InUse"
     archive(inner)
     for one in type(employee).objects.all():

@@ -324,10 +324,10 @@ def test_a_test_and_a_repeat_are_sent_when_asked_and_move_nothing(receiver: Rece
     tasks.deliver.call()
     webhook.refresh_from_db()
     position = webhook.position
-    asked = actions.ask_for_test(webhook, author=make.SYSTEM)
+    asked = actions.request_test(webhook, author=make.SYSTEM)
     assert asked.outcome == Outcome.WAITING
     assert tasks.send_one.call(asked.pk) is True
-    again = actions.ask_again(Delivery.objects.get(kind=Kind.CHANGE), author=make.SYSTEM)
+    again = actions.request_resend(Delivery.objects.get(kind=Kind.CHANGE), author=make.SYSTEM)
     assert tasks.send_one.call(again.pk) is True
     assert tasks.send_one.call(again.pk) is False
     first, test, repeat = receiver.got

@@ -64,7 +64,7 @@ def test_a_new_secret_is_shown_once_and_the_page_says_how_long_the_old_one_signs
     answer = admin.post(secret_page(webhook), {"do": "rotate"}, follow=True)
     assert secret_of(webhook) != old
     assert secret_of(webhook) in answer.text
-    assert "The one before it signs too until" in answer.text
+    assert "Messages are also signed with the former secret until" in answer.text
     operations = Change.objects.filter(record_id=webhook.pk).values_list("operation", flat=True)
     assert set(operations) == {"AddWebhook", "ShowWebhookSecret", "RotateWebhookSecret"}
     assert signing.PREFIX not in str(list(Change.objects.values()))
@@ -114,7 +114,7 @@ def test_pause_resume_test_and_send_again_are_buttons(receiver: Receiver, site: 
     assert Delivery.objects.filter(kind=Kind.AGAIN, outcome=Outcome.DELIVERED).count() == 1
     admin.post(step(webhook, "resume"), {})
     assert tasks.deliver.call() == 1
-    assert "No change waits to be delivered." in admin.get(address(webhook)).text
+    assert "All changes are delivered." in admin.get(address(webhook)).text
     operations = Change.objects.filter(record_id=webhook.pk).order_by("number").values_list("operation", flat=True)
     expected = ["AddWebhook", "PauseWebhook", "TestWebhook", "SendWebhookAgain", "ResumeWebhook"]
     assert list(operations) == expected

@@ -37,7 +37,7 @@ def connected(site, kind, name="Corp") -> Scim:
     shown = browser.post(page, given, follow=True).content.decode()
     secret = re.search(r'value="(lt_[^"]+)"', shown)
     assert secret
-    assert "Everything works as a directory expects it." in browser.post(page, {"do": "check-scim"}).content.decode()
+    assert "Everything works as a directory expects." in browser.post(page, {"do": "check-scim"}).content.decode()
     return Scim(secret[1])
 
 

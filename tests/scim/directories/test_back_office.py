@@ -87,7 +87,7 @@ def test_another_sites_administrator_finds_no_directory(other_site, directory):
 @pytest.mark.parametrize("mount", ["scim", "prodscim"])
 def test_the_connection_test_walks_through_and_leaves_nobody(browser, directory, scim, mount):
     shown = browser.post(connection(directory), {"do": f"check-{mount}"}).content.decode()
-    assert "Everything works as a directory expects it." in shown
+    assert "Everything works as a directory expects." in shown
     assert "Failed" not in shown.partition("calls-title")[0]
     assert scim.get("/Users").json()["totalResults"] == 0
     assert User.objects.filter(user_name__startswith="connection-check", removed__isnull=False).count() == 1
@@ -103,7 +103,7 @@ def test_the_connection_test_says_what_is_wrong(browser, directory, monkeypatch)
     monkeypatch.setattr(provisioning, "add_person", refuse)
     shown = browser.post(connection(directory), {"do": "check-scim"}).content.decode()
     assert "The home site takes no new people." in shown
-    assert "Something is not as a directory expects it" in shown
+    assert "Something does not work as a directory expects" in shown
 
 
 def test_the_log_tells_what_was_asked_and_why_it_failed_but_nobodys_data(browser, scim, directory):

@@ -167,7 +167,7 @@ def test_the_connection_page_names_the_rules_of_the_directory(client: Any, site:
     client.force_login(make.make_user("admin", site=site, role=DefaultRole.SITE_ADMINISTRATOR))
     page = f"/admin/accounts/directory/{directory.pk}/connection/"
     text = client.get(page).text
-    assert "Within an hour it removes at most 2 people" in text
+    assert "Within an hour it can remove at most 2 people" in text
     assert "Passwords that it sends are ignored." in text
     assert "refused at present" not in text
     Directory.objects.update(stopped=now())
@@ -180,7 +180,7 @@ def test_the_connection_check_does_not_count_and_makes_nobody_while_the_director
     client.force_login(make.make_user("admin", site=site, role=DefaultRole.SITE_ADMINISTRATOR))
     page = f"/admin/accounts/directory/{directory.pk}/connection/"
     for _ in range(3):
-        assert "Everything works as a directory expects it." in client.post(page, {"do": "check-scim"}).text
+        assert "Everything works as a directory expects." in client.post(page, {"do": "check-scim"}).text
     assert not DirectoryRemoval.objects.exists()
     Directory.objects.update(stopped=now())
     count = User.objects.count()

@@ -275,7 +275,7 @@ def test_a_manager_whom_nobody_can_have_leaves_the_line_is_echoed_and_logged(bot
     body = both.user(user["id"])
     changed = both.put(f"/Users/{user['id']}", {**body, **manager(wrong)})
     assert changed.status_code == 200
-    assert "The manager was not set, and the one until now stays" in logged()
+    assert "The manager was not set, and the present manager stays" in logged()
     assert both.user(user["id"])[people.ENTERPRISE]["manager"] == {"value": wrong}
     assert line_of(user) == boss["id"]
     found = both.ids("/Users", f'{people.ENTERPRISE}:manager.value eq "{wrong}"')

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from records.dashboard.demo import credentials, story
+from records.dashboard.demo import credentials, filling
 
 
 class Command(BaseCommand):
@@ -32,9 +32,9 @@ class Command(BaseCommand):
 
     def _fill_and_print(self, *, as_json: bool) -> None:
         try:
-            story.fill()
-        except story.ForeignDatabaseError as error:
-            raise CommandError("This database holds records that are not the demo's; nothing was changed.") from error
+            filling.fill()
+        except filling.ForeignDatabaseError as error:
+            raise CommandError("This database has records that are not the demo's; nothing was changed.") from error
         try:
             issued = credentials.issue()
         except credentials.DemoGoneError as error:

@@ -16,7 +16,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the arguments: the file of the seal, and a file for the public key."""
         parser.add_argument("file", type=Path, help="where the seal is written")
-        parser.add_argument("--public-key", type=Path, metavar="FILE", help="write the public key (PEM) here too")
+        parser.add_argument("--public-key", type=Path, metavar="FILE", help="also write the public key (PEM) here")
 
     def handle(self, *args: Any, file: Path, public_key: Path | None, **options: Any) -> None:
         """Write the seal."""

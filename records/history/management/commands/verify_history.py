@@ -16,7 +16,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the arguments: a seal, and the public key for its signature."""
         parser.add_argument("--seal", type=Path, metavar="FILE", help="prove that nothing sealed was cut or rewritten")
-        parser.add_argument("--key", type=Path, metavar="FILE", help="the public key (PEM), where the own one is not")
+        parser.add_argument("--key", type=Path, metavar="FILE", help="the public key (PEM), if it is another one")
 
     def handle(self, *args: Any, seal: Path | None, key: Path | None, **options: Any) -> None:
         """Verify and report."""
@@ -33,4 +33,4 @@ class Command(BaseCommand):
             self.stdout.write(f"{seals.site_name(head.chain)}: change {head.number}, {head.hash}")
         if sealed is not None:
             self.stdout.write(f"Nothing was cut or rewritten since the seal of {sealed['sealed']}.")
-        self.stdout.write(f"{report.changes} change(s) and {report.records} record(s) proven.")
+        self.stdout.write(f"{report.changes} change(s) and {report.records} record(s) verified.")

@@ -4,7 +4,7 @@ from typing import Any
 
 from django_tasks_db.management.commands import db_worker
 
-from records.operations.worker import LastingWorker
+from records.operations.worker import ResilientWorker
 
 
 class Command(db_worker.Command):
@@ -12,5 +12,5 @@ class Command(db_worker.Command):
 
     def handle(self, **options: Any) -> None:
         """Run django-tasks-db's command with our worker in it."""
-        setattr(db_worker, "Worker", LastingWorker)  # noqa: B010 (a class that the type checker sees as final)
+        setattr(db_worker, "Worker", ResilientWorker)  # noqa: B010 (a class that the type checker sees as final)
         super().handle(**options)

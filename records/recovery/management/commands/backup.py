@@ -31,7 +31,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, file: Path, **options: Any) -> None:
         """Save the database as it is at one moment, then the files that it refers to, which are never altered."""
         if file.exists():
-            raise CommandError(f"{file} is there already.")
+            raise CommandError(f"{file} already exists.")
         damaged: list[str] = []
         counts: dict[str, int] = {}
         try:

@@ -74,9 +74,9 @@ class Command(BaseCommand):
             model = apps.get_model(label)
             # Only the key is read: the table may lack columns that this version has.
             if model._meta.db_table in tables and model._base_manager.order_by().values("pk")[:1]:
-                raise archive.ArchiveError("The database is not empty. A backup is restored into an empty place only.")
+                raise archive.ArchiveError("The database is not empty. Restore into an empty installation only.")
         if next(storage.walk(), None) is not None:
-            raise archive.ArchiveError("The storage is not empty. A backup is restored into an empty place only.")
+            raise archive.ArchiveError("The storage is not empty. Restore into an empty installation only.")
 
     def _restore(self, file: Path, manifest: dict[str, Any], seal: Path) -> None:
         """Store rows and files; if one cannot be stored, the transaction is rolled back and the files are removed."""

@@ -73,7 +73,7 @@ def complaint_paper(complaint: Complaint, site: Site, user: User, moments: Momen
     is_whole = access.may(user, complaint.site_id, SEE_CONSUMER)
     parts = _parts(complaint, COMPLAINT, moments, () if is_whole else CONSUMER)
     if not is_whole:
-        said = Value(gettext("Name and contact"), gettext("Not shown to the role of whoever printed this."))
+        said = Value(gettext("Name and contact"), gettext("The person who printed this may not see it."))
         of_consumer = gettext("Consumer")
         parts = [Part(one.title, [said, *one.values]) if one.title == of_consumer else one for one in parts]
     paper.parts = [*parts, *_rows_about(complaint, user), _stamps(complaint)]

@@ -1,4 +1,4 @@
-"""One site of the demo, and what its parts have filled in so far."""
+"""One site of the demo, and the records that its parts have added so far."""
 
 import datetime
 import random
@@ -22,8 +22,8 @@ def content(part: str) -> dict[str, Any]:
 
 
 @dataclass
-class Place:
-    """A site that is being filled: its people, lists and records by name, and chance that falls the same each time."""
+class DemoSite:
+    """A site that is being filled: its people, lists and records by name, and a random generator with a fixed seed."""
 
     site: Site
     main: bool
@@ -45,7 +45,7 @@ class Place:
         return "main" if self.main else "other"
 
     def author(self, user: User | None = None) -> Author:
-        """Return the author that the demo's changes are written down to: a person at the back-office."""
+        """Return the author to whom the demo's changes are attributed: a person at the back-office."""
         who = user or self.users.get("manager") or self.admin
         return Author(who.pk, who.printed_name, Channel.BACKOFFICE)
 

@@ -29,7 +29,7 @@ def keeping(request: HttpRequest) -> dict[str, Any]:
     return {"typed_by": str(request.user.pk), "typed_until": (int(began) + settings.SESSION_HOURS * 3600) * 1000}
 
 
-class TypedInputMiddleware:
+class UnsavedInputMiddleware:
     """Tells the browser which of its forms was saved, and when the user signed out.
 
     An accepted form is answered by a redirect, a refused one by its page; without a session no form is accepted.

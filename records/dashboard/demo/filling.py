@@ -8,7 +8,7 @@ from django.db import connection, transaction
 
 from records.accounts import actions
 from records.accounts.models import User
-from records.dashboard.demo.place import Place
+from records.dashboard.demo.demo_site import DemoSite
 from records.history.models import Change
 from records.history.trail import Author, Channel
 from records.sites.models import Site
@@ -54,7 +54,7 @@ def fill() -> None:
         author = Author(admin.pk, admin.printed_name, Channel.BACKOFFICE)
         for number, (name, code, zone) in enumerate(SITES):
             site = actions.add_site(Site(name=name, code=code, time_zone=zone), author=author)
-            place = Place(site, number == 0, admin, random.Random(20240501 + number))  # noqa: S311 (a made-up story)
+            place = DemoSite(site, number == 0, admin, random.Random(20240501 + number))  # noqa: S311 (a made-up story)
             for part in PARTS:
                 import_module(f"records.dashboard.demo.{part}").fill(place)
             for part in _parts_of_rooms_above():
