@@ -65,12 +65,12 @@ def rejected(request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
     user = user_of(request)
     version = rejections.waiting_for(user).filter(pk=version_id).first()
     if version is None:
-        messages.warning(request, gettext("This version does not wait for a change by you, or not any more."))
+        messages.warning(request, gettext("This version is not waiting for a change by you, or no longer is."))
         return redirect("admin:index")
     document = version.document
     if request.method == "POST":
         rejections.dismiss(version, user)
-        text = gettext("%(document)s, %(version)s: the start page does not show the rejection any more.")
+        text = gettext("%(document)s, %(version)s: the rejection is no longer shown on the start page.")
         messages.success(request, text % {"document": document, "version": version})
         return redirect("admin:index")
     show_times_of(document.site)

@@ -29,7 +29,7 @@ def waiting_for(user: User) -> QuerySet[DocumentVersion]:
 
 
 def dismiss(version: DocumentVersion, user: User) -> None:
-    """Tell the person no more of a version that was rejected; the version, and what others see of it, stay."""
+    """Stop showing a rejected version to the person; the version, and what others see of it, do not change."""
     moment = now()
     Notice.objects.update_or_create(
         version=version,

@@ -134,7 +134,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return self._trips.send(statements, **also)
 
     def _tell_followers(self, statements: Sequence[Statement]) -> None:
-        """Tell whoever follows the statements of this connection of each of them, as a cursor of Django does."""
+        """Report each of the statements to the observers of this connection, as a cursor of Django does."""
         for sql, parameters in statements:
             execute: Callable[..., Any] = _nothing
             for follow in reversed(self.execute_wrappers[self._own_wrappers :]):

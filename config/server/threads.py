@@ -24,7 +24,7 @@ class Task:
         return self._taken.locked()
 
     def cancel(self) -> bool:
-        """Prevent that a thread begins; return False if one has begun."""
+        """Prevent a thread from beginning; return False if one has begun."""
         return self._taken.acquire(blocking=False)
 
     def run(self) -> None:

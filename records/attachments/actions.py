@@ -77,7 +77,7 @@ def check_may_attach(record: SiteRecord, author: Author, may: May) -> None:
 
 
 def lock_active(record: SiteRecord) -> None:
-    """Prevent that the record is archived before the transaction ends; raises ValidationError if it is archived."""
+    """Keep the record from being archived before the transaction ends; raises ValidationError if it is archived."""
     rows = type(record)._base_manager.select_for_update(of=("self",), no_key=True)
     if rows.filter(pk=record.pk).values_list("is_archived", flat=True).get():
         text = gettext("This %(kind)s is archived; restore it first.") % {"kind": record._meta.verbose_name}

@@ -53,7 +53,7 @@ class QuickComplaintForm(PlainForm):
     )
     trace_number = TextField(label=_("Lot or trace number"), max_length=NAME, required=False)
     consumer_last_name = TextField(
-        label=_("Consumer's name"), max_length=NAME, required=False, help_text=_("If a consumer complains.")
+        label=_("Consumer's name"), max_length=NAME, required=False, help_text=_("Only if a consumer complains.")
     )
     consumer_phone = TextField(label=_("Consumer's phone"), max_length=NAME, required=False)
     once = forms.UUIDField(widget=forms.HiddenInput)

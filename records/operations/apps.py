@@ -15,7 +15,7 @@ def load_framework() -> None:
     """Load REST framework as if the unused packages were not installed."""
     hidden = [name for name in UNUSED if name not in sys.modules]
     try:
-        # Python refuses to load a module for which None stands here.
+        # Python refuses to load a module whose entry here is None.
         sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
         import_module("rest_framework.compat")
     finally:

@@ -1,1 +1,1 @@
-"""Minimum retention periods of records, and legal holds, which prevent that personal data is erased."""
+"""Minimum retention periods of records, and legal holds, which prevent the erasure of personal data."""

@@ -111,7 +111,7 @@ def erasing(
             if erasure.has_erased_elsewhere:
                 return
             text = gettext(
-                "There is nothing to erase: no such data is in the record or in its history. Nothing was changed."
+                "There is nothing to erase: neither the record nor its history has such data. Nothing was changed."
             )
             raise ValidationError(text, code="InvalidTransition")
         stamp(record, author)
@@ -126,7 +126,7 @@ def free_texts(model: type[SiteRecord], personal: Personal) -> list[str]:
 
 
 def texts_that_say_it(record: SiteRecord, personal: Personal) -> list[str]:
-    """Return the names of the record's free texts that say a personal value, now or in the history; two queries."""
+    """Return the names of the record's free texts that contain a personal value, now or in the history; two queries."""
     found = replace(personal, free_texts=free_texts(type(record), personal), words=words_in_history(record, personal))
     changes = Change.objects.filter(record_id=record.pk, model=record._meta.label).values_list("fields", flat=True)
     entries = [entry for fields in changes for entry in fields]

@@ -30,7 +30,7 @@ class EraseForm(ReasonForm):
 
 
 class EraseWithTextsForm(EraseForm):
-    """The form that also asks what becomes of other texts of the record that say who the person is."""
+    """The form that also asks whether to erase other texts of the record that contain data of the person."""
 
     with_texts = forms.TypedChoiceField(
         required=False,
@@ -40,12 +40,12 @@ class EraseWithTextsForm(EraseForm):
         ),
         coerce=lambda given: given == "yes",
         widget=forms.RadioSelect,
-        help_text=_("What is still needed of them has to be written anew, without the name."),
+        help_text=_("Afterwards, write again what is still needed, without the name."),
     )
 
 
 def asking_about_texts(personal: Personal) -> Callable[[Any, Any], None]:
-    """Return what lets a form ask what becomes of the record's free texts that say a personal value; two queries."""
+    """Return what lets a form ask about the record's free texts that contain a personal value; two queries."""
 
     def fill(form: Any, record: SiteRecord) -> None:
         field, found = form.fields["with_texts"], texts_that_say_it(record, personal)

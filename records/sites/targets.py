@@ -157,7 +157,7 @@ def _error_of(record: models.Model, field: Any, site_id: uuid.UUID) -> str:
 
 
 def hold_folders(folder_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, EntityFolder]:
-    """Return the present folders and prevent that they are archived before the transaction ends; one query.
+    """Return the present folders and keep them from being archived before the transaction ends; one query.
 
     The lock is shared, so writers who use the same folder do not wait for each other. SQLite has only one writer
     anyway.
