@@ -60,6 +60,7 @@ VERBS = {
     "Start": "Started",
     "Stop": "Stopped",
     "Submit": "Submitted",
+    "Triage": "Triaged",
     "Update": "Changed",
     "Withdraw": "Withdrew",
 }

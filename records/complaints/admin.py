@@ -21,7 +21,7 @@ from records.backoffice.transitions import ARCHIVE, RESTORE
 from records.complaints import actions, units, workflow
 from records.complaints.filters import ResponseFilter, TargetFilter, TriageFilter
 from records.complaints.models import CONSUMER, HANDLING, Complaint, RecordStatus, UnitsSold
-from records.complaints.transitions import COMPLETE, ERASE, REOPEN, SUBMIT
+from records.complaints.transitions import COMPLETE, ERASE, REOPEN, SUBMIT, TRIAGE
 from records.history.trail import recording
 from records.sites.writing import Values
 
@@ -33,7 +33,7 @@ SUBMIT_TOO = "_submit"
 class ComplaintAdmin(RecordAdmin):
     """Complaints. A new complaint is a draft until it is submitted; only Managers may change a completed one."""
 
-    record_actions = (SUBMIT, COMPLETE, REOPEN, ARCHIVE, RESTORE, ERASE)
+    record_actions = (SUBMIT, TRIAGE, COMPLETE, REOPEN, ARCHIVE, RESTORE, ERASE)
     moments = ("date",)
     private_fields = CONSUMER
     private_permission = "complaints.view_private_complaint"

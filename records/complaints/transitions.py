@@ -1,16 +1,27 @@
 """The buttons of a complaint's page. Each of them calls a workflow step."""
 
+from functools import partial
+from typing import Any
+
 from django import forms
+from django.http import HttpRequest
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
-from records.backoffice.fields import TextField
+from records.backoffice.autocomplete import choices_at, choose_url
+from records.backoffice.current import author_of
+from records.backoffice.fields import DayField, TextField
+from records.backoffice.formfields import reference_field
 from records.backoffice.forms import ReasonIfAny, WithoutReason
 from records.backoffice.transitions import RecordStep, active_in, by_key
 from records.complaints import workflow
+from records.complaints.actions import update_complaint_detail
 from records.complaints.erasure import PERSONAL, erase_consumer
-from records.complaints.models import RecordStatus
+from records.complaints.models import Complaint, RecordStatus, Severity
 from records.retention.forms import EraseWithTextsForm, asking_about_texts, before_erasing
 from records.sites.text import FREE_TEXT
+
+TRIAGED = ("owner", "severity", "target_date")
 
 
 class CompleteForm(ReasonIfAny):
@@ -24,6 +35,49 @@ class CompleteForm(ReasonIfAny):
     field_order = ("review_report", "change_reason")
 
 
+class TriageForm(ReasonIfAny):
+    """The form for who answers a complaint, how serious it is, and until when it has to be answered."""
+
+    severity = forms.ChoiceField(choices=[("", "---------"), *Severity.choices])
+    target_date = DayField(help_text=Complaint._meta.get_field("target_date").help_text)
+    field_order = (*TRIAGED, "change_reason")
+
+
+def _offer_owners(form: Any, complaint: Complaint) -> None:
+    field = Complaint._meta.get_field("owner")
+    choose_from, address = partial(choices_at, field, complaint.site_id), partial(choose_url, field, complaint.site_id)
+    form.fields["owner"] = reference_field(choose_from, address, label=capfirst(field.verbose_name))
+    form.fields["owner"].keep([complaint.owner] if complaint.owner else [])
+    form.order_fields(form.field_order)
+
+
+def _triage(model_admin: Any, request: HttpRequest, complaint: Complaint, reason: str, data: dict[str, Any]) -> None:
+    update_complaint_detail(
+        complaint.site_id,
+        complaint.pk,
+        {name: data[name] for name in TRIAGED},
+        may_change_completed=False,
+        operation="TriageComplaint",
+        author=author_of(request),
+        reason=reason,
+    )
+
+
+TRIAGE = RecordStep(
+    "triage",
+    _("Triage"),
+    "change",
+    _triage,
+    applies=lambda complaint: (
+        active_in(RecordStatus.AWAITING_REVIEW)(complaint)
+        and not (complaint.owner_id and complaint.severity and complaint.target_date)
+    ),
+    form=TriageForm,
+    done=_("%(record)s has its owner, severity and target date."),
+    initial=lambda complaint: {name: getattr(complaint, name) for name in TRIAGED},
+    fill=_offer_owners,
+    is_next=True,
+)
 SUBMIT = RecordStep(
     "submit",
     _("Submit for review"),

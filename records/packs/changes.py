@@ -31,7 +31,7 @@ from records.packs.tables import May, cut
 from records.sites.hidden import revealing_fields
 
 STEP = 1_000
-HEADER = ("Number", "When", "Who", "Door", "Operation", "Kind", "Record", "Reason", "What changed")
+HEADER = ("Number", "When", "Who", "Through", "Operation", "Kind", "Record", "Reason", "What changed")
 
 
 @dataclass(frozen=True, slots=True)

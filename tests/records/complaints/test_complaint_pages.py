@@ -106,7 +106,7 @@ def test_submitting_an_unfinished_draft_says_what_is_missing(site: Site) -> None
 def test_a_manager_completes_with_a_report_and_reopens_with_a_reason(site: Site) -> None:
     complaint = make_complaint(site)
     client = browser(site)
-    assert buttons(client.get(address(complaint))) == ["complete", "archive"]
+    assert buttons(client.get(address(complaint))) == ["triage", "complete", "archive"]
     assert step(client, complaint, "complete", review_report=" ").status_code == 200
     assert step(client, complaint, "complete", review_report="Blade replaced.\r\nStaff told.").status_code == 302
     complaint.refresh_from_db()
@@ -123,7 +123,7 @@ def test_a_manager_completes_with_a_report_and_reopens_with_a_reason(site: Site)
 def test_a_standard_user_neither_completes_nor_changes_a_completed_complaint(site: Site) -> None:
     waiting, completed = make_complaint(site), make_completed(site)
     client = browser(site, DefaultRole.STANDARD)
-    assert buttons(client.get(address(waiting))) == []
+    assert buttons(client.get(address(waiting))) == ["triage"]
     assert step(client, waiting, "complete", review_report="x").status_code == 403
     assert "review_report" not in form_of(client.get(address(waiting)))
     sent = {**form_of(client.get(address(waiting))), "review_report": "x", "trace_number": "L2", "change_reason": "y"}

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
+from django.urls import reverse
 
 from records.accounts.models import DefaultRole
 from records.complaints import actions
@@ -67,6 +68,25 @@ def test_a_complaint_gets_owner_severity_target_cause_correction_and_answer(site
     change = Change.objects.filter(record_id=complaint.pk).latest("number")
     assert {entry["field"] for entry in change.fields} == set(HANDLING)
     assert change.reason == "Triage"
+
+
+def test_triage_asks_for_owner_severity_and_target_date_alone(site: Site, other_site: Site) -> None:
+    owner, complaint = make.make_user(site=site, role=STANDARD), make_complaint(site)
+    client = browser(site, STANDARD)
+    step = reverse("admin:complaints_complaint_step", args=(complaint.pk, "triage"))
+    assert f'href="{step}"' in client.get(address(complaint, "read")).text
+    assert step not in browser(site, READER).get(address(complaint, "read")).text
+    given = {"owner": str(owner.pk), "severity": "Major", "target_date": "2031-05-01"}
+    stranger = make.make_user(site=other_site, role=STANDARD)
+    for faulty in ({"severity": ""}, {"target_date": "soon"}, {"owner": str(stranger.pk)}):
+        assert client.post(step, {**given, **faulty}).status_code == 200
+    assert client.post(step, given).status_code == 302
+    complaint.refresh_from_db()
+    assert (complaint.owner, complaint.severity, complaint.target_date) == (owner, "Major", day("2031-05-01"))
+    change = Change.objects.filter(record_id=complaint.pk).latest("number")
+    assert change.operation == "TriageComplaint"
+    assert {entry["field"] for entry in change.fields} == {"owner", "severity", "target_date"}
+    assert step not in client.get(address(complaint, "read")).text
 
 
 def test_a_new_complaint_and_a_draft_are_not_handled_yet(site: Site) -> None:
