@@ -109,4 +109,4 @@ def test_who_may_only_read_is_told_without_a_way_to_upload(site: Site) -> None:
     version = make_rejected(site, uploader)
     page = sign_in(uploader, site).get(page_of(version))
     assert "Dismiss the notice" in page.text
-    assert "Upload a new version" not in page.text
+    assert "/do/upload/" not in page.text

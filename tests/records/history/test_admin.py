@@ -66,6 +66,6 @@ def test_a_records_history_leads_to_each_change_which_says_whether_it_was_proven
     prove()
     shown = client.get(page).text
     assert "no errors found." in shown
-    assert "This change is later" not in shown
+    assert "This change is newer" not in shown
     Proof.objects.update(at=change.at - datetime.timedelta(hours=1))
-    assert "This change is later" in client.get(page).text
+    assert "This change is newer" in client.get(page).text
