@@ -2,7 +2,7 @@
 
 The database compares the links of the chains in one statement each. The hashes are computed and the records compared
 while one cursor reads the changes, record by record, so that the use of memory does not grow. Several processes read
-the parts of a large history (`records.history.parts`).
+the parts of a large history (`records.history.parallel`).
 """
 
 import uuid
@@ -17,7 +17,7 @@ from typing import Any
 from django.apps import apps
 from django.db import connection, models, transaction
 
-from records.history import digests, parts
+from records.history import digests, parallel
 from records.history.models import INSTALLATION, ChainHead, Change
 from records.history.replay import deviations, replay
 from records.history.snapshots import snapshots
@@ -74,8 +74,8 @@ def verify(processes: int | None = None) -> Report:
     report = Report()
     alone = connection.in_atomic_block
     with one_moment():
-        number = 1 if alone else processes or parts.processes_for(Change.objects.count())
-        with parts.reading(_read_part if number == 1 else _read_part_apart, number) as found:
+        number = 1 if alone else processes or parallel.processes_for(Change.objects.count())
+        with parallel.reading(_read_part if number == 1 else _read_part_apart, number) as found:
             report.heads = list(ChainHead.objects.order_by("chain"))
             _compare_heads(report)
             _compare_links(report)
@@ -174,13 +174,13 @@ def _uuid(value: Any) -> Any:
     return uuid.UUID(value) if isinstance(value, str) else value
 
 
-def _read_part_apart(part: parts.Part) -> Report:
+def _read_part_apart(part: parallel.Part) -> Report:
     """Read a part in a process of its own."""
     with one_moment(part.snapshot):
         return _read_part(part)
 
 
-def _read_part(part: parts.Part) -> Report:
+def _read_part(part: parallel.Part) -> Report:
     """Compute the hashes of a part's changes, and compare its records with their changes."""
     report = Report()
     waiting: list[list[Row]] = []

@@ -27,8 +27,8 @@ from records.backoffice.lists import UnreadableListError
 from records.backoffice.once import DoneAlreadyError
 from records.backoffice.transfer import files, sheets
 from records.backoffice.transfer.children import owner_heading
-from records.backoffice.transfer.finding import ways_to_match
 from records.backoffice.transfer.lines import Export
+from records.backoffice.transfer.matching import ways_to_match
 from records.backoffice.transfer.past_import_pages import PastImportPages
 from records.backoffice.transfer.past_imports import keep_import
 from records.backoffice.transfer.registry import resource_of

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.models import FileImport, ImportedRecord
 from records.backoffice.old_values import before
-from records.backoffice.transfer.finding import lock, whole
+from records.backoffice.transfer.matching import lock, whole
 from records.backoffice.transfer.name_resolution import listed, steps
 from records.backoffice.transfer.resources import RecordResource
 from records.backoffice.transfer.rows import Row

@@ -21,7 +21,7 @@ from records.backoffice.transfer.formulas import guarded
 from records.backoffice.transfer.sheets import KINDS, LONGEST_CELL, Line, write_xlsx
 from records.complaints.models import Complaint
 from records.dashboard.printing.paper import Paper, Part, Value, printed
-from records.dashboard.tracing.finding import MOST, MOST_LOTS, TraceResult, lots_in, near_misses, trace
+from records.dashboard.tracing.lookup import MOST, MOST_LOTS, TraceResult, lots_in, near_misses, trace
 from records.dashboard.tracing.summary import Group, Summary, summary_of
 from records.dashboard.tracing.summary import Line as SummaryLine
 from records.history.trail import now

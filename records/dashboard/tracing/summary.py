@@ -14,7 +14,7 @@ from records.backoffice.about import page_of
 from records.backoffice.datetimes import NOTHING, plain_number, shown
 from records.complaints.models import Complaint
 from records.dashboard.search import name_of
-from records.dashboard.tracing.finding import SOURCES, Source, TraceResult, names_lot
+from records.dashboard.tracing.lookup import SOURCES, Source, TraceResult, names_lot
 from records.history.erasure import is_mark
 from records.sites.text import fold
 

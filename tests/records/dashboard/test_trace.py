@@ -15,7 +15,7 @@ from django.urls import reverse
 from records.accounts.models import DefaultRole
 from records.complaints.erasure import erase_consumer
 from records.complaints.models import Complaint
-from records.dashboard.tracing.finding import lots_in
+from records.dashboard.tracing.lookup import lots_in
 from records.dashboard.tracing.similarity import nearest
 from records.reference.models import Product
 from records.sites.models import Site
@@ -199,7 +199,7 @@ def test_the_paper_and_the_table_say_the_same(site: Site, tmp_path: Path) -> Non
 
 
 def test_a_part_that_very_many_records_hold_has_to_be_longer(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("records.dashboard.tracing.finding.MOST", 2)
+    monkeypatch.setattr("records.dashboard.tracing.lookup.MOST", 2)
     for number in range(3):
         make_complaint(site, trace_number=f"LOT-{number}")
     context = traced(browser(site), "LOT")
