@@ -21,7 +21,7 @@ from records.audits.models import AuditProgram, AuditRecord
 from records.complaints.models import Complaint, UnitsSold
 from records.customers.models import Customer
 from records.employees.models import Course, EducationTraining, Employee, JobDescription
-from records.history.models import Change, Channel
+from records.history.models import ChainHead, Change, Channel
 from records.history.trail import now
 from records.items.models import Item
 from records.reference.models import Cause, MaterialCategory, Nonconformance, Product
@@ -309,6 +309,8 @@ def _history(site: Site, rows: int, beside: int) -> None:
         operation="UpdateCustomer",
         model=Customer._meta.label,
     )
+    # What is written from now on continues the chain after these changes.
+    ChainHead.objects.filter(chain=site.pk).update(number=3_000_000)
     held = f"{rows} + 1 - n"
     store(
         Change,

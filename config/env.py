@@ -142,6 +142,16 @@ class Environment:
             "replica": postgresql(parsed, prepared_statements=prepared_statements) | {"TEST": {"MIRROR": "default"}}
         }
 
+    def counted(self, folder: Path) -> dict[str, Any]:
+        """Return Django's settings for the cache of what is counted, which new processes find: Redis, or a folder."""
+        if self.text("CACHE_URL"):
+            return self.cache()
+        return {
+            "BACKEND": "django.core.cache.backends.filebased.FileBasedCache",
+            "LOCATION": folder,
+            "OPTIONS": {"MAX_ENTRIES": 2000},
+        }
+
     def cache(self) -> dict[str, Any]:
         """Return Django's settings for CACHE_URL: Redis, or the memory of each process."""
         url = self.text("CACHE_URL")

@@ -31,7 +31,7 @@ DATABASES = {
 }
 DATABASE_ROUTERS = ["records.history.replica.Router"] if "replica" in DATABASES else []
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-CACHES = {"default": environment.cache()}
+CACHES = {"default": environment.cache(), "counted": environment.counted(DATA_DIR / "counted")}
 
 # `make setup` collects the static files into STATIC_ROOT, and each process reads the list of them once. Without it
 # (tests, runserver) the files are found in their source folders.

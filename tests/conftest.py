@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.cache import cache
+from django.conf import settings
+from django.core.cache import cache, caches
 from django.db import connection
 from django.test import Client
 from django.test.utils import override_settings
@@ -66,6 +67,12 @@ def _expected_database() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _own_counts(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep what is counted in a folder of this process."""
+    settings.CACHES["counted"]["LOCATION"] = tmp_path_factory.mktemp("counted")
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _fast_passwords() -> Iterator[None]:
     """Hash passwords fast, also those of the people whom a fixture makes once for many tests."""
     with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
@@ -76,6 +83,7 @@ def _fast_passwords() -> Iterator[None]:
 def _fresh_counters() -> None:
     """Start every test with unused rate limits, no calls noted and no caller remembered."""
     cache.clear()
+    caches["counted"].clear()
     recent_calls.forget()
     opening.forget()
 

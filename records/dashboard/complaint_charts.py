@@ -34,8 +34,7 @@ from records.dashboard.figures.drawing import (
     percent,
 )
 from records.dashboard.figures.periods import Period, long_name, month_letters, short_name
-from records.history.counting import Count as Counting
-from records.history.counting import counting
+from records.history.counting import NOT_KEPT, Counting
 from records.sites.models import Site
 from records.sites.months import last_day
 
@@ -63,7 +62,7 @@ class Scope:
     """The filters in the list's address that select the rows."""
     days: Mapping[str, Days] = field(default_factory=dict)
     """The first and the last day to which the list is filtered, by the name of the date."""
-    count: Counting = list
+    count: Counting = NOT_KEPT
     """Gives the rows of what is counted among the site's complaints; see `records.history.counting`."""
 
     def list_of(self, name: str, first: datetime.date | None, last: datetime.date | None, **more: str) -> str:
@@ -92,7 +91,7 @@ class Scope:
 def whole_site(site: Site) -> Scope:
     """Return the scope of all complaints of a site."""
     rows = complaints.counted(site.pk)
-    return Scope(rows, rows, site, count=counting(site.pk))
+    return Scope(rows, rows, site, count=Counting(site.pk))
 
 
 def listed(site: Site, changelist: RecordList, query: QueryDict) -> Scope:
@@ -102,7 +101,7 @@ def listed(site: Site, changelist: RecordList, query: QueryDict) -> Scope:
         spec.field.name: (spec.first, spec.last) for spec in changelist.filter_specs if isinstance(spec, DaysFilter)
     }
     # A filter may depend on what has its history elsewhere, such as the name of an owner.
-    count = list if query else counting(site.pk)
+    count = NOT_KEPT if query else Counting(site.pk)
     return Scope(complaints.counted(site.pk), rows, site, query, days, count)
 
 

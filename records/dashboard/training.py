@@ -29,8 +29,7 @@ from records.backoffice.date_filters import bare, today_at
 from records.backoffice.extension_points import RecordLink
 from records.backoffice.responses import page_response
 from records.employees.models import Course, EducationTraining, Employee, JobDescription
-from records.history.counting import Count as Counting
-from records.history.counting import counting
+from records.history.counting import NOT_KEPT, Counting
 from records.sites.models import Site
 from records.sites.months import months_after
 
@@ -83,7 +82,7 @@ def links(request: HttpRequest) -> Sequence[RecordLink]:
 class Requirements:
     """What the jobs of a site require of their holders; documents that do not exist for the user are left out."""
 
-    def __init__(self, site: Site, today: datetime.date, user: User, count: Counting = list) -> None:
+    def __init__(self, site: Site, today: datetime.date, user: User, count: Counting = NOT_KEPT) -> None:
         """Read the jobs that require something, with their courses and documents; four queries at most."""
         self.today, self._count = today, count
         active = {"is_archived": False}
@@ -239,7 +238,7 @@ def _document(document: uuid.UUID, in_force: int | None, read: Mapping[Any, int]
 def training(request: HttpRequest) -> HttpResponse:
     """Show the gaps of the current site by person or by job, or everything that its jobs require."""
     site = site_where(request, SEE)
-    requirements = Requirements(site, today_at(zone_of(site)), user_of(request), counting(site.pk))
+    requirements = Requirements(site, today_at(zone_of(site)), user_of(request), Counting(site.pk))
     by_job, everything = request.GET.get("by") == "job", request.GET.get("show") == "all"
     summaries, number = requirements.by_job(), request.GET.get("page")
     if by_job:

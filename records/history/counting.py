@@ -1,47 +1,174 @@
-"""Counts of a site's records, which are kept until something of the site changes.
+"""Counts of a site's records, which are kept until something changes that they depend on.
 
 Every write adds a change to the chain of its site in the same transaction. While the head of the chain is the same, a
-query that reads nothing but records of the site has the same answer. The answer is therefore kept in the cache with the
-hash of the head, and is counted again only when the head has moved.
+query that reads nothing but records of the site has the same answer, which is therefore kept in the cache together with
+the head. When the head has moved, the changes since then say which records were written:
+
+- Sums over single records (`sums`) are kept for each thousand of record numbers, and only the thousands that contain a
+  written record are counted again.
+- The most frequent values (`most`) are found among those kept and those that the written records have now, because no
+  other value can have become more frequent.
+- Every other answer is counted again if a record of one of the apps was written whose tables the query reads.
 """
 
 import hashlib
+import pickle
+import re
 import uuid
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
+from functools import cache, reduce
+from operator import or_
 from typing import Any
 
-from django.core.cache import cache
+from django.apps import apps
+from django.core.cache import caches
 from django.core.exceptions import EmptyResultSet
-from django.db.models import QuerySet
+from django.db.models import Count, F, Q, QuerySet
 
-from records.history.models import ChainHead
+from records.history.models import INSTALLATION, ChainHead, Change
 
-Count = Callable[[QuerySet[Any]], list[Any]]
-"""Returns the rows of a query that counts records: `list`, or what `counting` returns."""
 KEPT = 24 * 60 * 60
 """How many seconds an answer is kept for a site that does not change. Each query keeps one answer only."""
+PART = 1000
+"""How many record numbers are counted together."""
+MOST_CHANGES = 1000
+"""After more changes than these, everything is counted again."""
+UNREADABLE = (OSError, EOFError, ValueError, pickle.UnpicklingError, zlib.error)
+"""What reading a file of the cache raises that a crash has left behind."""
+SPARE = 4
+"""How many times as many values are kept as are asked for, so that some of them may become less frequent."""
+_TABLES = re.compile(r'(?:FROM|JOIN) "(\w+)"')
 
 
-def counting(site_id: uuid.UUID) -> Count:
-    """Return the function that gives the rows of a query about the site, which are kept where possible; one query.
+class Counting:
+    """Counts among the records of one site, or without keeping anything if no site is named.
 
-    The query must name the site, and its rows must depend on nothing that has its history elsewhere, such as accounts.
-    A write that is stored after this call is either counted or not; the next call sees it.
+    A write that is stored after this object was made is either counted or not; the next object sees it. The rows of a
+    query must depend on nothing that has its history elsewhere, such as accounts.
     """
-    head = ChainHead.objects.filter(chain=site_id).values_list("hash", flat=True).first()
 
-    def count(rows: QuerySet[Any]) -> list[Any]:
-        if not head:
-            return list(rows)
+    def __init__(self, site_id: uuid.UUID | None = None) -> None:
+        """Read the head of the site's chain; one query."""
+        self._chain = site_id or INSTALLATION
+        heads = ChainHead.objects.filter(chain=self._chain).values_list("number", "hash")
+        self._number, self._hash = (heads.first() if site_id is not None else None) or (0, "")
+        self._changed: dict[tuple[int, str], AbstractSet[str] | None] = {}
+        self._written: dict[tuple[type[Any], int], Mapping[uuid.UUID, int | None]] = {}
+
+    def __call__(self, rows: QuerySet[Any]) -> list[Any]:
+        """Return the rows of any query about the site; one query, unless its answer is kept."""
+        return self._found(rows, None)
+
+    def sums(self, rows: QuerySet[Any], *names: str, **sums: Any) -> list[tuple[Any, ...]]:
+        """Return what is counted or added up for each group of records that have the same values under these names.
+
+        The rows must be records with a number, and be chosen by their own columns alone.
+        """
+
+        def by_part(some: QuerySet[Any]) -> QuerySet[Any]:
+            part = F("site_sequence_id") / PART
+            return some.order_by().annotate(part=part).values_list("part", *names).annotate(**sums)
+
+        def renewed(kept: list[Any], written: Mapping[uuid.UUID, int | None]) -> list[Any]:
+            parts = {number // PART for number in written.values() if number is not None}
+            if not parts:
+                return kept
+            within = [Q(site_sequence_id__gte=part * PART, site_sequence_id__lt=(part + 1) * PART) for part in parts]
+            again = by_part(rows.filter(reduce(or_, within)))
+            return [row for row in kept if row[0] not in parts] + list(again)
+
+        groups: dict[tuple[Any, ...], list[Any]] = {}
+        for _, *row in self._found(by_part(rows), renewed):
+            group, values = tuple(row[: len(names)]), row[len(names) :]
+            former = groups.get(group, [0] * len(values))
+            groups[group] = [one + other for one, other in zip(former, values, strict=True)]
+        return [(*group, *values) for group, values in groups.items()]
+
+    def most(self, rows: QuerySet[Any], name: str, number: int) -> list[tuple[Any, int]]:
+        """Return the most frequent values under a name with their numbers of records, by number and value.
+
+        The rows must be chosen by their own columns alone.
+        """
+
+        def by_value(some: QuerySet[Any]) -> QuerySet[Any]:
+            counted = some.order_by().values_list(name).annotate(count=Count("*"))
+            return counted.order_by("-count", name)[: number * SPARE]
+
+        def renewed(kept: list[Any], written: Mapping[uuid.UUID, int | None]) -> list[Any] | None:
+            named = rows.model._base_manager.filter(pk__in=written).values_list(name, flat=True)
+            among = {value for value, _ in kept}.union(value for value in named if value is not None)
+            found = list(by_value(rows.filter(**{f"{name}__in": among})))
+            if len(kept) < number * SPARE:
+                return found
+            # Values that are not kept come after the last one that is, which stays the last even if it is rarer now.
+            value, count = kept[-1]
+            found = [row for row in found if (-row[1], row[0]) <= (-count, value)]
+            return found + [kept[-1]] * (len(kept) - len(found)) if len(found) >= number else None
+
+        return self._found(by_value(rows), renewed)[:number]
+
+    def _found(self, query: QuerySet[Any], renewed: Callable[..., list[Any] | None] | None) -> list[Any]:
+        """Return the rows of the query: those that are kept, what `renewed` makes of them, or else all anew."""
+        if not self._hash:
+            return list(query)
         try:
-            statement = repr(rows.query.sql_with_params())
+            statement = repr(query.query.sql_with_params())
         except EmptyResultSet:
             return []
         key = f"counted-{hashlib.sha256(statement.encode()).hexdigest()}"
-        kept_head, found = cache.get(key) or ("", [])
-        if kept_head != head:
-            found = list(rows)
-            cache.set(key, (head, found), KEPT)
+        try:
+            number, head, found = caches["counted"].get(key) or (0, "", [])
+        except UNREADABLE:
+            number, head, found = 0, "", []
+        if head == self._hash:
+            return list(found)
+        again: list[Any] | None = None
+        tables = set(_TABLES.findall(statement))
+        if head and (changed := self._apps_since(number, head)) is not None:
+            if changed.isdisjoint(_app_of(table) for table in tables):
+                again = found
+            elif renewed and tables == {query.model._meta.db_table}:
+                again = renewed(found, self._written_since(query.model, number))
+        found = list(query) if again is None else again
+        with suppress(OSError):
+            caches["counted"].set(key, (self._number, self._hash, found), KEPT)
         return found
 
-    return count
+    def _since(self, number: int) -> QuerySet[Change]:
+        return Change.objects.filter(chain=self._chain, number__gt=number).order_by()
+
+    def _apps_since(self, number: int, head: str) -> AbstractSet[str] | None:
+        """Return the apps of the records that were written since a change of the chain.
+
+        Returns None if there are too many changes, or if the chain does not have that change, as after a backup was
+        restored.
+        """
+        if (number, head) not in self._changed:
+            is_known = number < self._number <= number + MOST_CHANGES and (
+                Change.objects.filter(chain=self._chain, number=number, hash=head).exists()
+            )
+            labels = self._since(number).values_list("model", flat=True).distinct() if is_known else ()
+            self._changed[number, head] = {label.partition(".")[0] for label in labels} if is_known else None
+        return self._changed[number, head]
+
+    def _written_since(self, model: type[Any], number: int) -> Mapping[uuid.UUID, int | None]:
+        """Return the records of the model that were written since a change of the chain, with their numbers."""
+        if (model, number) not in self._written:
+            changes = self._since(number).filter(model=model._meta.label)
+            records = model._base_manager.filter(pk__in=changes.values("record_id"))
+            self._written[model, number] = dict(records.values_list("pk", "site_sequence_id"))
+        return self._written[model, number]
+
+
+@cache
+def _app_of(table: str) -> str:
+    """Return the app of a table."""
+    models = apps.get_models(include_auto_created=True)
+    return next(model._meta.app_label for model in models if model._meta.db_table == table)
+
+
+NOT_KEPT = Counting()
+"""Counts everything anew."""

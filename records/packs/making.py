@@ -24,7 +24,7 @@ from records.dashboard.printing.paper import printed
 from records.files.models import FileRecord
 from records.files.storage import FileDamagedError, open_whole
 from records.history import seals
-from records.history.counting import Count as Counting
+from records.history.counting import NOT_KEPT, Counting
 from records.history.trail import now
 from records.packs import check_pack
 from records.packs.bundle import Bundle, checksums, safe_name
@@ -39,6 +39,8 @@ CHANGES_PER_SHEET = 500_000
 """An XLSX sheet has at most 1,048,576 rows."""
 MOST_RECORDS, MOST_BYTES = 200_000, 20 * 1024**3
 """How many records and attachments a pack holds at most, and how many bytes of files."""
+STAMPED = ("employees", "documents")
+"""The kinds that are also stamped when something else changes, such as a job description or a version."""
 PRIVATE = ("complaints.view_private_complaint", "employees.view_private_employee", "documents.view_pending_version")
 Progress = Callable[[int], None]
 
@@ -46,7 +48,7 @@ Progress = Callable[[int], None]
 class Making:
     """The making of one pack: its content, as far as the person who asked for it may see it now."""
 
-    def __init__(self, pack: Pack, count: Counting = list) -> None:
+    def __init__(self, pack: Pack, count: Counting = NOT_KEPT) -> None:
         self.pack, self.site, self.user, self._count = pack, pack.site, pack.asked_by, count
         self.zone = zone_of(self.site)
         self.span = Span(pack.first, pack.last, self.zone)
@@ -71,14 +73,17 @@ class Making:
     @cached_property
     def counts(self) -> dict[str, int]:
         """Return the numbers of records, files and changes, by the key of their part; one query for each part."""
-        found = {kind.key: self._number_of(self.rows(kind)) for kind in self.chosen}
+        found = {kind.key: self._number_of(self.rows(kind), kind.key not in STAMPED) for kind in self.chosen}
         if ATTACHMENTS in self.keys:
             found[ATTACHMENTS] = self._number_of(self.attachments())
         if self.stretch is not None:
             found[CHANGES] = self.stretch.last - self.stretch.first + 1
         return found
 
-    def _number_of(self, rows: Any) -> int:
+    def _number_of(self, rows: Any, of_themselves: bool = False) -> int:
+        """Return the number of records, which may depend `of_themselves` on nothing but their own changes."""
+        if of_themselves:
+            return sum(number for (number,) in self._count.sums(rows, count=Count("pk")))
         return sum(number for _, number in self._count(rows.order_by().values_list("site").annotate(Count("pk"))))
 
     def why_too_large(self) -> str:

@@ -35,7 +35,7 @@ from records.backoffice.datetimes import shown
 from records.backoffice.extension_points import RecordLink
 from records.backoffice.responses import page_response
 from records.files import downloads
-from records.history.counting import counting
+from records.history.counting import Counting
 from records.packs import actions
 from records.packs.kinds import ATTACHMENTS, BY_KEY, CHANGES, KINDS, permission_of
 from records.packs.making import Making
@@ -216,7 +216,7 @@ def _estimate(site: Site, user: User, form: PackForm, offered: Sequence[str]) ->
         return {"lines": lines, "size": None}
     kinds = [key for key in offered if key in BY_KEY and key in chosen]
     counted = [key for key in offered if key != ATTACHMENTS]
-    count = counting(site.pk)
+    count = Counting(site.pk)
     making = Making(Pack(site=site, asked_by=user, first=first, last=last, kinds=counted), count)
     counts, size = dict(making.counts), 0
     making.chosen = [BY_KEY[key] for key in kinds]

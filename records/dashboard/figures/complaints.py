@@ -17,7 +17,7 @@ from records.backoffice.date_filters import CALENDAR, day_of, on_days
 from records.complaints.filters import BY_TARGET, RESPONSES, WAITS_FOR_ANSWER, response_range, responses_in
 from records.complaints.models import Complaint, UnitsSold
 from records.dashboard.figures.periods import Period, month_index
-from records.history.counting import Count as Counting
+from records.history.counting import NOT_KEPT, Counting
 from records.sites.months import last_day
 
 TOP = 10
@@ -113,7 +113,7 @@ def by_month(
     period: Period,
     everything: QuerySet[Complaint],
     days: tuple[datetime.date | None, datetime.date | None] = (None, None),
-    count: Counting = list,
+    count: Counting = NOT_KEPT,
 ) -> tuple[list[Month], Limits | None]:
     """Return the number of rows in each month and the control limits; two queries.
 
@@ -125,8 +125,8 @@ def by_month(
     start = day_of(first[0], period.zone).replace(day=1) if first else None
     months = period.months
     which = month_index("date", period, period.zone)
-    found = rows.filter(period.covers("date")).annotate(month=which).values_list("month").annotate(count=Count("*"))
-    counts = dict(count(found))
+    found = rows.filter(period.covers("date")).annotate(month=which)
+    counts = dict(count.sums(found, "month", count=Count("*")))
     begin, end = days[0] or datetime.date.min, days[1] or datetime.date.max
     averaged = [
         period.is_over(month) and start is not None and month >= start and begin <= month and last_day(month) <= end
@@ -174,14 +174,16 @@ def per_million(months: Sequence[Month], units: Mapping[datetime.date, int]) -> 
     ]
 
 
-def pareto(rows: QuerySet[Complaint], period: Period, relation: str, total: int, count: Counting = list) -> list[Share]:
+def pareto(
+    rows: QuerySet[Complaint], period: Period, relation: str, total: int, count: Counting = NOT_KEPT
+) -> list[Share]:
     """Return the most frequent values in the period's complaints, most frequent first, the rest added up; two queries.
 
     `total` is the number of complaints in the period that have a value.
     """
     key = f"{relation}_id"
     naming = rows.filter(period.covers("date"), **{f"{key}__isnull": False})
-    found = count(naming.values_list(key).annotate(count=Count("*")).order_by("-count", key)[:TOP])
+    found = count.most(naming, key, TOP)
     target: Any = Complaint._meta.get_field(relation).related_model
     names = dict(target.objects.filter(pk__in=[pk for pk, _ in found]).values_list("pk", "name"))
     found.sort(key=lambda pair: (-pair[1], names.get(pair[0], "")))
@@ -194,10 +196,10 @@ def pareto(rows: QuerySet[Complaint], period: Period, relation: str, total: int,
     return shares
 
 
-def with_cause(rows: QuerySet[Complaint], period: Period, count: Counting = list) -> int:
+def with_cause(rows: QuerySet[Complaint], period: Period, count: Counting = NOT_KEPT) -> int:
     """Return how many of the period's rows have a cause; one query."""
-    found = rows.filter(period.covers("date"), cause__isnull=False).values_list("site").annotate(count=Count("*"))
-    return sum(number for _, number in count(found))
+    found = rows.filter(period.covers("date"), cause__isnull=False)
+    return sum(number for (number,) in count.sums(found, count=Count("*")))
 
 
 def waiting_for_answer(rows: QuerySet[Complaint]) -> QuerySet[Complaint]:
@@ -213,13 +215,13 @@ ANSWERS: Mapping[str, Any] = {
 """What is counted among answered complaints: all of them, those with a target date, and those answered by it."""
 
 
-def responses(rows: QuerySet[Complaint], period: Period, count: Counting = list) -> Responses:
+def responses(rows: QuerySet[Complaint], period: Period, count: Counting = NOT_KEPT) -> Responses:
     """Return how fast the complaints were answered that were answered in the period; one query."""
     answered = rows.filter(on_days("answered_on", period.first, period.last, CALENDAR))
-    counts: Any = answered.annotate(range=response_range()).values("range").annotate(**ANSWERS)
-    found = {row["range"]: row for row in count(counts)}
+    counts = count.sums(answered.annotate(range=response_range()), "range", **ANSWERS)
+    answers = {span: number for span, number, *_ in counts}
     return Responses(
-        [found[value]["answers"] if value in found else 0 for value, *_ in RESPONSES],
-        sum(row["with_target"] for row in found.values()),
-        sum(row["by_target"] for row in found.values()),
+        [answers.get(value, 0) for value, *_ in RESPONSES],
+        sum(with_target for *_, with_target, _ in counts),
+        sum(by_target for *_, by_target in counts),
     )

@@ -34,7 +34,7 @@ from records.dashboard.figures.drawing import Cell, Chart, Column, Table, bar, d
 from records.dashboard.figures.periods import Period, long_name, month_letters
 from records.dashboard.monthly import figures
 from records.dashboard.monthly.shares import Share, draw_shares, mean_of, remark_of
-from records.history.counting import counting
+from records.history.counting import Counting
 from records.sites.models import Site
 from records.sites.months import last_day
 
@@ -203,7 +203,7 @@ def _actions(report: Report, user: User) -> Late:
 def _audits(report: Report) -> Late:
     site_id, period = report.site.pk, report.period
     rated = AuditRecord.objects.at(site_id).filter(is_archived=False)
-    found = figures.scores(rated, period, counting(site_id))
+    found = figures.scores(rated, period, Counting(site_id))
     columns, rows = [], []
     for month, counts in zip(period.months, found, strict=True):
         status = {"record_status__exact": RecordStatus.COMPLETED.value}

@@ -15,7 +15,7 @@ from records.backoffice.date_filters import CALENDAR, before, day_of, on_days
 from records.complaints.filters import response_range
 from records.dashboard.figures.complaints import ANSWERS
 from records.dashboard.figures.periods import Period, month_index
-from records.history.counting import Count as Counting
+from records.history.counting import NOT_KEPT, Counting
 
 Counts = Mapping[str, Any]
 
@@ -46,7 +46,7 @@ class Readings:
 
 
 def _by_month(
-    rows: QuerySet[Any], name: str, period: Period, zone: zoneinfo.ZoneInfo, count: Counting = list, **counted: Any
+    rows: QuerySet[Any], name: str, period: Period, zone: zoneinfo.ZoneInfo, count: Counting = NOT_KEPT, **counted: Any
 ) -> list[Counts]:
     """Return for each month of the period how many rows lie in it (`rows`), and what else is counted among them."""
     lying = rows.filter(on_days(name, period.first, period.last, zone)).order_by()
@@ -56,19 +56,18 @@ def _by_month(
     return [by_index.get(index, nothing) for index in range(len(period.months))]
 
 
-def responses(rows: QuerySet[Any], period: Period, count: Counting = list) -> list[Counts]:
+def responses(rows: QuerySet[Any], period: Period, count: Counting = NOT_KEPT) -> list[Counts]:
     """Return how the complaints answered in each month were answered: by range of RESPONSES and by target date."""
     answered = rows.filter(on_days("answered_on", period.first, period.last, CALENDAR)).order_by()
     named = answered.annotate(month_of_report=month_index("answered_on", period, CALENDAR), range=response_range())
     months: list[Counter[str]] = [Counter() for _ in period.months]
-    for row in count(named.values("month_of_report", "range").annotate(**ANSWERS)):
-        counts = months[row["month_of_report"]]
-        counts.update({"rows": row["answers"], f"span{row['range']}": row["answers"]})
-        counts.update({name: row[name] for name in ("with_target", "by_target")})
+    for month, span, answers, with_target, by_target in count.sums(named, "month_of_report", "range", **ANSWERS):
+        months[month].update({"rows": answers, f"span{span}": answers})
+        months[month].update({"with_target": with_target, "by_target": by_target})
     return [*months]
 
 
-def scores(rows: QuerySet[Any], period: Period, count: Counting = list) -> list[Counts]:
+def scores(rows: QuerySet[Any], period: Period, count: Counting = NOT_KEPT) -> list[Counts]:
     """Return how many audits were finished in each month and completed since, how many have a score, and its mean."""
     finished = rows.filter(record_status=RecordStatus.COMPLETED)
     return _by_month(finished, "finish_date", period, period.zone, count, scored=Count("score"), mean=Avg("score"))

@@ -1,9 +1,10 @@
 """Counts of a site's records that are kept: the same as counted anew after every write, and not counted twice."""
 
+import random
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Count
+from django.db.models import Count, Sum
 from django.test.utils import CaptureQueriesContext
 
 from records.accounts.models import DefaultRole
@@ -11,7 +12,9 @@ from records.complaints import actions, workflow
 from records.complaints.models import Complaint
 from records.dashboard.figures import complaints
 from records.dashboard.figures.periods import chosen
-from records.history.counting import counting
+from records.history import counting as history_counting
+from records.history.counting import NOT_KEPT, Counting
+from records.history.models import Change
 from records.packs.making import Making
 from records.packs.models import Pack
 from records.sites.models import Site
@@ -47,9 +50,9 @@ def test_what_is_kept_equals_a_new_count_after_every_kind_of_write(site: Site) -
 
     def has_moved() -> None:
         """Check the figures after a write, which changes them each time."""
-        found = figures_of(site, counting(site.pk))
-        assert found == figures_of(site, list)
-        assert found == figures_of(site, counting(site.pk))
+        found = figures_of(site, Counting(site.pk))
+        assert found == figures_of(site, NOT_KEPT)
+        assert found == figures_of(site, Counting(site.pk))
         assert found not in seen[-1:]
         seen.append(found)
 
@@ -79,25 +82,88 @@ def test_what_is_kept_equals_a_new_count_after_every_kind_of_write(site: Site) -
     has_moved()
 
 
+def test_sums_and_most_frequent_values_are_right_after_any_changes(site: Site, monkeypatch: Any) -> None:
+    monkeypatch.setattr(history_counting, "PART", 3)
+    monkeypatch.setattr(history_counting, "SPARE", 2)
+    needed = [required_of(site) for _ in range(9)]
+    made = [make_complaint(site, **needed[n % 9]) for n in range(15)]
+    rows, choose = complaints.counted(site.pk), random.Random(7)
+
+    def found(count: Counting) -> Any:
+        most = count.most(rows, "product_id", 2)
+        return most, sorted(count.sums(rows, "severity", count=Count("*"), numbers=Sum("site_sequence_id")))
+
+    for _ in range(60):
+        complaint, act = Complaint.objects.get(pk=choose.choice(made).pk), choose.randrange(4)
+        if act == 0:
+            made.append(make_complaint(site, **choose.choice(needed)))
+        elif act == 1 or complaint.is_archived:
+            make.archive(complaint, archived=not complaint.is_archived)
+        else:
+            body = {"product": choose.choice(needed)["product"], "severity": choose.choice(("Minor", "Major"))}
+            actions.update_complaint_detail(site.pk, complaint.pk, body, author=make.SYSTEM, may_change_completed=False)
+        assert found(Counting(site.pk)) == found(NOT_KEPT)
+
+
+def test_a_value_that_was_not_kept_becomes_the_most_frequent_when_the_others_lose(site: Site, monkeypatch: Any) -> None:
+    monkeypatch.setattr(history_counting, "SPARE", 2)
+    needed = sorted((required_of(site) for _ in range(3)), key=lambda one: one["product"].pk)
+    made = [[make_complaint(site, **one) for _ in range(number)] for one, number in zip(needed, (3, 2, 2), strict=True)]
+    first, _, third = (one["product"].pk for one in needed)
+    rows = complaints.counted(site.pk)
+    assert Counting(site.pk).most(rows, "product_id", 1) == [(first, 3)]
+    make.archive(made[1][0])
+    assert Counting(site.pk).most(rows, "product_id", 1) == [(first, 3)]
+    for complaint in made[0][:2]:
+        make.archive(complaint)
+    assert Counting(site.pk).most(rows, "product_id", 1) == [(third, 2)]
+
+
+def test_a_write_of_another_kind_keeps_what_is_counted(site: Site) -> None:
+    make_complaint(site)
+    before = Counting(site.pk)(by_status(site))
+    make_item(site)
+    with CaptureQueriesContext(connection) as captured:
+        assert Counting(site.pk)(by_status(site)) == before
+    assert not any("complaints_complaint" in query["sql"] for query in captured)
+    make_complaint(site)
+    assert Counting(site.pk)(by_status(site)) == Counting()(by_status(site)) != before
+
+
+def test_only_the_part_of_a_written_record_is_counted_again(site: Site, monkeypatch: Any) -> None:
+    monkeypatch.setattr(history_counting, "PART", 3)
+    made = [make_complaint(site) for _ in range(8)]
+    rows = complaints.counted(site.pk)
+    assert Counting(site.pk).sums(rows, count=Count("*")) == [(8,)]
+    make.archive(made[-1])
+    with CaptureQueriesContext(connection) as captured:
+        assert Counting(site.pk).sums(rows, count=Count("*")) == [(7,)]
+    assert len(captured) == 5
+    assert '"site_sequence_id" >= 6' in captured[-1]["sql"]
+    Change.objects.filter(chain=site.pk)._raw_delete("default")
+    make.archive(made[0])
+    assert Counting(site.pk).sums(rows, count=Count("*")) == [(6,)]
+
+
 def test_an_unchanged_site_is_not_counted_twice_and_another_site_changes_nothing(site: Site, other_site: Site) -> None:
     make_complaint(site)
-    first = counting(site.pk)(by_status(site))
+    first = Counting(site.pk)(by_status(site))
     make_complaint(other_site)
     with CaptureQueriesContext(connection) as captured:
-        assert counting(site.pk)(by_status(site)) == first == [("Awaiting Review", 1)]
+        assert Counting(site.pk)(by_status(site)) == first == [("Awaiting Review", 1)]
     assert len(captured) == 1
-    assert counting(other_site.pk)(by_status(other_site)) == [("Awaiting Review", 1)]
+    assert Counting(other_site.pk)(by_status(other_site)) == [("Awaiting Review", 1)]
 
 
 def test_a_write_that_is_rolled_back_leaves_what_is_kept(site: Site) -> None:
     make_complaint(site)
-    before = counting(site.pk)(by_status(site))
+    before = Counting(site.pk)(by_status(site))
     with transaction.atomic():
         make_complaint(site)
         transaction.set_rollback(True)
-    assert counting(site.pk)(by_status(site)) == before
+    assert Counting(site.pk)(by_status(site)) == before
     make_item(site)
-    assert counting(site.pk)(by_status(site)) == before
+    assert Counting(site.pk)(by_status(site)) == before
 
 
 def test_the_numbers_of_a_new_pack_are_those_that_the_pack_is_made_with(site: Site) -> None:
@@ -105,5 +171,5 @@ def test_the_numbers_of_a_new_pack_are_those_that_the_pack_is_made_with(site: Si
     today = complaints.day_of(make_complaint(site).created, complaints.CALENDAR)
     pack = Pack(site=site, asked_by=user, first=today, last=today, kinds=["complaints", "items", "attachments"])
     for _ in range(2):
-        assert Making(pack, counting(site.pk)).counts == Making(pack).counts
+        assert Making(pack, Counting(site.pk)).counts == Making(pack).counts
         make_item(site)
