@@ -301,9 +301,11 @@ def test_a_backup_of_the_demo_on_sqlite_is_restored(tmp_path: Path, settings: An
         "SEAL_KEY_FILE": settings.SEAL_KEY_FILE,
         "STATIC_COLLECTED": "off",
     }
-    for words in (["-m", "tests.migrated"], ["manage.py", "demo"], ["manage.py", "backup", str(tmp_path / "b.tar.gz")]):
-        done = subprocess.run([sys.executable, *words], env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
+    code = "import sys; from django.core.management import call_command; from tests import migrated; migrated.main(); "
+    code += "call_command('demo'); call_command('backup', sys.argv[1])"
+    command = [sys.executable, "-c", code, str(tmp_path / "b.tar.gz")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
     empty_place()
     said = StringIO()
     call_command("restore", tmp_path / "b.tar.gz", stdout=said)
