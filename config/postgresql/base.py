@@ -63,6 +63,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self.ensure_connection()
         return self._in_one_trip(statements)
 
+    def validate_no_broken_transaction(self) -> None:
+        """Check that statements can run; raises OperationalError if the connection was lost in the transaction."""
+        if self.needs_rollback and not self.is_usable():
+            raise OperationalError("the connection was lost in the transaction")
+        super().validate_no_broken_transaction()
+
     def commit_with(self, statements: Sequence[Statement], answered: Callable[[list[Rows]], None]) -> bool:
         """Run statements in the same round trip as the COMMIT that ends the innermost open block, if it does.
 

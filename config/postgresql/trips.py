@@ -14,7 +14,7 @@ from psycopg._queries import PostgresQuery, _query2pg_nocache
 from psycopg.adapt import Transformer
 from psycopg.errors import error_from_result
 from psycopg.generators import execute, fetch_many, send
-from psycopg.pq import ConnStatus, ExecStatus
+from psycopg.pq import ExecStatus
 
 Statement = tuple[str, Sequence[Any]]
 Rows = list[tuple[Any, ...]]
@@ -76,9 +76,16 @@ class Trips:
             except BaseException:
                 connection.pgconn.finish()  # Statements may be on their way, so the connection is of no use any more.
                 raise
-            if connection.pgconn.status != ConnStatus.BAD:
+            end = answers.pop()[0] if len(answers) > len(awaited) else None
+            is_synced = end is not None and end.status == ExecStatus.PIPELINE_SYNC
+            if is_synced:
                 connection.pgconn.exit_pipeline_mode()
-            return self._rows(awaited, answers)
+            else:
+                connection.pgconn.finish()
+            rows = self._rows(awaited, answers)
+            if not last and not is_synced:
+                raise error_from_result(end, encoding="utf-8") if end else OperationalError("the connection was lost")
+            return rows
 
     def _query(self, sql: str, parameters: Sequence[Any]) -> PostgresQuery:
         """Return a statement and its parameters in the form that PostgreSQL takes."""
@@ -133,7 +140,7 @@ class Trips:
         known, failed = self._connection._prepared, None
         found: list[Rows] = []
         for one, results in zip(awaited, answers, strict=False):
-            result = results[0]
+            result = next((each for each in results if each.status not in _DONE), results[0])
             if result.status not in _DONE:
                 failed = failed or result
             if one.key is not None and (one.has_rows or result.status not in _DONE):

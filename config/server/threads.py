@@ -91,9 +91,23 @@ class Threads:
                     return
                 self._started += 1
         if thread is None:
-            _Thread(self, task).start()
+            self._start(task)
         else:
             thread.give(task)
+
+    def _start(self, task: Task) -> None:
+        """Start a thread with a task, which waits for another thread if the system has none left."""
+        try:
+            _Thread(self, task).start()
+        except (RuntimeError, MemoryError):
+            logger.exception("A thread could not be started.")
+            with self._lock:
+                self._started -= 1
+                self._waiting.append(task)
+                thread = self._idle.pop() if self._idle else None
+                task = self._waiting.popleft() if thread else task
+            if thread is not None:
+                thread.give(task)
 
     def next_for(self, thread: _Thread) -> Task | None:
         """Return the next task that waits for a thread; without one, the thread is idle from now on."""

@@ -113,3 +113,40 @@ def test_a_thread_outlives_whatever_its_task_raises(caplog: pytest.LogCaptureFix
     assert [(task.is_done, task.keep) for task in ended] == [(True, False)]
     assert [name for name, _ in work.begun] == ["b"]
     assert [record.getMessage() for record in caplog.records] == ["A request could not be answered."]
+
+
+def test_a_thread_that_cannot_be_started_now_is_started_later(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    work = Work(2)
+    start = threading.Thread.start
+    failures = [RuntimeError("can't start new thread")] * 3
+
+    def start_or_fail(thread: threading.Thread) -> None:
+        if failures:
+            raise failures.pop()
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_or_fail)
+    for name in "abcde":
+        work.add(name)
+    assert len(caplog.records) == 3
+    for _ in "abcde":
+        work.end()
+    assert sorted(name for name, _, _ in work.ended) == list("abcde")
+
+
+def test_a_task_whose_thread_cannot_be_started_is_run_by_another_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    work = Work(2)
+    work.add("a")
+    work.await_begin()
+
+    def end_and_fail(thread: threading.Thread) -> None:
+        work.end()
+        await_idle(work.threads, 1)
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", end_and_fail)
+    work.add("b")
+    work.end()
+    assert [name for name, _, _ in work.ended] == ["a", "b"]
