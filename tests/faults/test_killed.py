@@ -68,7 +68,7 @@ def test_web_workers_that_are_killed_under_load_lose_and_double_nothing(
     acknowledged = {answer.json()["Id"] for answer in added}
     assert len(acknowledged) == len(added) > 20 / allowed(1)
     assert items(shared) == before + len(added)
-    assert "proven." in shared.manage("verify_history")
+    assert "verified." in shared.manage("verify_history")
 
 
 @ON_SQLITE
