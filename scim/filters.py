@@ -29,108 +29,14 @@ from scim2_models.path import (
 from records.sites.text import normalise
 from scim.attributes import Attributes, Entries, Listed, Nothing, Source, Term, Text
 from scim.expressions import ALWAYS, NEVER, Condition
-from scim.schemas import EXTENSIONS, GROUP, MODELS, USER, bound
+from scim.filter_texts import tidied
+from scim.schemas import MODELS, bound
 from scim.stored_lists import Rows
 
 LONGEST_FILTER = 10_000
 MOST_COMPARISONS = 200
-LONGEST_SHAPE = 1_000
-"""The most characters of a filter that is compiled once for all texts in it."""
-_PLACEHOLDER = "text of a filter "
-"""How placeholders begin. They contain blanks, so that a word without quotes is never one."""
-
-_SCHEMAS = sorted({USER, GROUP, *(urn for urns in EXTENSIONS.values() for urn in urns)}, key=len, reverse=True)
-_DOT_AFTER_SCHEMA = re.compile(rf"\b({'|'.join(re.escape(urn) for urn in _SCHEMAS)})\.(?=[A-Za-z$])", re.IGNORECASE)
-_BELOW_USER = {
-    field.lower(): urn
-    for urn, extension in MODELS["User"].get_extension_models().items()
-    for field in extension.__scim_info__.field_by_name
-    if field.lower() not in {name.lower() for name in MODELS["User"].__scim_info__.field_by_name}
-}
-_BARE_NAME = re.compile(rf"(?<![\w:.$-])({'|'.join(_BELOW_USER)})(?=[.\s\[)]|$)", re.IGNORECASE)
-"""Names that only an extension of User declares, because Entra sends `manager eq "…"` without its schema."""
-_STRING = r'"(?:[^"\\]|\\.)*+(?:"|$)'
-"""A string. An unclosed one extends to the end, because searching for its end from each quote is quadratic."""
-_STRINGS = re.compile(_STRING)
-_OTHER_QUOTE = re.compile(r"(?<=[\s(\[])['`\u00b4\u2018-\u201f\u00ab\u00bb]")
-"""A quotation mark that SCIM does not allow: a single one, or a curly one as word processors insert it."""
-_BARE_OPERAND = re.compile(
-    rf'({_STRING})|(?<=[\s])(eq|ne|co|sw|ew|gt|ge|lt|le)(\s+)(?!["\s]|(?:true|false|null)(?=[\s)\]]|$))([^\s()\[\]"]+)',
-    re.IGNORECASE,
-)
-_BARE_WORD = re.compile(
-    rf'({_STRING})|(?<=\s)(eq\s+)(?!(?:true|false|null|-?[\d.]+)(?=[\s)\]]|$))([^\s()\[\]"]+)', re.IGNORECASE
-)
-"""A word in a path. It is not a number and does not follow another operator, so that the path selects no more."""
-
 _DATE_AND_TIME = re.compile(r"\d{4}-\d\d-\d\dt\d\d:.*", re.ASCII | re.IGNORECASE)
 """How a date-time begins; without this the models would read a number as seconds, and a date as its midnight."""
-_UNORDERED = re.compile(r"\s(co|sw|ew|gt|ge|lt|le)\s+(true|false|null)(?=[\s)\]]|$)", re.IGNORECASE)
-
-
-_PART_OF_NUMBER = re.compile(r"\s(co|sw|ew)\s+-?\d[\d.e+-]*(?=[\s)\]]|$)", re.IGNORECASE)
-"""A number of which a path compares a part. A filter quotes it; in a path it would match nothing."""
-
-
-def refuse_misread(expression: str) -> None:
-    """Raise InvalidFilterException for a filter that would find other resources than its author means.
-
-    Text in single or curly quotes would be compared with its quotes. Null and booleans have no order and no parts, so
-    such a comparison would find nothing, and everything under `not` (RFC 7644, section 3.4.2.2).
-    """
-    plain = _STRINGS.sub('""', expression)
-    if _OTHER_QUOTE.search(plain):
-        raise InvalidFilterException(detail="Put text in a filter in straight double quotes, not in other ones.")
-    if _UNORDERED.search(plain):
-        raise InvalidFilterException(detail="Only eq and ne compare with null, true and false.")
-
-
-def tidied_path(path: str) -> str:
-    """Return the path of a PATCH with bare words quoted and with colons instead of dots after schema URNs.
-
-    Raises InvalidFilterException as `refuse_misread` does.
-    """
-    refuse_misread(path)
-    if _PART_OF_NUMBER.search(_STRINGS.sub('""', path)):
-        raise InvalidFilterException(detail="Put text in a filter in straight double quotes.")
-    quoted = _BARE_WORD.sub(lambda m: m[1] or f'{m[2]}"{m[3]}"', path)
-    return "".join(
-        part if i % 2 else colon_after_schema(part) for i, part in enumerate(re.split(f"({_STRING})", quoted))
-    )
-
-
-def colon_after_schema(path: str) -> str:
-    """Return the path with a colon before an extension's attribute where the caller wrote a dot."""
-    return _DOT_AFTER_SCHEMA.sub(r"\1:", path)
-
-
-def schema_before(path: str) -> str:
-    """Return the path with its schema added if it starts with a name that only an extension of User declares."""
-    return _BARE_NAME.sub(lambda m: f"{_BELOW_USER[m[1].lower()]}:{m[1]}" if not m.start() else m[0], path)
-
-
-def qualified(kind: str, name: str) -> str:
-    """Return the name of an attribute as sortBy and attributes send it, with its schema where it lacks it."""
-    tidy = colon_after_schema(name)
-    return schema_before(tidy) if kind == "User" else tidy
-
-
-def tidied(expression: str, *, of_users: bool = False) -> str:
-    """Return the filter with bare operands quoted and colons instead of dots after schema URNs; strings are unchanged.
-
-    `of_users` adds the schema to names that only an extension of User declares. Raises InvalidFilterException as
-    `refuse_misread` does.
-    """
-    refuse_misread(expression)
-    quoted = _BARE_OPERAND.sub(lambda m: m[1] or f'{m[2]}{m[3]}"{m[4]}"', expression)
-    parts = re.split(f"({_STRING})", quoted)
-    tidy = [part if i % 2 else colon_after_schema(part) for i, part in enumerate(parts)]
-    if of_users:
-        tidy = [
-            part if i % 2 else _BARE_NAME.sub(lambda m: f"{_BELOW_USER[m[1].lower()]}:{m[1]}", part)
-            for i, part in enumerate(tidy)
-        ]
-    return "".join(tidy)
 
 
 def path_of(binding: AttributeBinding, resource: type[Resource[Any]]) -> str:
@@ -140,9 +46,24 @@ def path_of(binding: AttributeBinding, resource: type[Resource[Any]]) -> str:
     return urn[len(own) :] if urn.startswith(own) else urn
 
 
+class _Joining(FilterVisitor[Any]):
+    """Joins and negates the conditions of the terms of a filter; each visit returns a condition."""
+
+    def visit_logical_expr(self, node: LogicalExpr) -> Condition:
+        """Combine the conditions of the terms."""
+        joined, *others = (self.visit(term) for term in node.terms)
+        for condition in others:
+            joined = (Q(joined) & Q(condition)) if node.op == LogicalOperator.and_ else (Q(joined) | Q(condition))
+        return joined
+
+    def visit_not(self, node: Not) -> Condition:
+        """Negate the condition; this is safe because every condition is true or false, never null."""
+        return ~Q(self.visit(node.expr))
+
+
 @dataclass
-class Compiler(FilterVisitor[Any]):
-    """Compiles one filter over the attributes of one resource; each visit returns a condition.
+class Compiler(_Joining):
+    """Compiles one filter over the attributes of one resource.
 
     If `tolerant` is true, a term about an attribute that only another resource type declares is false (RFC 7644,
     3.4.2.1).
@@ -152,18 +73,6 @@ class Compiler(FilterVisitor[Any]):
     attributes: Attributes
     filter: ScimFilter[Any]
     tolerant: bool = False
-
-    def visit_logical_expr(self, node: LogicalExpr) -> Condition:
-        """Combine the conditions of the terms."""
-        conditions = [self.visit(term) for term in node.terms]
-        joined = conditions[0]
-        for condition in conditions[1:]:
-            joined = (Q(joined) & Q(condition)) if node.op == LogicalOperator.and_ else (Q(joined) | Q(condition))
-        return joined
-
-    def visit_not(self, node: Not) -> Condition:
-        """Negate the condition; this is safe because every condition is true or false, never null."""
-        return ~Q(self.visit(node.expr))
 
     def visit_comparison(self, node: Comparison) -> Condition:
         """Compare a single value, or any of the values of a list (for `ne`: each of them)."""
@@ -176,7 +85,7 @@ class Compiler(FilterVisitor[Any]):
             value_path = AttrPath(node.attr_path.attr, "value", node.attr_path.uri)
             return self.visit_comparison(Comparison(value_path, node.op, node.value))
         value = _operand(binding, node.value, node.op)
-        source = self._source(path)
+        source = self.attributes.get(path)
         if isinstance(source, Listed):
             return _compare_listed(source, node.op, value)
         if not binding.is_multivalued:
@@ -194,7 +103,7 @@ class Compiler(FilterVisitor[Any]):
         path = path_of(binding, self.resource)
         if binding.is_multivalued:
             if binding.sub_field_name is None:
-                source = self._source(path)
+                source = self.attributes.get(path)
                 return source.any_that(bool) if isinstance(source, Listed) else Exists(self._entries(path).rows())
             head, _, sub = path.rpartition(".")
             return _any_entry(self._entries(head), lambda entries: _present_sub(entries, sub))
@@ -210,7 +119,7 @@ class Compiler(FilterVisitor[Any]):
         if binding is None:
             return NEVER
         path = path_of(binding, self.resource)
-        source = self._source(path)
+        source = self.attributes.get(path)
         if isinstance(source, Listed):
             raise InvalidFilterException(detail=f"'{path}' has no sub-attributes to select by.")
         inner = _EntryCompiler(binding, self._entries(path)).visit(node.val_filter)
@@ -228,9 +137,6 @@ class Compiler(FilterVisitor[Any]):
             raise InvalidFilterException(detail="The filter names an attribute that does not exist.")
         return binding
 
-    def _source(self, path: str) -> Source | Entries | Listed | None:
-        return self.attributes.get(path)
-
     def _single(self, path: str, source: Any) -> Source:
         if source is None:
             raise InvalidFilterException(detail=f"'{path}' holds sub-attributes; compare one of them.")
@@ -246,19 +152,11 @@ class Compiler(FilterVisitor[Any]):
 
 
 @dataclass
-class _EntryCompiler(FilterVisitor[Any]):
+class _EntryCompiler(_Joining):
     """Compiles the filter in brackets over the rows of a list's entries."""
 
     binding: AttributeBinding
     entries: Entries
-
-    def visit_logical_expr(self, node: LogicalExpr) -> Condition:
-        """Combine the conditions of the terms."""
-        return Compiler.visit_logical_expr(self, node)  # type: ignore[arg-type]
-
-    def visit_not(self, node: Not) -> Condition:
-        """Negate the condition."""
-        return ~Q(self.visit(node.expr))
 
     def visit_comparison(self, node: Comparison) -> Condition:
         """Compare a sub-attribute of the entry."""
@@ -377,24 +275,6 @@ def parsed(kinds: Sequence[str], expression: str) -> ScimFilter[Any]:
     if _comparisons(found.ast) > MOST_COMPARISONS:
         raise InvalidFilterException(detail=f"The filter makes more than {MOST_COMPARISONS} comparisons.")
     return found
-
-
-def shape_of(expression: str) -> tuple[str, dict[str, str]]:
-    """Return a filter with a placeholder in place of each text in it, and the text of each placeholder.
-
-    There are none if the filter is long or contains an escape, a character that is not printed or an open string.
-    """
-    odd = "\\" in expression or not expression.isprintable() or expression.count('"') % 2
-    if odd or len(expression) > LONGEST_SHAPE:
-        return expression, {}
-    texts: dict[str, str] = {}
-
-    def placed(found: re.Match[str]) -> str:
-        placeholder = f"{_PLACEHOLDER}{len(texts)}."
-        texts[placeholder] = found[0].strip('"')
-        return f'"{placeholder}"'
-
-    return _STRINGS.sub(placed, expression), texts
 
 
 def bindings_of(kind: str, attributes: Attributes, shape: str) -> dict[str, AttributeBinding] | None:

@@ -11,7 +11,7 @@ from pydantic import ValidationError as ShapeError
 from scim2_models import AttributeBinding, Error, InvalidPathException, Path, SearchRequest
 
 from records.accounts.models import Role, User
-from scim import attributes, cursors, filters, sources
+from scim import attributes, cursors, filter_texts, filters, sources
 from scim.callers import Caller, Scope
 from scim.errors import Refused
 from scim.prepared import MOST_KEPT, Selection, prepared
@@ -66,7 +66,7 @@ def ordered(caller: Caller, kind: str, rows: QuerySet[Any], query: Query) -> Que
     if not query.sort_by:
         return rows.order_by("pk")
     model: Any = MODELS[kind]
-    path = bound(Path, kind)(filters.qualified(kind, query.sort_by))
+    path = bound(Path, kind)(filter_texts.qualified(kind, query.sort_by))
     try:
         binding = bound(SearchRequest, kind)(sort_by=path).sort_binding(model)
     except ShapeError as error:
@@ -103,7 +103,7 @@ def _selection(caller: Caller, kind: str, query: Query) -> list[uuid.UUID] | Sel
     That of a first page whose filter only compares texts for equality is compiled once for all texts, and PostgreSQL
     keeps its plan. Other statements are compiled each time.
     """
-    shape, texts = filters.shape_of(query.filter)
+    shape, texts = filter_texts.shape_of(query.filter)
     bindings = _bindings(caller.scope, kind, shape) if texts and query.start_index == 1 else None
     if bindings and bindings.keys() == texts.keys():
         operands = {name: filters.operand(bindings[name], text) for name, text in texts.items()}

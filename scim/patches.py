@@ -6,7 +6,7 @@ from scim2_models import Context, InvalidPathException, InvalidValueException, N
 
 from scim.declared import MOST_NAMED, is_declared, undeclared
 from scim.differences import is_read_only
-from scim.filters import colon_after_schema, schema_before, tidied_path
+from scim.filter_texts import colon_after_schema, schema_before, tidied_path
 from scim.log import masked_filter
 from scim.members import is_members
 from scim.representations import Representation

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scim.declared import declared_names
-from scim.filters import qualified
+from scim.filter_texts import qualified
 from scim.requests import Query
 from scim.schemas import EXTENSIONS, GROUP, ON_REQUEST, USER
 
