@@ -37,8 +37,10 @@ def normalise(text: str) -> str:
     """
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if _REFUSED.search(text):
-        raise ValidationError(gettext("Control characters are not allowed in text."), code="InvalidValue")
+    if odd := _REFUSED.search(text):
+        fault = gettext("Control characters are not allowed in text.")
+        half = gettext("Half of a surrogate pair is not a character.")
+        raise ValidationError(fault if odd[0] < " " else half, code="InvalidValue")
     if text.isascii():
         return text
     if _run_of_marks().search(text):

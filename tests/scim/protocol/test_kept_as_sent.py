@@ -69,3 +69,9 @@ def test_what_a_patch_sends_is_kept_or_refused_or_named(scim, settings, urn):
             is_named = name in said and ("not stored as sent" in said or "ignored" in said)
             assert is_kept(shape, found) or is_named or shape == {}, (sent, found, said)
         assert scim.get(path).json() == user, name
+
+
+def test_a_word_of_a_type_is_returned_as_its_schema_spells_it(scim):
+    emails = [{"value": "mira@corp.example", "type": "Work"}, {"value": "m@corp.example", "type": "Boat"}]
+    user = scim.add_user("mira", emails=emails)
+    assert [email["type"] for email in scim.get(f"/Users/{user['id']}").json()["emails"]] == ["work", "Boat"]

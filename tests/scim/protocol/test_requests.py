@@ -56,6 +56,11 @@ def test_a_malformed_body_changes_no_resource(both):
     assert _state() == before
 
 
+@pytest.mark.parametrize(("text", "detail"), [("\\ud800", "surrogate"), ("\\u0007", "Control characters")])
+def test_a_text_that_is_refused_is_refused_for_what_is_wrong_with_it(scim, text, detail):
+    assert detail in scim.send("POST", "/Users", f'{{"userName": "{text}"}}'.encode()).json()["detail"]
+
+
 WRONG_USERS = [
     {"userName": None},
     {"userName": ""},
