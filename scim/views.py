@@ -181,6 +181,11 @@ def answer(document: Representation, status: int = 200, **headers: str) -> HttpR
     return response
 
 
+def _shown(adapter: Any, document: Representation, status: int = 200) -> HttpResponse:
+    """Return the response to a write, with the document that the adapter returned."""
+    return answer(document, status, ETag=adapter.version, Location=adapter.location)
+
+
 def nothing(**headers: str) -> HttpResponse:
     """Return a response without a body, and therefore without a media type."""
     response = HttpResponse(status=204, headers=headers)
@@ -227,7 +232,7 @@ class ResourceView(ProvisioningView):
             adapter = self.scim_adapter(None, request=request)
             adapter.from_dict(body)
             adapter.save()
-            return self._written(adapter, self.asked(request), 201)
+            return _shown(adapter, adapter.written(self.asked(request)), 201)
 
     def put(self, request: ProvisioningRequest, uuid: str | None = None) -> HttpResponse:
         """Replace a resource."""
@@ -251,8 +256,8 @@ class ResourceView(ProvisioningView):
             (adapter.handle_operations if is_patch else adapter.from_dict)(body)
             with trail.ending() if says_nothing else nullcontext():
                 adapter.save()
-            answered = self._written(adapter, query, 200)
-            return nothing(ETag=adapter.version) if says_nothing else answered
+            document = adapter.written(query)
+            return nothing(ETag=adapter.version) if says_nothing else _shown(adapter, document)
 
     def _writing(self, request: ProvisioningRequest, write: Callable[[], HttpResponse]) -> HttpResponse:
         """Call a write; one that sets a password ends after its checks, and begins again when the password is hashed.
@@ -324,10 +329,6 @@ class ResourceView(ProvisioningView):
             if conditional.is_current(request, version):
                 raise Refused(412, "The resource is of a version that the request rules out.")
             yield adapter, trail
-
-    def _written(self, adapter: Any, query: Query, status: int) -> HttpResponse:
-        document = adapter.written(query)
-        return answer(document, status, ETag=adapter.version, Location=adapter.location)
 
     def key_of(self, text: str) -> uuid.UUID:
         """Return the id in a path, which is never an externalId; raises Refused (404)."""

@@ -11,9 +11,9 @@ import uuid
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, NamedTuple
 
-from django.db import connection
 from django.db.models import BigIntegerField
 from django.db.models.expressions import RawSQL
 
@@ -51,6 +51,7 @@ class Kind:
     columns: Sequence[str] = ()
     reach: str = _SITES_OF_ROLES
 
+    @cache  # noqa: B019 (there are as many kinds as kinds of credential)
     def sql(self, match: str) -> str:
         """Return the statement that looks a credential up; it returns a row per role or site, but at least one row."""
         # The statement contains only text from this module and from the kinds.
@@ -150,9 +151,7 @@ _remembered: dict[tuple[Kind, tuple[str, ...]], tuple[float, Opening]] = {}
 def look_up(kind: Kind, secret: str) -> Opening | None:
     """Return what is known of the credential with this secret, valid or ended, or None; one statement."""
     digests = peppers.digests(secret)
-    with connection.cursor() as cursor:
-        cursor.execute(kind.sql(matching(digests)), digests)
-        rows = cursor.fetchall()
+    [rows] = together([(kind.sql(matching(digests)), digests)])
     return _opening(rows) if rows else None
 
 

@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.db import connection
 from django.utils.translation import gettext
 
-from records.accounts.authority import Act, Actor, giving, require
+from records.accounts.authority import Act, Actor, giving, require, sites_of
 from records.accounts.brake import count_removals
 from records.accounts.models import Directory, Role, RoleMembership, SecurityKind
 from records.accounts.models.users import printed_name
@@ -117,7 +117,7 @@ def about_members(role_id: uuid.UUID, desired: DesiredMembers, directory: Direct
     They ask about each id of the desired state, and about all members if it is exact.
     """
     key, (named, about) = parameter(role_id), ids_selection(desired.put.keys() | desired.drop)
-    sites = [parameter(key) for key in {directory.home_site_id, *(site.pk for site in directory.sites.all())}]
+    sites = [parameter(key) for key in sites_of(directory)]
     marks = ", ".join(["%s"] * len(sites))
     sql = _KNOWN.format(named=named + (_PRESENT if desired.exact else ""), sites=marks)
     if desired.exact:

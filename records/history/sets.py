@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 import orjson
-from django.db import connection, models
+from django.db import DEFAULT_DB_ALIAS, connection, connections, models
 from django.db.models.expressions import RawSQL
 
 from records.history.inserts import array_text
@@ -81,8 +81,9 @@ def insertion(
     these are ids, texts or None. Nothing is checked, and only the database's own defaults are applied.
     """
     field_of: Any = model._meta.get_field
-    values = [field_of(name).get_db_prep_save(value, connection) for name, value in alike.items()]
-    sql = _insertion(model, connection.vendor, (*alike,), (*columns,))
+    database = connections[DEFAULT_DB_ALIAS]  # not its proxy, which would be asked several times a value
+    values = [field_of(name).get_db_prep_save(value, database) for name, value in alike.items()]
+    sql = _insertion(model, database.vendor, (*alike,), (*columns,))
     return sql, [*values, orjson.dumps([[_plain(value) for value in row] for row in rows]).decode()]
 
 

@@ -76,7 +76,7 @@ def test_a_filter_of_a_known_shape_finds_what_it_finds_compiled_by_itself(scim, 
         queries = [shape.replace("{}", text) for text in ["mira", "0", "1", *ODD, *keys]]
         kept = [found(scim, path, query) for query in [*queries, *queries]]
         with monkeypatch.context() as patch:
-            patch.setattr(lists.filters, "shape_of", lambda expression: (expression, {}))
+            patch.setattr(lists.filter_texts, "shape_of", lambda expression: (expression, {}))
             assert kept == [found(scim, path, query) for query in queries] * 2, shape
         if shape != 'schemas eq "{}"' and "nobody" not in shape:
             assert len(set(map(str, kept))) > 1, shape
