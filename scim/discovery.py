@@ -40,13 +40,11 @@ _NAMES = {"EmployeeExtension": "Employee User", "EnterpriseExtension": "Enterpri
 
 
 @cache
-def _schemas() -> dict[str, Representation]:
-    found = {}
-    for model in _MODELS:
-        document = model.to_schema().model_dump()
+def _schemas() -> list[Representation]:
+    found = [model.to_schema().model_dump() for model in _MODELS]
+    for document in found:
         document["name"] = _NAMES.get(document["name"], document["name"])
         _on_one_line(document)
-        found[document["id"]] = document
     return found
 
 
@@ -59,16 +57,7 @@ def _on_one_line(described: Representation) -> None:
 
 def schema_documents(caller: Caller) -> list[Representation]:
     """Return every Schema; the documented shape has `referenceTypes` on each attribute."""
-    return [_located(caller, document) for document in _schemas().values()]
-
-
-def schema_document(caller: Caller, key: str) -> Representation | None:
-    """Return the Schema with this URN, or of the resource with this name (User, Group); case does not matter."""
-    wanted = key.lower()
-    for urn, document in _schemas().items():
-        if wanted in (urn.lower(), document["name"].lower()):
-            return _located(caller, document)
-    return None
+    return [_located(caller, document) for document in _schemas()]
 
 
 def _located(caller: Caller, document: Representation) -> Representation:
@@ -107,11 +96,6 @@ def _with_reference_types(attribute: Representation) -> Representation:
 def resource_type_documents(caller: Caller) -> list[Representation]:
     """Return both ResourceTypes, User first, in the shape that the token reads (DECISIONS 7.8)."""
     return [_resource_type(caller, kind) for kind in ("User", "Group")]
-
-
-def resource_type_document(caller: Caller, name: str) -> Representation | None:
-    """Return the ResourceType with this name; case does not matter."""
-    return next((found for found in resource_type_documents(caller) if found["name"].lower() == name.lower()), None)
 
 
 def _resource_type(caller: Caller, kind: str) -> Representation:

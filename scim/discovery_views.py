@@ -1,13 +1,11 @@
 """The endpoints by which the service describes itself: ServiceProviderConfig, ResourceTypes and Schemas."""
 
-from collections.abc import Callable
-
 from django.http import HttpRequest, HttpResponse
 from django_scim import views as stock
 
-from scim import discovery, lists
+from scim import discovery
 from scim.errors import Refused, not_found
-from scim.representations import Representation
+from scim.representations import Representation, list_response
 from scim.views import ProvisioningRequest, ProvisioningView, answer
 
 
@@ -19,21 +17,16 @@ class DiscoveryView(ProvisioningView):
             raise Refused(403, "Filters are not allowed on what the service says about itself.")
 
     def _answer_one_or_all(
-        self,
-        request: ProvisioningRequest,
-        kind: str,
-        key: str | None,
-        every: Callable[..., list[Representation]],
-        one: Callable[..., Representation | None],
+        self, request: ProvisioningRequest, kind: str, key: str | None, documents: list[Representation]
     ) -> HttpResponse:
-        """Answer all documents of a kind, or the one with this key; raises Refused (403 for a filter, 404)."""
+        """Answer all documents of a kind, or the one with this id or name, in any case; raises Refused (403, 404)."""
         self._refuse_filter(request)
         if key is None:
-            return answer(lists.whole_list(every(request.caller)))
-        found = one(request.caller, key)
-        if found is None:
-            raise not_found(kind, key)
-        return answer(found)
+            return answer(list_response(documents, len(documents), 1))
+        for found in documents:
+            if key.lower() in (found["id"].lower(), found["name"].lower()):
+                return answer(found)
+        raise not_found(kind, key)
 
 
 class ServiceProviderConfigView(DiscoveryView, stock.ServiceProviderConfigView):
@@ -50,8 +43,7 @@ class ResourceTypesView(DiscoveryView, stock.ResourceTypesView):
 
     def get(self, request: ProvisioningRequest, uuid: str | None = None) -> HttpResponse:
         """Answer all resource types, or one by its name."""
-        every, one = discovery.resource_type_documents, discovery.resource_type_document
-        return self._answer_one_or_all(request, "ResourceType", uuid, every, one)
+        return self._answer_one_or_all(request, "ResourceType", uuid, discovery.resource_type_documents(request.caller))
 
 
 class SchemasView(DiscoveryView, stock.SchemasView):
@@ -59,5 +51,4 @@ class SchemasView(DiscoveryView, stock.SchemasView):
 
     def get(self, request: ProvisioningRequest, uuid: str | None = None) -> HttpResponse:
         """Answer all schemas, or one by its URN or by its resource's name."""
-        every, one = discovery.schema_documents, discovery.schema_document
-        return self._answer_one_or_all(request, "Schema", uuid, every, one)
+        return self._answer_one_or_all(request, "Schema", uuid, discovery.schema_documents(request.caller))

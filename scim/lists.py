@@ -19,7 +19,7 @@ from scim.prepared import Keys as Ids
 from scim.projection import Projection
 from scim.representations import Representation, group_documents, list_response, user_documents
 from scim.requests import Query
-from scim.schemas import LIST_RESPONSE, MODELS, bound
+from scim.schemas import MODELS, bound
 
 Keys = list[tuple[str, uuid.UUID]]
 """The kind and id of each resource of a page."""
@@ -243,8 +243,3 @@ def _sorted_among(
     assigned.sort(key=lambda one: one[1], reverse=query.descending)
     page = [*missing, *assigned] if query.descending else [*assigned, *missing]
     return [(kind, key) for _, _, kind, key in page[start:end]]
-
-
-def whole_list(documents: list[Representation]) -> Representation:
-    """Return a ListResponse with all of the resources."""
-    return {**list_response(documents, len(documents), 1), "schemas": [LIST_RESPONSE]}
