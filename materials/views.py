@@ -81,7 +81,10 @@ class MaterialViewSet(OperationViewSet):
         """Call the method and answer in the requested media type."""
         media_type = renderers.in_xml(self.http_request)
         self.variant = renderers.VARIANT if media_type else ""
-        response = super().run(handler)
+        try:
+            response = upserts.repeated(partial(super().run, handler))
+        except IntegrityError as raced:
+            raise errors.unavailable() from raced
         response["Vary"] = "Accept"
         if response.has_header("ETag"):
             # The answer that is stored under an Idempotency-Key may be in the other media type.
@@ -120,10 +123,7 @@ class MaterialViewSet(OperationViewSet):
         if len(rows) > upserts.MOST:
             text = f"An array may contain at most {upserts.MOST} materials; this one contains {len(rows)}."
             raise errors.ApiError(400, "ValidationFailed", text)
-        try:
-            outcomes = upserts.repeated(partial(self._upserted, rows))
-        except IntegrityError as raced:
-            raise errors.unavailable() from raced
+        outcomes = self._upserted(rows)
         if body is rows:
             return self.json([_result(*one, validated=self.validates_only) for one in zip(rows, outcomes, strict=True)])
         (outcome,) = outcomes

@@ -42,6 +42,8 @@ class Trail:
     pending: list[Change] = field(default_factory=list)
     is_rehearsal: bool = False
     """Whether everything is rolled back at the end of the transaction."""
+    is_wrapper: bool = False
+    """Whether the outermost block encloses one write and reads nothing of it, so that the write can end with it."""
     depth: int = 0
     """How many blocks of `recording` are open."""
     has_begun: bool = False
@@ -217,26 +219,27 @@ def beginning() -> Iterator[None]:
     """Let the statements that `begun` runs in the block begin the transaction of the write with which the block ends.
 
     The block does one write, in one block of `recording`, and reads nothing after that: the write is stored when the
-    block ends. Within another write, and on SQLite, where a statement costs no round trip and a transaction keeps all
-    other writers waiting, this does nothing.
+    block ends, or with the block of `recording` that encloses nothing else (`Trail.is_wrapper`). Within another write,
+    and on SQLite, where a statement costs no round trip and a transaction keeps all other writers waiting, this does
+    nothing.
     """
-    if connection.vendor != "postgresql" or _trail() is not None:
-        yield
+    outer = _trail()
+    if connection.vendor != "postgresql" or outer is not None:
+        with outer.ending() if outer is not None and outer.is_wrapper else nullcontext():
+            yield
         return
     with _transaction():
         yield
 
 
 def begun(statements: Sequence[Statement], *, ahead: Reading | None = None) -> list[Rows]:
-    """Run statements in the round trip that begins the transaction, if a block of `beginning` waits for its write.
+    """Run statements, in the round trip that begins the transaction if a block of `beginning` waits for its write.
 
-    Returns the rows of each. In that case the statements that `ahead` returns run there too: they are those with which
-    the write is going to begin, and which then do not run again.
+    Returns the rows of each. In a transaction the statements that `ahead` returns run there too: they are those with
+    which the write is going to begin, and which then do not run again.
     """
     trail = _trail()
-    if trail is None or trail.has_begun:
-        return together(statements)
-    return trail.begin(statements, ahead)
+    return together(statements) if trail is None else trail.begin(statements, ahead)
 
 
 def _trail() -> Trail | None:

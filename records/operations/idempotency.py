@@ -58,6 +58,7 @@ def once(
         with recording(lambda: _taking(where, digest)) as trail:
             _, taken = trail.answers
             if taken:
+                trail.is_wrapper = True
                 response = act()
                 trail.store([_keeping(taken[0][0], response)])
                 return response

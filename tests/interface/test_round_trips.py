@@ -221,5 +221,5 @@ def test_a_repeatable_add_costs_few_round_trips_more(site: Site, api: Api, tmp_p
     def act() -> Any:
         return api.post("/employee/AddEmployee", body, **{"Idempotency-Key": f"key-{next(_counter)}"})
 
-    assert round_trips(act, tmp_path / "trace") <= 7
+    assert round_trips(act, tmp_path / "trace") <= 4
     assert not verify().faults
