@@ -36,6 +36,11 @@ class InBackoffice:
         return {**admin.site.each_context(self.request), "title": self.title, **context}
 
 
+def in_backoffice(view: type[Any], title: Any) -> type[Any]:
+    """Return a view of django-allauth whose page is one of the back-office, with a title."""
+    return type(view.__name__, (InBackoffice, view), {"title": title})
+
+
 class SignIn(InBackoffice, account_views.LoginView):
     """Asks for user name and password, and offers the passkey and the company's provider."""
 
@@ -66,12 +71,6 @@ class PasskeySignIn(passkey_views.LoginWebAuthnView):
         return flows.perform_passwordless_login(self.request, passkey, login)
 
 
-class Logout(InBackoffice, account_views.LogoutView):
-    """Ends the session, or a sign-in that is waiting for its second factor."""
-
-    title = _("Log out")
-
-
 class Factor(InBackoffice, factor_views.AuthenticateView):
     """Asks for the second factor."""
 
@@ -83,24 +82,6 @@ class Factor(InBackoffice, factor_views.AuthenticateView):
             messages.error(request, gettext("Your session has ended. Sign in again to go on."))
             return self.stage.abort()
         return super().post(request, *args, **kwargs)
-
-
-class ConfirmByPassword(InBackoffice, account_views.ReauthenticateView):
-    """Asks for the password again."""
-
-    title = _("Confirm that it is you")
-
-
-class ConfirmByCode(InBackoffice, factor_views.ReauthenticateView):
-    """Asks for a code again."""
-
-    title = _("Confirm that it is you")
-
-
-class ConfirmByPasskey(InBackoffice, passkey_views.ReauthenticateWebAuthnView):
-    """Asks for a passkey again."""
-
-    title = _("Confirm that it is you")
 
 
 class Factors(InBackoffice, factor_views.IndexView):
@@ -120,49 +101,15 @@ class Factors(InBackoffice, factor_views.IndexView):
         return {**super().get_context_data(**kwargs), **more}
 
 
-class AddApp(InBackoffice, totp_views.ActivateTOTPView):
-    """Sets up an authenticator app."""
-
-    title = _("Set up an authenticator app")
-
-
-class RemoveApp(InBackoffice, totp_views.DeactivateTOTPView):
-    """Removes the authenticator app."""
-
-    title = _("Remove the authenticator app")
-
-
-class ShowCodes(InBackoffice, recovery_views.ViewRecoveryCodesView):
-    """Shows new recovery codes, once."""
-
-    title = _("Recovery codes")
-
-
-class MakeCodes(InBackoffice, recovery_views.GenerateRecoveryCodesView):
-    """Makes new recovery codes; the old ones become invalid."""
-
-    title = _("New recovery codes")
-
-
-class Passkeys(InBackoffice, passkey_views.ListWebAuthnView):
-    """Shows the person's passkeys."""
-
-    title = _("Passkeys")
-
-
-class AddPasskey(InBackoffice, passkey_views.AddWebAuthnView):
-    """Adds a passkey."""
-
-    title = _("Add a passkey")
-
-
-class RenamePasskey(InBackoffice, passkey_views.EditWebAuthnView):
-    """Renames a passkey."""
-
-    title = _("Rename a passkey")
-
-
-class RemovePasskey(InBackoffice, passkey_views.RemoveWebAuthnView):
-    """Removes a passkey."""
-
-    title = _("Remove a passkey")
+Logout = in_backoffice(account_views.LogoutView, _("Log out"))
+ConfirmByPassword = in_backoffice(account_views.ReauthenticateView, _("Confirm that it is you"))
+ConfirmByCode = in_backoffice(factor_views.ReauthenticateView, _("Confirm that it is you"))
+ConfirmByPasskey = in_backoffice(passkey_views.ReauthenticateWebAuthnView, _("Confirm that it is you"))
+AddApp = in_backoffice(totp_views.ActivateTOTPView, _("Set up an authenticator app"))
+RemoveApp = in_backoffice(totp_views.DeactivateTOTPView, _("Remove the authenticator app"))
+ShowCodes = in_backoffice(recovery_views.ViewRecoveryCodesView, _("Recovery codes"))
+MakeCodes = in_backoffice(recovery_views.GenerateRecoveryCodesView, _("New recovery codes"))
+Passkeys = in_backoffice(passkey_views.ListWebAuthnView, _("Passkeys"))
+AddPasskey = in_backoffice(passkey_views.AddWebAuthnView, _("Add a passkey"))
+RenamePasskey = in_backoffice(passkey_views.EditWebAuthnView, _("Rename a passkey"))
+RemovePasskey = in_backoffice(passkey_views.RemoveWebAuthnView, _("Remove a passkey"))
