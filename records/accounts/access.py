@@ -97,7 +97,8 @@ def may(user: User, site: Site | uuid.UUID | None, permission: str) -> bool:
     site_id = site.pk if isinstance(site, Site) else site
     if site_id is None:
         return bool(user.is_active and user.is_superuser)
-    return granted(permissions_by_site(user).get(site_id, NOTHING), permission)
+    permissions = permissions_by_site(user).get(site_id, NOTHING)
+    return permission in permissions or "*" in permissions
 
 
 def asking(user: User, site: Site | uuid.UUID | None) -> Callable[[str], bool]:

@@ -27,7 +27,6 @@ from records.accounts import access
 from records.audits import workflow
 from records.audits.models import AuditRecord, Finding, RecordStatus
 from records.audits.workflow import Answer, AnsweredMeanwhileError
-from records.backoffice.about import address_of
 from records.backoffice.conflicts import changes_of
 from records.backoffice.current import author_of, show_times_of, site_at, user_of
 from records.backoffice.datetimes import shown
@@ -75,7 +74,7 @@ class ChecklistPages(SitePermissions):
             status = gettext("Archived") if record.is_archived else record.get_record_status_display()
             text = gettext("The audit is %(status)s, so its checklist can no longer be filled in.") % {"status": status}
             self.message_user(request, text, messages.WARNING)
-            return redirect(address_of(record))
+            return redirect(self.page_of(record.pk))
         scale = record.rating_scale
         responses = list(scale.responses.filter(is_archived=False)) if scale is not None else []
         user, pointing = user_of(request), {"about": str(record.pk)}
@@ -108,7 +107,7 @@ class ChecklistPages(SitePermissions):
             submit_url=self.url_of("step", record.pk, "submit"),
             worker_url=self.url_of("worker", record.pk),
             at=_milliseconds(),
-            back=address_of(record),
+            back=self.page_of(record.pk),
         )
 
     def worker_view(self, request: HttpRequest, object_id: uuid.UUID) -> HttpResponse:

@@ -6,7 +6,6 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q, QuerySet
-from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.text import capfirst
@@ -86,24 +85,21 @@ def address_of(record: Any) -> str:
 
 def page_of(model: type[Any], key: Any) -> str:
     """Return the URL of the page that a record of the kind opens with; empty if the kind has no page."""
-    return _address(model, "read" if reads_first(model) else "change", key)
+    pages: Any = admin.site._registry.get(model)
+    return pages.page_of(key) if pages is not None else ""
 
 
 def list_of(model: type[Any], **query: str) -> str:
     """Return the URL of the list of the kind under the filters; empty if the kind has no list."""
-    address = _address(model, "changelist")
+    pages: Any = admin.site._registry.get(model)
+    address = pages.url_of("changelist") if pages is not None else ""
     return f"{address}?{urlencode(query)}" if address and query else address
 
 
 def form_for_new(model: type[Any]) -> str:
     """Return the URL of the form for a new record of the kind; empty if the kind has none."""
-    return _address(model, "add")
-
-
-def _address(model: type[Any], page: str, *args: Any) -> str:
-    if not admin.site.is_registered(model):
-        return ""
-    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{page}", args=args)
+    pages: Any = admin.site._registry.get(model)
+    return pages.url_of("add") if pages is not None else ""
 
 
 def link_to(record: SiteRecord) -> Any:

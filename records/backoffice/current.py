@@ -51,8 +51,9 @@ def state_of(request: HttpRequest) -> PageState:
     """Return the state of the request; one query at the first call."""
     state: PageState | None = getattr(request, "larder_page", None)
     if state is None:
-        sites = list(Site.objects.filter(pk__in=access.sites_where(user_of(request))).order_by("name", "id"))
-        state = request.larder_page = PageState(sites, _current_of(request, sites))  # type: ignore[attr-defined]
+        user = user_of(request)
+        sites = list(Site.objects.filter(pk__in=access.sites_where(user)).order_by("name", "id"))
+        state = request.larder_page = PageState(sites, _current_of(request, user, sites))  # type: ignore[attr-defined]
     return state
 
 
@@ -86,9 +87,9 @@ def current_site(request: HttpRequest) -> Site | None:
     return state_of(request).current
 
 
-def _current_of(request: HttpRequest, sites: Sequence[Site]) -> Site | None:
+def _current_of(request: HttpRequest, user: User, sites: Sequence[Site]) -> Site | None:
     by_id = {str(site.pk): site for site in sites}
-    chosen, home = request.session.get(SESSION_KEY, ""), str(user_of(request).home_site_id)
+    chosen, home = request.session.get(SESSION_KEY, ""), str(user.home_site_id)
     return by_id.get(chosen) or by_id.get(home) or next(iter(sites), None)
 
 
@@ -102,7 +103,7 @@ def choose_site(request: HttpRequest, site_id: str) -> None:
 
 def site_at(request: HttpRequest, site_id: uuid.UUID | None) -> Site | None:
     """Return one of the user's sites by its id."""
-    for site in sites_of(request):
+    for site in state_of(request).sites:
         if site.pk == site_id:
             return site
     return None

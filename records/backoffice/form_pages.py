@@ -23,7 +23,7 @@ from django.utils.translation import gettext_lazy as _
 
 from records.accounts.access import asking
 from records.backoffice import conflicts
-from records.backoffice.about import address_of, hide_targets
+from records.backoffice.about import hide_targets
 from records.backoffice.conflicts import Conflict, StaleError
 from records.backoffice.current import (
     FormState,
@@ -218,7 +218,7 @@ class FormPages(StepPages, HistoryPages):
         seen = self.has_view_permission(request, record)
         if seen and hides(self.model, asking(user_of(request), self.site_id_of(record))):
             seen = self.get_queryset(request).filter(pk=record.pk).exists()
-        return redirect(address_of(record)) if seen else None
+        return redirect(self.page_of(record.pk)) if seen else None
 
     def _site_for_new(self, request: HttpRequest) -> uuid.UUID | None:
         """Return the site of a new record: the one for which its form was opened, otherwise the current one."""
@@ -356,7 +356,7 @@ class FormPages(StepPages, HistoryPages):
             "errors": helpers.AdminErrorList(form, formsets),
             "preserved_filters": self.get_preserved_filters(request),
             "record_site": site_at(request, state.site_id),
-            "reading_url": address_of(record) if record else "",
+            "reading_url": self.page_of(record.pk) if record else "",
             "conflict": self.conflict_context(request, record, form, conflict) if conflict else None,
             "record_steps": self.steps_for(request, record) if record else [],
             **(self.added_to(request, record) if record else {}),

@@ -108,7 +108,7 @@ class RecordFields:
         column = _date_times(self.model).get(field) if isinstance(field, str) else None
         if column is None:
             return field
-        return moment_column(field, str(column.verbose_name), day=field not in (*self.moments, *STAMPS))
+        return moment_column(field, column.verbose_name, day=field not in (*self.moments, *STAMPS))
 
     def read_only_name_of(self, field: Any) -> Any:
         """Return what a read-only page shows for a field: decimal numbers are shown without trailing zeros."""

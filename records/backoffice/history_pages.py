@@ -19,7 +19,7 @@ from django.utils.translation import gettext
 from records.accounts import access
 from records.accounts.access import asking
 from records.accounts.models import User
-from records.backoffice.about import address_of, name_pointers
+from records.backoffice.about import name_pointers
 from records.backoffice.conflicts import Conflict, changes_of
 from records.backoffice.current import show_times_of, site_at, user_of
 from records.backoffice.datetimes import shown
@@ -194,7 +194,7 @@ class HistoryPages(SitePermissions):
             "backoffice/history.html",
             gettext("History: %(record)s") % {"record": record},
             original=record,
-            back=address_of(record),
+            back=self.page_of(record.pk),
             changes=[entry(change) for change in found],
             may_compare=len(own) > 1 or bool(elsewhere),
             chosen=[entry(change) for change in elsewhere.values()],

@@ -37,6 +37,8 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
     """The foreign key to the record's site; None for records that all sites share."""
     own_pages: ClassVar[Pages] = ()
     """The pages that a class adds to Django's."""
+    opens_reading = False
+    """Whether a record opens with its reading page, instead of with its form."""
 
     def get_urls(self) -> list[URLPattern]:
         """Return the admin's URLs, preceded by those of the pages that its classes add."""
@@ -52,6 +54,10 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
     def url_of(self, name: str, *args: Any) -> str:
         """Return the URL of a page of the model, such as `changelist`."""
         return reverse(f"admin:{self.page_name(name)}", args=args)
+
+    def page_of(self, key: Any) -> str:
+        """Return the URL of the page that a record opens with."""
+        return self.url_of("read" if self.opens_reading else "change", key)
 
     def permission(self, action: str) -> str:
         """Return the full name of the model's permission, such as `employees.change_employee`."""

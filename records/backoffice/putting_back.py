@@ -20,7 +20,6 @@ from django.shortcuts import redirect
 from django.utils.http import urlencode
 from django.utils.translation import gettext
 
-from records.backoffice.about import address_of
 from records.backoffice.conflicts import StaleError, changes_of, last_change, refuse_when_stale
 from records.backoffice.current import show_times_of, site_at
 from records.backoffice.datetimes import shown
@@ -161,7 +160,7 @@ class PutBackPages(FormPages):
             then=printed(choice_label(self.model, name, old.entry.get("old")), day=self.is_day(name)),
             seen=last_change(record),
             form=form,
-            back=address_of(record),
+            back=self.page_of(record.pk),
             history=history,
         )
 

@@ -86,9 +86,7 @@ class ReadingPage(StepPages, HistoryPages):
     """The reading page of a kind of record."""
 
     own_pages: ClassVar[Pages] = (("<uuid:object_id>/", "reading_view", "read"),)
-
     opens_reading = True
-    """Whether lists link to the reading page."""
 
     def reading_view(self, request: HttpRequest, object_id: Any) -> HttpResponse:
         """Show the record."""

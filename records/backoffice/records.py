@@ -29,7 +29,7 @@ permissions, the reason for a change, history, conflicts between editors, archiv
 
 import uuid
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 from django.contrib import admin
@@ -138,7 +138,7 @@ class RecordAdmin(
         """Return the fields that the system sets, in addition to those that the room lists."""
         return (*super().get_readonly_fields(request, obj), *self._stamps_shown)
 
-    @property
+    @cached_property
     def _stamps_shown(self) -> list[Any]:
         return [self.display_name_of(name) for name in self.stamps]
 

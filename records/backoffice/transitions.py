@@ -26,7 +26,6 @@ from django.utils.translation import gettext_lazy as _
 
 from records.accounts import access
 from records.backoffice import extension_points
-from records.backoffice.about import address_of
 from records.backoffice.conflicts import changes_of
 from records.backoffice.current import author_of, show_times_of, site_at, user_of
 from records.backoffice.extension_points import RecordLink, RecordPanel
@@ -187,7 +186,7 @@ class StepPages(SitePermissions):
             # Somebody else was faster: what was typed stays on the page.
             return self.taken(request, step, record, too_late=text)
         self.message_user(request, text, messages.WARNING)
-        return redirect(address_of(record))
+        return redirect(self.page_of(record.pk))
 
     def taken(self, request: HttpRequest, step: RecordStep, record: Any, *, too_late: str = "") -> HttpResponse:
         """Show the page of a step that the user may take; once its form is filled in, take the step.
@@ -195,7 +194,7 @@ class StepPages(SitePermissions):
         `too_late` is why it cannot be taken any more.
         """
         show_times_of(site_at(request, self.site_id_of(record)))
-        address = address_of(record)
+        address = self.page_of(record.pk)
         given = step.initial(record) if step.initial is not None else {}
         form = step.form(request.POST, request.FILES) if request.method == "POST" else step.form(initial=given)
         if step.fill is not None:

@@ -104,7 +104,7 @@ def value_digest(salt: str, value: object) -> str:
             return ""
     elif salt[0] == "=":
         return salt[1:]
-    return hashlib.sha256(b"%b\n%b" % (salt.encode(), canonical(value))).hexdigest()
+    return hashlib.sha256(b"%b\n%b" % (salt.encode(), orjson.dumps(value, _plain, _OPTIONS))).hexdigest()
 
 
 def is_erased(value: object) -> bool:

@@ -17,7 +17,6 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from records.backoffice.about import address_of
 from records.backoffice.choice_filters import ArchivedFilter, ChoiceFilter, Offered
 from records.backoffice.current import author_of, show_times_of, site_at
 from records.backoffice.datetimes import NOTHING, shown, wall_clock
@@ -219,7 +218,7 @@ class SubscriptionAdmin(PlainAdmin):
                 made=shown(webhook.secret_made),
                 former_until=shown(webhook.former_until) if webhook.former_secret else "",
                 hours=actions.OVERLAP.total_seconds() // 3600,
-                back=address_of(webhook),
+                back=self.page_of(webhook.pk),
             ),
         )
 
