@@ -14,7 +14,8 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from records.backoffice.transfer.files import Sheet, as_text
+from records.backoffice.transfer.cells import as_text
+from records.backoffice.transfer.files import Sheet
 from records.backoffice.transfer.headings import Headings, headings
 from records.backoffice.transfer.rows import Row, name_sources
 from records.backoffice.transfer.table import Column, Table

@@ -36,8 +36,9 @@ from django.utils.translation import gettext
 
 from records.backoffice.datetimes import stored
 from records.backoffice.once import claim
+from records.backoffice.transfer.cells import as_text
 from records.backoffice.transfer.children import ChildSheet, give_children, read_children, titles_of
-from records.backoffice.transfer.files import FileError, Sheet, as_text
+from records.backoffice.transfer.files import FileError, Sheet
 from records.backoffice.transfer.headings import Headings, headings, in_words
 from records.backoffice.transfer.matching import NOT_HERE, find_same, find_targets
 from records.backoffice.transfer.name_resolution import Names, unknown
