@@ -1,31 +1,23 @@
 """The background task that sends the mails about versions. Each is sent once; failures are retried later."""
 
 import datetime
-import logging
 import uuid
 
 from django.conf import settings
 from django.core.mail import EmailMessage
-from django.db.models import F, QuerySet
+from django.db.models import QuerySet
 from django.template.loader import render_to_string
 from django_tasks import task
-from django_tasks_db.models import DBTaskResult
 
 from documents import reading, rejections
 from documents.models import WAITING, Notice, Status
 from records.accounts import access
 from records.accounts.languages import in_language_of
 from records.history.trail import now
+from records.operations import stored_mails
+from records.operations.stored_mails import BATCH
 from records.sites.text import one_line
 
-logger = logging.getLogger("larder.documents")
-LEASE = datetime.timedelta(seconds=45)
-"""How long other workers leave a taken notice alone, so that one that a killed worker took is sent within a minute.
-
-A mail server that takes longer gets the mail twice, under the same Message-ID.
-"""
-DELAYS = tuple(datetime.timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180))
-BATCH = 200
 GIVEN_UP = datetime.timedelta(days=7)
 NOT_OWED = "No longer owed; not sent."
 SIGNING = "/admin/documents/inbox/"
@@ -44,49 +36,23 @@ def _due() -> QuerySet[Notice]:
 
 
 def is_waiting() -> bool:
-    """Return whether a mail is due for which no task is queued; the worker asks every few seconds.
-
-    This is how a mail is sent that a killed worker had taken.
-    """
-    return _due().exists() and not DBTaskResult.objects.ready().filter(task_path=send_notices.module_path).exists()
+    """Return whether a mail is due for which no task is queued; the worker asks every few seconds."""
+    return _due().exists() and not stored_mails.is_queued(send_notices)
 
 
 @task()
 def send_notices() -> int:
-    """Send every mail that is due, and return how many were sent.
-
-    It may run as often as you like: it takes only mails that are due, and a mail that fails becomes due again later. If
-    a worker is killed, its mails become due again when the lease ends and keep their Message-ID.
-    """
-    sent = 0
-    for key in list(_due().order_by("created", "id").values_list("pk", flat=True)[:BATCH]):
-        if _take(key):
-            notice = Notice.objects.select_related("version__document__site", "user").get(pk=key)
-            sent += _send(notice)
-    return sent
+    """Send every mail that is due, and return how many were sent."""
+    keys = list(_due().order_by("created", "id").values_list("pk", flat=True)[:BATCH])
+    return sum(_send(key) for key in keys if stored_mails.take(Notice.objects.filter(pk=key)))
 
 
-def _take(key: uuid.UUID) -> bool:
-    """Claim a notice for the time of the lease; returns False if another worker has it."""
-    free = Notice.objects.filter(pk=key, sent__isnull=True, due__lte=now())
-    return free.update(due=now() + LEASE, attempts=F("attempts") + 1) == 1
-
-
-def _send(notice: Notice) -> bool:
+def _send(key: uuid.UUID) -> bool:
+    notice = Notice.objects.select_related("version__document__site", "user").get(pk=key)
     if not is_still_due(notice):
-        Notice.objects.filter(pk=notice.pk).update(sent=now(), last_error=NOT_OWED)
+        stored_mails.close(notice, NOT_OWED)
         return False
-    try:
-        message_of(notice).send()
-    except Exception as error:
-        delay = DELAYS[min(notice.attempts, len(DELAYS)) - 1]
-        due = now() + delay
-        logger.warning("A mail could not be sent (attempt %s): %s", notice.attempts, type(error).__name__)
-        Notice.objects.filter(pk=notice.pk).update(due=due, last_error=type(error).__name__)
-        send_notices.using(run_after=due).enqueue()
-        return False
-    Notice.objects.filter(pk=notice.pk).update(sent=now(), last_error="")
-    return True
+    return stored_mails.send(notice, lambda: message_of(notice).send(), send_notices)
 
 
 def is_still_due(notice: Notice) -> bool:
@@ -135,10 +101,5 @@ def _message_of(notice: Notice) -> EmailMessage:
     }
     template = TEMPLATES.get(Notice.Kind(notice.kind), "document_turn")
     subject = render_to_string(f"mail/{template}_subject.txt", context)
-    host = settings.DEFAULT_FROM_EMAIL.rpartition("@")[2].rstrip("> ") or "localhost"
-    return EmailMessage(
-        one_line(subject),
-        render_to_string(f"mail/{template}.txt", context),
-        to=[notice.user.email],
-        headers={"Message-ID": f"<{notice.pk}@{host}>", "Auto-Submitted": "auto-generated"},
-    )
+    text = render_to_string(f"mail/{template}.txt", context)
+    return stored_mails.mail_of(notice, notice.user.email, one_line(subject), text)

@@ -1,33 +1,25 @@
 """The tasks of the worker: one reminder for each person and day, from six in the morning (DECISIONS 12.5, 13.23)."""
 
 import datetime
-import logging
 import uuid
 
 from django.conf import settings
 from django.core.mail import EmailMessage
-from django.db.models import F, QuerySet
+from django.db.models import QuerySet
 from django.template.loader import render_to_string
 from django.utils.translation import ngettext
 from django_tasks import task
-from django_tasks_db.models import DBTaskResult
 
 from records.accounts.languages import in_language_of
 from records.accounts.models import User
 from records.history.trail import now
+from records.operations import stored_mails
+from records.operations.stored_mails import BATCH
 from records.reminders.contents import everybody, frequencies, is_day_for, parts_for, people, zone_for
 from records.reminders.models import Frequency, Reminder
 
-logger = logging.getLogger("larder.mail")
 HOUR = 6
 """The hour of the day, in the time zone of the person's home site, from which reminders are sent."""
-LEASE = datetime.timedelta(seconds=45)
-"""The time for which other workers leave a claimed reminder alone; a killed worker's reminder is sent within a minute.
-
-A mail server that takes longer gets the mail twice, under the same Message-ID.
-"""
-DELAYS = tuple(datetime.timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180))
-BATCH = 200
 KEPT = datetime.timedelta(days=30)
 NOTHING_DUE = "Nothing was due any longer, so it was not sent."
 
@@ -62,28 +54,15 @@ def _due() -> QuerySet[Reminder]:
 
 
 def is_waiting() -> bool:
-    """Return whether a reminder is due for which no task is queued; the worker asks every few seconds.
-
-    This is how a reminder is sent that a killed worker had taken.
-    """
-    return _due().exists() and not DBTaskResult.objects.ready().filter(task_path=send_reminders.module_path).exists()
+    """Return whether a reminder is due for which no task is queued; the worker asks every few seconds."""
+    return _due().exists() and not stored_mails.is_queued(send_reminders)
 
 
 @task()
 def send_reminders() -> int:
-    """Send every due reminder of the last day, and return the number of mails that were sent.
-
-    A reminder that cannot be sent is due again later. One whose worker was killed is sent again when the worker's claim
-    ends, with the same Message-ID, so that mail programs show it once.
-    """
+    """Send every due reminder of the last day, and return the number of mails that were sent."""
     keys = list(_due().order_by("day", "id").values_list("pk", flat=True)[:BATCH])
-    return sum(_send(key) for key in keys if _take(key))
-
-
-def _take(key: uuid.UUID) -> bool:
-    """Claim a reminder for a time; False if another worker has it."""
-    free = Reminder.objects.filter(pk=key, sent__isnull=True, due__lte=now())
-    return free.update(due=now() + LEASE, attempts=F("attempts") + 1) == 1
+    return sum(_send(key) for key in keys if stored_mails.take(Reminder.objects.filter(pk=key)))
 
 
 def _send(key: uuid.UUID) -> bool:
@@ -93,18 +72,9 @@ def _send(key: uuid.UUID) -> bool:
         return False
     message = message_of(reminder)
     if message is None:
-        Reminder.objects.filter(pk=key).update(sent=now(), last_error=NOTHING_DUE)
+        stored_mails.close(reminder, NOTHING_DUE)
         return False
-    try:
-        message.send()
-    except Exception as error:
-        due = now() + DELAYS[min(reminder.attempts, len(DELAYS)) - 1]
-        logger.warning("A reminder could not be sent (attempt %s): %s", reminder.attempts, type(error).__name__)
-        Reminder.objects.filter(pk=key).update(due=due, last_error=type(error).__name__)
-        send_reminders.using(run_after=due).enqueue()
-        return False
-    Reminder.objects.filter(pk=key).update(sent=now(), last_error="")
-    return True
+    return stored_mails.send(reminder, message.send, send_reminders)
 
 
 def is_wanted(reminder: Reminder) -> bool:
@@ -133,11 +103,6 @@ def _message_to(user: User, reminder: Reminder) -> EmailMessage | None:
     if not parts:
         return None
     context = {"name": user.printed_name, "parts": parts, "base_url": settings.BASE_URL.rstrip("/")}
-    host = settings.DEFAULT_FROM_EMAIL.rpartition("@")[2].rstrip("> ") or "localhost"
     count = sum(len(part.lines) + part.more for part in parts)
-    return EmailMessage(
-        ngettext("Larder: %(count)s thing to do", "Larder: %(count)s things to do", count) % {"count": count},
-        render_to_string("mail/reminder.txt", context),
-        to=[user.email],
-        headers={"Message-ID": f"<{reminder.pk}@{host}>", "Auto-Submitted": "auto-generated"},
-    )
+    subject = ngettext("Larder: %(count)s thing to do", "Larder: %(count)s things to do", count) % {"count": count}
+    return stored_mails.mail_of(reminder, user.email, subject, render_to_string("mail/reminder.txt", context))

@@ -5,9 +5,9 @@ import time
 
 from django.db.models import Q
 from django_tasks import task
-from django_tasks_db.models import DBTaskResult
 
 from records.history.trail import now
+from records.operations import stored_mails
 from records.webhooks import signing
 from records.webhooks.deliverer import SLICE_SECONDS, deliver_to, due, send_requested
 from records.webhooks.models import Delivery, Subscription
@@ -20,8 +20,7 @@ AT_ONCE = 1_000
 
 def is_waiting() -> bool:
     """Return whether messages are due for which no task is queued; the worker asks every few seconds."""
-    queued = DBTaskResult.objects.ready().filter(task_path=deliver.module_path)
-    return due(now()).exists() and not queued.exists()
+    return due(now()).exists() and not stored_mails.is_queued(deliver)
 
 
 @task()

@@ -15,7 +15,7 @@ from documents import actions, approvals, tasks
 from documents.models import Notice, Signer
 from records.accounts.actions import set_members
 from records.accounts.models import Role
-from records.operations import worker
+from records.operations import stored_mails, worker
 from records.sites.models import Site
 from tests import make
 from tests.make import documents as docs
@@ -123,7 +123,7 @@ def test_what_a_killed_worker_had_taken_comes_up_again(site: Site, monkeypatch: 
     assert to() == []
     DBTaskResult.objects.all().delete()
     assert not tasks.is_waiting()
-    Notice.objects.update(due=Notice.objects.get().due - tasks.LEASE)
+    Notice.objects.update(due=Notice.objects.get().due - stored_mails.LEASE)
     assert tasks.is_waiting()
     worker.enqueue_due_jobs()
     assert not tasks.is_waiting(), "It is queued."

@@ -16,6 +16,7 @@ from records.complaints import actions as complaint_actions
 from records.employees.models import Employee
 from records.history.models import Change
 from records.history.trail import now
+from records.operations import stored_mails
 from records.reminders import contents, tasks
 from records.reminders.actions import choose_frequency
 from records.reminders.models import Frequency, Preference, Reminder
@@ -44,7 +45,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return a function that sets the moment which reminders take for now; at first that Tuesday at nine."""
 
     def set_to(moment: datetime.datetime) -> None:
-        monkeypatch.setattr(tasks, "now", lambda: moment)
+        for module in (tasks, stored_mails):
+            monkeypatch.setattr(module, "now", lambda: moment)
 
     set_to(TUESDAY)
     return set_to
@@ -271,11 +273,11 @@ def test_what_a_killed_worker_had_taken_comes_up_again_under_the_same_message_id
     remind.func()
     reminder = Reminder.objects.get()
     # The worker takes it and is killed.
-    assert tasks._take(reminder.pk)
+    assert stored_mails.take(Reminder.objects.filter(pk=reminder.pk))
     assert work() == []
     DBTaskResult.objects.all().delete()
     assert not tasks.is_waiting()
-    clock(TUESDAY + tasks.LEASE)
+    clock(TUESDAY + stored_mails.LEASE)
     assert tasks.is_waiting()
     assert work() == ["ada@example.org"]
     assert str(reminder.pk) in mail.outbox[0].extra_headers["Message-ID"]
