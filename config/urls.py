@@ -7,7 +7,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from django.urls.resolvers import RoutePattern
 
 from records.dashboard import redirects
-from records.operations import error_handlers, health, oauth, openapi_views
+from records.operations import error_handlers, health, openapi_views
 
 
 def later(route: str, module: str) -> URLResolver:
@@ -32,11 +32,8 @@ interfaces: list[URLPattern | URLResolver] = [
     later("change/", "records.changes.urls"),
     later("calendar/", "records.reminders.urls"),
     path("", include("scim.urls")),
-    path("oauth/token", oauth.token, name="oauth-token"),
-    path("oauth/token/", oauth.token),
-    path("oauth/revoke", oauth.revoke, name="oauth-revoke"),
-    path("oauth/revoke/", oauth.revoke),
-    path(".well-known/oauth-authorization-server", oauth.metadata, name="oauth-metadata"),
+    later("oauth/", "records.operations.oauth"),
+    later(".well-known/", "records.operations.well_known"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
     path("openapi.yaml", openapi_views.YamlView.as_view(), name="openapi-yaml"),

@@ -8,6 +8,7 @@ from urllib.parse import unquote_to_bytes
 from authlib.oauth2.rfc6749.errors import OAuth2Error
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
+from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
 from records.accounts import oauth
@@ -132,3 +133,11 @@ def metadata(request: HttpRequest) -> HttpResponse:
     if request.method not in ("GET", "HEAD"):
         return _refused(405, "invalid_request", "This path supports GET only.", {"Allow": "GET, HEAD, OPTIONS"})
     return JsonResponse(oauth.metadata(settings.BASE_URL))
+
+
+urlpatterns = [
+    path("token", token),
+    path("token/", token),
+    path("revoke", revoke),
+    path("revoke/", revoke),
+]
