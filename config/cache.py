@@ -24,6 +24,13 @@ class SlowError(RedisError):
     """Redis answers, but so slowly that it would slow every request."""
 
 
+class MemoryCache(LocMemCache):
+    """The memory of the process, which takes any key: Django looks at each character for what memcached refuses."""
+
+    def validate_key(self, key: str) -> None:
+        """Do nothing."""
+
+
 class ReliableRedisCache(RedisCache):
     """Uses Redis, and the memory of the process while Redis does not answer.
 
@@ -35,7 +42,7 @@ class ReliableRedisCache(RedisCache):
 
     def __init__(self, server: Any, params: dict[str, Any]) -> None:
         super().__init__(server, params)
-        self._memory = LocMemCache("while redis is away", {"OPTIONS": {"MAX_ENTRIES": 100_000}})
+        self._memory = MemoryCache("while redis is away", {"OPTIONS": {"MAX_ENTRIES": 100_000}})
 
     @property
     def is_away(self) -> bool:

@@ -90,6 +90,14 @@ class DatabaseWrapper(base.DatabaseWrapper):
             self.together([(f"SET LOCAL lock_timeout = {milliseconds:d}", ())])
             yield
 
+    def _set_autocommit(self, autocommit: bool) -> None:
+        """Let the next statement begin a transaction, or not; between transactions psycopg has nothing to do for it."""
+        connection: Any = self.connection
+        if connection.info.transaction_status == TransactionStatus.IDLE:
+            connection._autocommit = autocommit
+        else:
+            super()._set_autocommit(autocommit)  # type: ignore[misc]
+
     def _commit(self) -> None:
         statements, answered = self._last_statements, self._on_last_answers
         self._last_statements, self._on_last_answers = (), None

@@ -119,7 +119,7 @@ def answer(request: HttpRequest, respond: Handler) -> HttpResponse:
     address = REQUEST_ADDRESS.set(str(request.META.get("REMOTE_ADDR", "")))
     try:
         with _working_for(request) as origin:
-            request.get_host()
+            _check_host(request)
             response = respond(request)
             origin.status = response.status_code
     except DisallowedHost:
@@ -134,6 +134,20 @@ def answer(request: HttpRequest, respond: Handler) -> HttpResponse:
             response.content = b""
     note(request, response, round((time.perf_counter() - started) * 1000, 1))
     return response
+
+
+_served: set[tuple[str, ...]] = set()
+"""The hosts that were found among the allowed ones."""
+MOST_HOSTS = 1_000
+
+
+def _check_host(request: HttpRequest) -> None:
+    """Raise DisallowedHost unless the host that the request names is served."""
+    known = (request.META.get("HTTP_HOST", ""), *settings.ALLOWED_HOSTS)
+    if known not in _served:
+        request.get_host()
+        if len(_served) < MOST_HOSTS and "HTTP_HOST" in request.META:
+            _served.add(known)
 
 
 def _working_for(request: HttpRequest) -> AbstractContextManager[Origin]:
