@@ -19,6 +19,7 @@ django.setup(set_prefix=False)
 
 # Django is set up from here on. The URL configuration is loaded now, so that the first caller does not wait for it.
 from django.conf import settings  # noqa: E402
+from django.core.cache import caches  # noqa: E402
 from django.db import connections  # noqa: E402
 from django.template import TemplateSyntaxError, engines  # noqa: E402
 from django.urls import reverse  # noqa: E402
@@ -39,9 +40,10 @@ bound(
         "idle_in_transaction_session_timeout": 60_000,
     }
 )
-# Django looks for a running event loop whenever the connection or the language is asked for, which happens some fifty
-# times in an add. No code here is asynchronous, so that what belongs to a thread is enough.
+# Django looks for a running event loop whenever the connection, the cache or the language is asked for, which happens
+# some fifty times in an add. No code here is asynchronous, so that what belongs to a thread is enough.
 connections._connections = threading.local()  # type: ignore[attr-defined]
+caches._connections = threading.local()  # type: ignore[attr-defined]
 trans_real._active = threading.local()  # type: ignore[assignment]
 interface_application = InterfaceHandler()
 _loading = threading.Lock()

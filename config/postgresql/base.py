@@ -1,5 +1,6 @@
 """The backend: one connection per thread, checked before use without a round trip, with time limits in the server."""
 
+import datetime
 import re
 import select
 import time
@@ -8,11 +9,13 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+import psycopg
 from django.db import InterfaceError, OperationalError, transaction
 from django.db.backends.postgresql import base
 from django.db.backends.utils import debug_transaction
 from psycopg import _queries
-from psycopg.pq import TransactionStatus
+from psycopg.adapt import Loader
+from psycopg.pq import Format, TransactionStatus
 
 from config.postgresql.breaker import breaker_of, watchdog
 from config.postgresql.limits import limits
@@ -29,6 +32,25 @@ TOO_SLOW = OperationalError("a statement was not ended by the server's own time 
 # record with its child rows is longer, and a change has more parameters, so that each run would parse it again.
 _queries.MAX_CACHED_STATEMENT_LENGTH = 32_768
 _queries.MAX_CACHED_STATEMENT_PARAMS = 200
+
+
+_LOADER: Any = psycopg.adapters.get_loader(base.TIMESTAMPTZ_OID, Format.TEXT)
+
+
+class _MomentLoader(Loader):
+    """Loads a time by psycopg's own loader, which is written in C and takes a third of the time of Django's."""
+
+    timezone = datetime.UTC
+    """The time zone of every connection, in which Django expects the times."""
+
+    def __init__(self, oid: int, context: Any = None) -> None:
+        super().__init__(oid, context)
+        self._load = _LOADER(oid, context).load
+
+    def load(self, data: Any) -> datetime.datetime:
+        """Return the time."""
+        found: datetime.datetime = self._load(data)
+        return found.replace(tzinfo=datetime.UTC)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -185,7 +207,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
         started, is_first = time.monotonic(), True
         while True:
             try:
-                return super().get_new_connection(conn_params)
+                found = super().get_new_connection(conn_params)
+                found.adapters.register_loader(base.TIMESTAMPTZ_OID, _MomentLoader)
+                return found
             except self.Database.OperationalError as error:
                 if not is_first or time.monotonic() - started > FAST:
                     self._breaker.failed(self._connect_once, error)

@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 from records.actions.models import Action, Status
 from records.actions.workflow import CHANGE, Mover, move, refuse
 from records.history.snapshots import columns
+from records.history.statements import new_row
 from records.history.trail import Author
 from records.sites.models import SiteRecord
 from records.sites.writing import Precondition, Values, add_record, apply, changing
@@ -39,7 +40,7 @@ def add_action(
         raise refuse(gettext("A new action is Open; mark it as Done, and have it closed, afterwards."))
     if given.pop("effective", None) is not None:
         raise _not_judged_now()
-    action = Action(site_id=site_id)
+    action = new_row(Action, site_id=site_id)
     pointers = [given.pop(name, None) for name in POINTERS]
     if any(pointers):
         action.point_at(*pointers, sees=sees)

@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 
 from records.complaints.models import Complaint, RecordStatus
+from records.history.statements import new_row
 from records.history.trail import Author, now
 from records.sites.writing import (
     Precondition,
@@ -26,7 +27,7 @@ def add_complaint_detail(
     site_id: uuid.UUID, values: Values, *, author: Author, operation: str = "AddComplaintDetail", reason: str = ""
 ) -> Complaint:
     """Add a complaint, which then awaits its review; its date defaults to the present time. Raises ValidationError."""
-    complaint = Complaint(site_id=site_id, record_status=RecordStatus.AWAITING_REVIEW)
+    complaint = new_row(Complaint, site_id=site_id, record_status=RecordStatus.AWAITING_REVIEW)
     return add_record(complaint, dated(values), author=author, operation=operation, reason=reason)
 
 

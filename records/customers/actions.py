@@ -4,6 +4,7 @@ import uuid
 from typing import Unpack
 
 from records.customers.models import Customer
+from records.history.statements import new_row
 from records.history.trail import Author
 from records.sites.writing import Recorded, Values, add_record, apply, changing
 
@@ -12,7 +13,7 @@ def add_customer(
     site_id: uuid.UUID, values: Values, *, author: Author, operation: str = "AddCustomer", reason: str = ""
 ) -> Customer:
     """Add a customer with its contacts to the site. Raises ValidationError."""
-    return add_record(Customer(site_id=site_id), values, author=author, operation=operation, reason=reason)
+    return add_record(new_row(Customer, site_id=site_id), values, author=author, operation=operation, reason=reason)
 
 
 def update_customer(

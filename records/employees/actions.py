@@ -14,7 +14,7 @@ from records.accounts.employee_facts import EmployeeFacts, follow_employee
 from records.accounts.models import DefaultRole, Role, User
 from records.accounts.names import check_address
 from records.employees.models import Employee, JobDescription
-from records.history.statements import Statement, parameter, together
+from records.history.statements import Statement, new_row, parameter, together
 from records.history.trail import Author, now, recording
 from records.sites.targets import errors_of
 from records.sites.text import is_blank
@@ -34,7 +34,7 @@ def add_employee(
     reason: str = "",
 ) -> Employee:
     """Add an employee to the site; `key` sets the Id (an account's). Raises ValidationError."""
-    employee = Employee(site_id=site_id) if key is None else Employee(id=key, site_id=site_id)
+    employee = new_row(Employee, site_id=site_id, **({} if key is None else {"id": key}))
 
     def check() -> None:
         check_address(values.get("email_address", ""), "email_address")
@@ -221,7 +221,9 @@ def add_job_description(
 ) -> JobDescription:
     """Add a job description to the site. Raises ValidationError."""
     with recording():
-        record = add_record(JobDescription(site_id=site_id), values, author=author, operation=operation, reason=reason)
+        record = add_record(
+            new_row(JobDescription, site_id=site_id), values, author=author, operation=operation, reason=reason
+        )
         touch_holders(set(), {holder.pk for holder in values.get("employees", ())}, author)
     return record
 

@@ -38,7 +38,7 @@ def insertions(rows: Sequence[models.Model], *, replacing: Sequence[str] = ()) -
     found: list[Statement] = []
     if len(rows) > 1 and connection.vendor == "postgresql":
         head, _, tail = _insertion(type(rows[0]), connection.vendor, tuple(replacing))
-        by_column = [array_text(_column(rows, *one)) for one in _fields(type(rows[0]), connection.vendor)]
+        by_column = [array_text(_column(rows, *one[:3])) for one in _fields(type(rows[0]), connection.vendor)]
         found.append((f"{head} SELECT * FROM unnest({_arrays(type(rows[0]))}){tail}", by_column))  # noqa: S608
         for row in rows:
             row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
@@ -64,7 +64,7 @@ def insertion_of(row: models.Model, computed: Mapping[str, Statement], *, before
     texts must be among a few, because each statement is composed once.
     """
     values = list(before[1])
-    for (_, name, _), value in zip(_fields(type(row), connection.vendor), database_values(row), strict=True):
+    for (_, name, *_), value in zip(_fields(type(row), connection.vendor), database_values(row), strict=True):
         if name in computed:
             values += computed[name][1]
         else:
@@ -80,7 +80,7 @@ def _computed_insertion(
 ) -> str:
     head, _, _ = _insertion(model, vendor, ())
     texts = dict(computed)
-    return f"{before} {head} VALUES ({', '.join(texts.get(name, '%s') for _, name, _ in _fields(model, vendor))})"
+    return f"{before} {head} VALUES ({', '.join(texts.get(name, '%s') for _, name, *_ in _fields(model, vendor))})"
 
 
 def database_values(row: models.Model) -> list[object]:
@@ -88,11 +88,11 @@ def database_values(row: models.Model) -> list[object]:
     database = connections[DEFAULT_DB_ALIAS]  # not its proxy, which would be asked several times a value
     found: list[object] = []
     adapted: dict[int, Any] = {}
-    for field, name, kind in _fields(type(row), database.vendor):
+    for field, name, kind, sized in _fields(type(row), database.vendor):
         value = getattr(row, name) if kind else None
-        if not kind or (value is not None and (type(value) is not kind or kind in _ADAPTED)):
+        if not kind or (value is not None and type(value) is not kind):
             adapted[len(found)] = field
-        found.append(value)
+        found.append(sized(value) if sized and value is not None else value)
     for place, value in zip(adapted, _adapted([row] * len(adapted), adapted.values(), database), strict=True):
         found[place] = value
     return found
@@ -142,8 +142,6 @@ _KINDS: Sequence[tuple[type, Any]] = (
     (int, models.IntegerField),
 )
 """The types whose values the driver stores as they are; that for SQLite does so with the first two."""
-_ADAPTED = (int,)
-"""Those of them that are adapted in a statement of one row, so that each value is sent as the column's own type."""
 
 
 def _has_zone(value: datetime.datetime | None) -> bool:
@@ -151,12 +149,19 @@ def _has_zone(value: datetime.datetime | None) -> bool:
 
 
 @cache
-def _fields(model: type[models.Model], vendor: str) -> Sequence[tuple[Any, str, type | None]]:
+def _fields(model: type[models.Model], vendor: str) -> Sequence[tuple[Any, str, type | None, Any]]:
     """Return the model's fields, each with its attribute and the type whose values the driver stores as they are.
 
     To ask the ORM about each value takes a seventh of an add. The type is None where the ORM always has to be asked.
+    A whole number also has the type that sends a single value as the column's own type; otherwise that is None.
     """
-    return [(field, field.attname, _kind(field, vendor)) for field in model._meta.local_concrete_fields]
+    sizes = getattr(connection.ops, "integerfield_type_map", {})
+    found: list[tuple[Any, str, type | None, Any]] = []
+    for field in model._meta.local_concrete_fields:
+        kind = _kind(field, vendor)
+        stored: Any = field.target_field if field.is_relation else field
+        found.append((field, field.attname, kind, sizes.get(stored.get_internal_type()) if kind is int else None))
+    return found
 
 
 def _kind(field: Any, vendor: str) -> type | None:

@@ -5,6 +5,7 @@ To compile a query of the ORM takes several times as long as the database needs 
 
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
 from django.db import connection, models
@@ -74,6 +75,21 @@ def row_of(model: type[M], values: Any, db: str | None = None) -> M:
     row._state.db, row._state.adding = db, db is None
     vars(row).update(values)
     return row
+
+
+def new_row(model: type[M], **values: Any) -> M:
+    """Return a new object of the model with these attributes, and with the defaults of the others."""
+    constant, made = _defaults(model)
+    return row_of(model, {**constant, **{name: make() for name, make in made}, **values})
+
+
+@cache
+def _defaults(model: type[models.Model]) -> tuple[Mapping[str, Any], Sequence[tuple[str, Callable[[], Any]]]]:
+    """Return the defaults of a model's columns that are always the same, and the functions that make the others."""
+    fields: Sequence[Any] = model._meta.concrete_fields
+    made = [field for field in fields if field.has_default() and callable(field.default)]
+    constant = {field.attname: field.get_default() for field in fields if field not in made}
+    return constant, [(field.attname, field.default) for field in made]
 
 
 class Asked(NamedTuple):

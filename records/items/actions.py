@@ -3,6 +3,7 @@
 import uuid
 from typing import Unpack
 
+from records.history.statements import new_row
 from records.history.trail import Author
 from records.items.models import Item
 from records.sites.writing import Recorded, Values, add_record, apply, changing
@@ -12,7 +13,7 @@ def add_item(
     site_id: uuid.UUID, values: Values, *, author: Author, operation: str = "AddItem", reason: str = ""
 ) -> Item:
     """Add an item to the site. Raises ValidationError."""
-    return add_record(Item(site_id=site_id), values, author=author, operation=operation, reason=reason)
+    return add_record(new_row(Item, site_id=site_id), values, author=author, operation=operation, reason=reason)
 
 
 def update_item(
