@@ -132,7 +132,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def _rollback(self) -> None:
         self._last_statements, self._on_last_answers = (), None
-        super()._rollback()  # type: ignore[misc]
+        if self.connection.info.transaction_status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
+            # psycopg's own ROLLBACK also forgets every prepared statement, in case that a table was made anew.
+            self._in_one_trip((), then="ROLLBACK")
+        else:
+            super()._rollback()  # type: ignore[misc]
 
     def init_connection_state(self) -> None:
         """Prepare a new connection."""

@@ -1,6 +1,7 @@
 """The action endpoint: reads stop here, writes call the actions."""
 
 import uuid
+from functools import partial
 
 from django.http import HttpResponse
 from rest_framework.request import Request
@@ -9,11 +10,13 @@ from records.actions import actions
 from records.actions.models import Action
 from records.actions.serializers import ActionChangeSerializer, ActionSerializer
 from records.actions.workflow import Mover
+from records.history.trail import beginning
 from records.operations.lists import ListRules
 from records.operations.operation import Operation
 from records.operations.viewsets import OperationViewSet
 from records.sites.hidden import exists_for
 from records.sites.text import read_uuid
+from records.sites.writing import locking_with_content
 
 ACTIONS = ListRules(search=("name", "description"))
 
@@ -32,18 +35,8 @@ class ActionViewSet(OperationViewSet):
 
     def add_action(self, request: Request) -> HttpResponse:
         """Add an action about a complaint, audit, document, item, material or customer, or about none; it is Open."""
-        found = self.body(ActionSerializer)
-        reason = found.pop("reason_for_change", "")
-        caller = self.caller
-        action = self.call_action(
-            actions.add_action,
-            self.site_id,
-            found,
-            author=self.author,
-            reason=reason,
-            sees=lambda record: exists_for(record, caller.user_id, caller.may),
-        )
-        return self.written(action.pk, action.revision)
+        sees = partial(exists_for, user_id=self.caller.user_id, may=self.caller.may)
+        return self.added(ActionSerializer, partial(actions.add_action, sees=sees))
 
     def update_action(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Change an open action, or move its RecordStatus; an absent field keeps its value.
@@ -52,11 +45,12 @@ class ActionViewSet(OperationViewSet):
         (by a Manager who is neither its owner nor marked it as Done), or Open again with a ReasonForChange. A Manager
         cancels an Open or Done action, and reopens a Closed one, with a ReasonForChange. Anything else is 409.
         """
-        found = self.body(ActionChangeSerializer)
-        mover = Mover(self.author, self.caller.may, found.pop("reason_for_change", ""), found.get("effective"))
-        action = self.call_action(
-            actions.update_action, self.site_id, id, found, mover=mover, precondition=self.precondition
-        )
+        with beginning():
+            found = self.body(ActionChangeSerializer, partial(locking_with_content, Action, id))
+            mover = Mover(self.author, self.caller.may, found.pop("reason_for_change", ""), found.get("effective"))
+            action = self.call_action(
+                actions.update_action, self.site_id, id, found, mover=mover, precondition=self.precondition
+            )
         return self.written(action.pk, action.revision)
 
     def get_action(self, request: Request, id: uuid.UUID) -> HttpResponse:

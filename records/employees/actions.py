@@ -220,12 +220,15 @@ def add_job_description(
     site_id: uuid.UUID, values: Values, *, author: Author, operation: str = "AddJobDescription", reason: str = ""
 ) -> JobDescription:
     """Add a job description to the site. Raises ValidationError."""
-    with recording():
-        record = add_record(
-            new_row(JobDescription, site_id=site_id), values, author=author, operation=operation, reason=reason
-        )
-        touch_holders(set(), {holder.pk for holder in values.get("employees", ())}, author)
-    return record
+    holders = {holder.pk for holder in values.get("employees", ())}
+    return add_record(
+        new_row(JobDescription, site_id=site_id),
+        values,
+        author=author,
+        operation=operation,
+        reason=reason,
+        followed_by=lambda _: touch_holders(set(), holders, author),
+    )
 
 
 def update_job_description(

@@ -9,6 +9,7 @@ from django.db import connection, models
 from django.utils.translation import gettext
 
 from records.history.inserts import insertions
+from records.history.sets import insertion
 from records.history.snapshots import Children, Snapshot, children_of, columns, related_content, related_statements
 from records.history.statements import Statement, parameter, together
 from records.sites.models import ChildRow
@@ -92,10 +93,18 @@ def set_list(record: models.Model, name: str, targets: Sequence[models.Model], *
         return
     if stored:
         rows.delete()
-    manager.through._base_manager.bulk_create(
-        [manager.through(**{source: record, f"{target}_id": key}) for key in wanted]
-    )
+    if targets:
+        together([listing(record, name, targets)])
     _forget_prefetched(record, name)
+
+
+def listing(record: models.Model, name: str, targets: Sequence[models.Model]) -> Statement:
+    """Return the statement that stores targets as a record's many-to-many list, which is empty, in the given order."""
+    manager = getattr(record, name)
+    keys = dict.fromkeys(row.pk for row in targets)
+    return insertion(
+        manager.through, {manager.source_field_name: record.pk}, (manager.target_field_name,), [(key,) for key in keys]
+    )
 
 
 def set_columns(record: models.Model, values: Mapping[str, Any]) -> Values:

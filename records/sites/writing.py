@@ -37,7 +37,17 @@ from records.sites.models import ChildRow, SiteRecord
 from records.sites.reasons import required_reason
 from records.sites.sequences import counting_archived, insert_numbered, take_numbers
 from records.sites.targets import check_lists, check_references
-from records.sites.values import Loaded, Values, apply, merged_rows, new_rows, replace_children, set_columns, set_list
+from records.sites.values import (
+    Loaded,
+    Values,
+    apply,
+    listing,
+    merged_rows,
+    new_rows,
+    replace_children,
+    set_columns,
+    set_list,
+)
 
 __all__ = ("Values", "apply", "replace_children", "set_list")
 
@@ -182,9 +192,7 @@ def _checked(
 def _store_related(record: models.Model, children: dict[str, list[ChildRow]], lists: Values, trail: Trail) -> None:
     """Store the children and lists of a row that is stored now or at the end of the transaction."""
     statements = [statement for rows in children.values() for statement in insertions(rows)]
-    trail.store(statements)
-    for name, targets in lists.items():
-        set_list(record, name, targets)
+    trail.store([*statements, *(listing(record, name, targets) for name, targets in lists.items() if targets)])
 
 
 def _insert(record: models.Model) -> None:
