@@ -44,7 +44,7 @@ bound(
 # some fifty times in an add. No code here is asynchronous, so that what belongs to a thread is enough.
 connections._connections = threading.local()  # type: ignore[attr-defined]
 caches._connections = threading.local()  # type: ignore[attr-defined]
-trans_real._active = threading.local()  # type: ignore[assignment]
+trans_real._active = threading.local()  # type: ignore[attr-defined]
 interface_application = InterfaceHandler()
 _loading = threading.Lock()
 

@@ -24,7 +24,6 @@ from records.sites.writing import (
     apply,
     archive_record,
     changing,
-    set_list,
 )
 
 USERS = ("user_to_review", "user_to_approve", "user_to_notify")
@@ -85,11 +84,10 @@ def update_document(
             precondition=precondition,
         ) as document,
     ):
-        apply(document, values)
-        for name in USERS:
-            if name in values:
-                set_list(document, name, values[name], in_order=True)
-        reviewers, approvers = list(_ordered(document, "user_to_review")), list(_ordered(document, "user_to_approve"))
+        apply(document, values, in_order=USERS)
+        reviewers, approvers = (
+            list(dict.fromkeys(values[name])) if name in values else list(_ordered(document, name)) for name in SIGNERS
+        )
         check_approvers(site_id, approvers)
         status = versions.first_status(reviewers, approvers)
         versions.describe(document, versions.next_number(document), file, status)

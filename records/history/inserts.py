@@ -157,9 +157,10 @@ def _fields(model: type[models.Model], vendor: str) -> Sequence[tuple[Any, str, 
     """
     sizes = getattr(connection.ops, "integerfield_type_map", {})
     found: list[tuple[Any, str, type | None, Any]] = []
-    for field in model._meta.local_concrete_fields:
+    fields: Sequence[Any] = model._meta.local_concrete_fields
+    for field in fields:
         kind = _kind(field, vendor)
-        stored: Any = field.target_field if field.is_relation else field
+        stored = field.target_field if field.is_relation else field
         found.append((field, field.attname, kind, sizes.get(stored.get_internal_type()) if kind is int else None))
     return found
 

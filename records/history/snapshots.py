@@ -62,7 +62,10 @@ def related_statements(model: type[models.Model], key: Any) -> list[Statement]:
 
 
 def related_content(model: type[models.Model], answers: Sequence[Rows]) -> tuple[Snapshot, Children]:
-    """Return the result of `related_statements` as a part of a snapshot, and the child rows by their relations."""
+    """Return the result of `related_statements` as a part of a snapshot, and the rows by their relations.
+
+    The rows of a list are those of the table that links it, in their order.
+    """
     return _related_content(_related(model), answers)
 
 
@@ -75,7 +78,7 @@ def _related_content(related: Sequence[Related], answers: Sequence[Rows]) -> tup
             taken[name] = sorted(str(getattr(row, target)) for row in rows)
         else:
             taken[name] = {str(row.pk): columns(row) for row in rows}
-            children[name] = rows
+        children[name] = rows
     return taken, children
 
 
@@ -96,7 +99,7 @@ def _related(model: type[models.Model]) -> Sequence[Related]:
 
 
 def _rows_of(model: Any, owner: str, key: Any) -> models.QuerySet[Any]:
-    return model._base_manager.filter(**{owner: key}).order_by(*model._meta.ordering)
+    return model._base_manager.filter(**{owner: key}).order_by(*(model._meta.ordering or ["pk"]))
 
 
 def snapshots(model: type[models.Model], first: str, last: str) -> dict[str, tuple[str | None, Snapshot]]:

@@ -6,6 +6,7 @@ registers that rule.
 """
 
 import uuid
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -120,25 +121,32 @@ def check_references(
         raise ValidationError(found)
 
 
-def check_lists(record: models.Model, site_id: uuid.UUID, lists: Mapping[str, Sequence[models.Model]]) -> None:
+def check_lists(
+    record: models.Model,
+    site_id: uuid.UUID,
+    lists: Mapping[str, Sequence[models.Model]],
+    stored: Mapping[str, Collection[uuid.UUID]],
+) -> None:
     """Raise ValidationError for each newly listed target that is not allowed; what a record already lists may stay.
 
-    The errors have relation, idx and name, as those of child rows do. Entries that were not resolved are skipped.
+    `stored` has the keys of what it lists. The errors have relation, idx and name, as those of child rows do. Entries
+    that were not resolved are skipped. At most one query for each kind of target.
     """
+    new: dict[Any, list[tuple[str, int, models.Model]]] = defaultdict(list)
+    for field in record._meta.many_to_many:
+        kept = stored.get(field.name, ())
+        for idx, target in enumerate(lists.get(field.name, ())):
+            if target is not None and target.pk not in kept:
+                new[field.related_model].append((field.name, idx, target))
     found: list[ValidationError] = []
-    several = {field.name for field in record._meta.many_to_many}
-    for name, listed in lists.items():
-        if name not in several:
-            continue
-        stored = set() if record._state.adding else set(getattr(record, name).values_list("pk", flat=True))
-        new = [target for target in listed if target is not None and target.pk not in stored]
-        errors = errors_of(record._meta.get_field(name).related_model, new, site_id, type(record)) if new else {}  # type: ignore[arg-type]
+    for kind, places in new.items():
+        errors = errors_of(kind, [target for *_, target in places], site_id, type(record))
         found += [
             ValidationError(
                 errors[target.pk], code="InvalidReference", params={"relation": name, "idx": idx, "name": "id"}
             )
-            for idx, target in enumerate(listed)
-            if target is not None and target.pk in errors
+            for name, idx, target in places
+            if target.pk in errors
         ]
     if found:
         raise ValidationError(found)

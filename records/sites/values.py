@@ -1,7 +1,7 @@
 """Setting values of a record: its columns, many-to-many lists and child rows, each checked before it is stored."""
 
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -22,7 +22,7 @@ _READS = ("SELECT", "WITH RECURSIVE", "SAVEPOINT", "RELEASE")
 
 
 class Loaded:
-    """The child rows of a locked record as they were read with it; out of date once the block writes something.
+    """The lists and child rows of a locked record, as they were read with it; out of date once the block writes.
 
     It is an `execute_wrapper` of the connection, and so notices the first statement of the block that writes.
     """
@@ -41,7 +41,7 @@ class Loaded:
 
     @classmethod
     def write(cls, record: models.Model, statements: Sequence[Statement]) -> None:
-        """Run statements that change the record's child rows, and read the result in the same round trip."""
+        """Run statements that change the record's lists and child rows, and read the result in the same round trip."""
         loaded: Loaded | None = vars(record).get("_larder_loaded")
         if not statements:
             return
@@ -61,41 +61,47 @@ class Loaded:
         return loaded.children[relation]
 
 
-def apply(record: models.Model, values: Mapping[str, Any]) -> None:
+def apply(record: models.Model, values: Mapping[str, Any], *, in_order: Collection[str] = ()) -> None:
     """Set values of a stored, locked record: columns in memory, many-to-many lists and child rows in the database.
 
-    An absent name keeps its value. A list or child array that is present replaces the whole old one (DECISIONS 1.5).
+    An absent name keeps its value. A list or child array that is present replaces the whole old one (DECISIONS 1.5). A
+    list of which only the order differs is stored anew only if it is among `in_order`: the order of a form's choices
+    says nothing.
     """
     rest = set_columns(record, values)
     children = children_of(record)
-    if lists := {name: value for name, value in rest.items() if name not in children}:
-        check_lists(record, record.site_id, lists)  # type: ignore[attr-defined]
+    stored = {name: listed(record, name) for name in rest if name not in children}
+    check_lists(record, record.site_id, rest, stored)  # type: ignore[attr-defined]
     statements: list[Statement] = []
     for name, value in rest.items():
         if name in children:
             statements += _replacing(record, name, value)
-        else:
-            set_list(record, name, value)
+            continue
+        wanted = list(dict.fromkeys(row.pk for row in value))
+        if stored[name] != wanted and (name in in_order or {*stored[name]} != {*wanted}):
+            statements += _relisting(record, name, value)
     Loaded.write(record, statements)
 
 
-def set_list(record: models.Model, name: str, targets: Sequence[models.Model], *, in_order: bool = False) -> None:
-    """Make targets the record's whole many-to-many list, stored in the given order (DECISIONS 1.5).
-
-    If only the order differs, nothing is written, unless `in_order` is set: the order of a form's choices says nothing.
-    """
+def listed(record: models.Model, name: str) -> list[uuid.UUID]:
+    """Return the keys of a stored record's many-to-many list, in their order; at most one query."""
     manager = getattr(record, name)
-    source, target = manager.source_field_name, manager.target_field_name
-    rows = manager.through._base_manager.filter(**{source: record})
-    wanted = list(dict.fromkeys(row.pk for row in targets))
-    stored = list(rows.order_by("pk").values_list(f"{target}_id", flat=True))
-    if stored == wanted or (set(stored) == set(wanted) and not in_order):
-        return
-    if stored:
-        rows.delete()
-    if targets:
-        together([listing(record, name, targets)])
+    loaded: Loaded | None = vars(record).get("_larder_loaded")
+    if loaded is not None and not loaded.has_written and name in loaded.children:
+        rows: Iterable[Any] = loaded.children[name]
+    else:
+        rows = manager.through._base_manager.filter(**{manager.source_field_name: record}).order_by("pk")
+    return [getattr(row, f"{manager.target_field_name}_id") for row in rows]
+
+
+def _relisting(record: models.Model, name: str, targets: Sequence[models.Model]) -> list[Statement]:
+    """Return the statements that make targets the record's whole many-to-many list, in the given order."""
+    manager, quote = getattr(record, name), connection.ops.quote_name
+    table = quote(manager.through._meta.db_table)
+    owner = quote(manager.through._meta.get_field(manager.source_field_name).column)
     _forget_prefetched(record, name)
+    gone = (f"DELETE FROM {table} WHERE {owner} = %s", [parameter(record.pk)])  # noqa: S608
+    return [gone, *([listing(record, name, targets)] if targets else [])]
 
 
 def listing(record: models.Model, name: str, targets: Sequence[models.Model]) -> Statement:

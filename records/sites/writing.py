@@ -41,15 +41,15 @@ from records.sites.values import (
     Loaded,
     Values,
     apply,
+    listed,
     listing,
     merged_rows,
     new_rows,
     replace_children,
     set_columns,
-    set_list,
 )
 
-__all__ = ("Values", "apply", "replace_children", "set_list")
+__all__ = ("Values", "apply", "replace_children")
 
 M = TypeVar("M", bound=models.Model)
 R = TypeVar("R", bound=SiteRecord)
@@ -185,7 +185,7 @@ def _checked(
     _check(record, None, skip)
     children = {name: new_rows(record, name, lists.pop(name)) for name in children_of(record) if name in lists}
     if lists:
-        check_lists(record, record.site_id, lists)  # type: ignore[attr-defined]
+        check_lists(record, record.site_id, lists, {})  # type: ignore[attr-defined]
     return children, lists
 
 
@@ -385,10 +385,12 @@ def faults_in(record: SiteRecord, values: Values, *, skip: Sequence[str] = ()) -
     rest = set_columns(record, values)
     changed = None if is_new else [name for name, value in columns(record).items() if value != before[name]]
     rows = [(name, rest.pop(name)) for name in children_of(record) if name in rest]
+    lists = [] if is_new else [field.name for field in record._meta.many_to_many if field.name in rest]
+    stored = {name: listed(record, name) for name in lists}
     faults: dict[str, Any] = {}
     for check in (
         partial(check_record, record, changed=changed, skip=skip),
-        partial(check_lists, record, record.site_id, rest),
+        partial(check_lists, record, record.site_id, rest, stored),
         *(partial(new_rows if is_new else merged_rows, record, name, found) for name, found in rows),
     ):
         try:

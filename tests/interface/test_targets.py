@@ -123,7 +123,7 @@ def saved(field: Any, operation: models.Model, site: Site) -> str:
     record = field.model()
     try:
         if field.many_to_many:
-            check_lists(record, site.pk, {field.name: [operation]})
+            check_lists(record, site.pk, {field.name: [operation]}, {})
         else:
             setattr(record, field.name, operation)
             check_references(record, site.pk, [field.name])
