@@ -71,7 +71,8 @@ def apply(record: models.Model, values: Mapping[str, Any], *, in_order: Collecti
     rest = set_columns(record, values)
     children = children_of(record)
     stored = {name: listed(record, name) for name in rest if name not in children}
-    check_lists(record, record.site_id, rest, stored)  # type: ignore[attr-defined]
+    if stored:
+        check_lists(record, record.site_id, rest, stored)  # type: ignore[attr-defined]
     statements: list[Statement] = []
     for name, value in rest.items():
         if name in children:
