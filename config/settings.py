@@ -111,7 +111,6 @@ INSTALLED_APPS = [
     "allauth.usersessions",
     "records.backoffice.apps.ProvidersConfig",
     "allauth.socialaccount.providers.openid_connect",
-    "csp",
     "django_tasks",
     "records.history",
     "records.sites",
