@@ -34,6 +34,7 @@ from records.backoffice.responses import page_response
 from records.complaints import workflow
 from records.complaints.actions import update_complaint_detail
 from records.complaints.models import REQUIRED, Complaint
+from records.history.models import Change
 from records.history.trail import recording
 from records.sites.models import Site
 from records.sites.text import FREE_TEXT, NAME, read_uuid
@@ -74,9 +75,11 @@ class QuickComplaintForm(PlainForm):
 
 
 SENT_ALREADY = _(
-    "This complaint was already sent, without your last changes, and somebody is working on it. Open it in the list of "
+    "This complaint was already sent, without your last changes, and it was changed since then. Open it in the list of "
     "complaints and add your changes there."
 )
+SENT_AGAIN = "Sent again with changes"
+OWN_OPERATIONS = ("AddComplaintDraft", "SubmitComplaint")
 
 
 def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
@@ -162,15 +165,17 @@ def _keep(request: HttpRequest, site: Site, given: Values) -> tuple[Complaint, b
             key,
             changed,
             author=author,
-            reason="Sent again with changes",
-            precondition=partial(_refuse_when_touched, author.id),
+            reason=SENT_AGAIN,
+            precondition=_refuse_when_changed_elsewhere,
         )
         known.refresh_from_db()
         return submitted(known), True
 
 
-def _refuse_when_touched(author_id: uuid.UUID | None, complaint: Complaint) -> None:
-    if complaint.last_modified_by_id != author_id or complaint.is_archived:
+def _refuse_when_changed_elsewhere(complaint: Complaint) -> None:
+    """Refuse to write over anything that was not written by this form, such as the erasure of a consumer."""
+    others = Change.objects.filter(record_id=complaint.pk).exclude(operation__in=OWN_OPERATIONS)
+    if others.exclude(reason=SENT_AGAIN).exists():
         raise ValidationError(SENT_ALREADY)
 
 

@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from records.accounts.models import DefaultRole
 from records.attachments.models import Attachment
+from records.complaints.erasure import erase_consumer
 from records.complaints.models import Complaint
 from records.history.models import Change
 from records.sites.models import Site
@@ -103,6 +104,32 @@ def test_what_was_written_after_an_answer_was_lost_is_not_lost(site: Site) -> No
     assert "This complaint was already sent" in answer.json()["faults"][0]
     complaint.refresh_from_db()
     assert (complaint.trace_number, Complaint.objects.count()) == ("L-7", 1)
+
+
+def test_a_form_that_is_sent_again_does_not_write_over_what_was_changed_on_another_page(site: Site) -> None:
+    user = make.make_user(site=site, role=DefaultRole.STANDARD)
+    client: Any = sign_in(user, site)
+    sent = body(site, **needed(site), consumer_last_name="Verysecret")
+    client.post(QUICK, sent, headers=JSON)
+    complaint = Complaint.objects.get()
+    save(client, complaint, complaint_description="Better", consumer_last_name="", change_reason="Asked again")
+    answer = client.post(QUICK, sent, headers=JSON)
+    assert answer.status_code == 400
+    assert "This complaint was already sent" in answer.json()["faults"][0]
+    complaint.refresh_from_db()
+    assert (complaint.complaint_description, complaint.consumer_last_name) == ("Better", "")
+
+
+def test_a_form_that_is_sent_again_does_not_bring_an_erased_consumer_back(site: Site) -> None:
+    user = make.make_user(site=site, role=DefaultRole.SITE_ADMINISTRATOR)
+    client: Any = sign_in(user, site)
+    sent = body(site, **needed(site), consumer_last_name="Verysecret")
+    client.post(QUICK, sent, headers=JSON)
+    complaint = Complaint.objects.get()
+    erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="On request")
+    assert client.post(QUICK, sent, headers=JSON).status_code == 400
+    complaint.refresh_from_db()
+    assert complaint.consumer_last_name.startswith("erased-")
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ def test_an_archived_employee_and_one_with_an_account_get_none(site: Site) -> No
         give_account(site.pk, employee.pk, "ada2", author=make.SYSTEM, reason="x")
     archived = make.make_employee(site)
     Employee.objects.filter(pk=archived.pk).update(is_archived=True)
-    with pytest.raises(ValidationError, match="archived"):
+    with pytest.raises(ValidationError, match="Restore the employee"):
         give_account(site.pk, archived.pk, "ada3", author=make.SYSTEM, reason="x")
     assert User.objects.filter(user_name__startswith="ada").count() == 1
 
