@@ -11,6 +11,7 @@ from records.history.erasure import Personal, erase_from_history
 from records.history.snapshots import FieldChange
 from records.history.trail import Author, recording
 from records.retention.erasing import ERASE_EMPLOYEE, Erasure, erasing, keyed
+from records.retention.words import Words
 from records.sites.writing import Precondition
 
 PRIVATE = tuple(Employee.HISTORY_PRIVATE)
@@ -68,7 +69,7 @@ def _erase_from_account(user_id: uuid.UUID, erasure: Erasure, *, author: Author,
     account, was_known = forget_contacts(user_id)
     with recording() as trail:
         sent = _SentByDirectory(("directory_attributes",))
-        rewritten = erase_from_history(account, sent, erasure.words, keyed)
+        rewritten = erase_from_history(account, sent, Words(erasure.words).are_quoted_in, keyed)
         erasure.has_erased_elsewhere = was_known or bool(rewritten)
         if rewritten:
             site_id = account.home_site_id

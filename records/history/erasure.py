@@ -5,7 +5,6 @@ Change of the erasure names every change that lost values, with its new digest; 
 no other erased value.
 """
 
-import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
@@ -23,21 +22,21 @@ NAME_PLACE, REASON_PLACE, FIELDS_PLACE = 0, 1, 2
 class Personal:
     """Which values of a record say who somebody is: columns of its own, or those of one of its child rows.
 
-    Without `row`, those of every child row of the relation. A free text is one of them if it says one of the words.
+    Without `row`, those of every child row of the relation. A free text is one of them if `says` finds one in it.
     """
 
     columns: Collection[str]
     relation: str = ""
     row: str = ""
     free_texts: Collection[str] = ()
-    words: Collection[str] = ()
+    says: Callable[[str], bool] = bool
 
     def texts(self, entry: FieldChange, side: str) -> list[str]:
         """Return the texts that one side of an entry of a change still says; an empty list for nothing to erase."""
         value = entry.get(side)
         name = entry["field"]
         if name in self.free_texts:
-            return [value] if isinstance(value, str) and says(value, self.words) else []
+            return [value] if isinstance(value, str) and self.says(value) else []
         if self.relation:
             relation, _, name = name.partition(".")
             if relation != self.relation or (self.row and entry.get("row") != self.row):
@@ -52,12 +51,12 @@ class Personal:
 
 
 def erase_from_history(
-    record: models.Model, personal: Personal, words: Collection[str], key: Callable[[str], str]
+    record: models.Model, personal: Personal, quotes: Callable[[str], bool], key: Callable[[str], str]
 ) -> list[FieldChange]:
     """Replace the personal values in all changes of a record, and return the entries for the erasure's Change.
 
-    `key` returns the keyed digest (16 hexadecimal digits) that replaces a value. A reason that quotes one of the words
-    is replaced as a whole. Call this inside `recording` and add the entries to the record's Change; without them the
+    `key` returns the keyed digest (16 hexadecimal digits) that replaces a value. A reason that quotes one of them is
+    replaced as a whole. Call this inside `recording` and add the entries to the record's Change; without them the
     verification of the history fails.
     """
     rewritten: list[FieldChange] = []
@@ -71,7 +70,7 @@ def erase_from_history(
         ]
         for at, side in erased:
             _erase_value(change, at, side, key)
-        if quotes(change.reason, words):
+        if not is_erased(change.reason) and quotes(change.reason):
             _drop_salt(change, REASON_PLACE, change.reason)
             change.reason = f"[{ERASED} {key(change.reason)}]"
         elif not erased:
@@ -98,15 +97,3 @@ def _erase_value(change: Change, at: int, side: str, key: Callable[[str], str]) 
 def _drop_salt(change: Change, place: int, value: object) -> None:
     if change.salts:
         change.salts[place] = f"={value_digest(change.salts[place], value)}"
-
-
-def says(text: str, words: Collection[str]) -> bool:
-    """Return whether a text says one of the words, or a line of one, in any case and not as a part of another word."""
-    lines = {line.strip() for word in words for line in word.splitlines()}
-    return any(len(line) > 2 and re.search(rf"(?<!\w){re.escape(line)}(?!\w)", text, re.IGNORECASE) for line in lines)
-
-
-def quotes(text: str, words: Collection[str]) -> bool:
-    """Return whether a reason contains one of the words, in any case; words of one or two characters are ignored."""
-    folded = text.casefold()
-    return not is_erased(text) and any(len(word) > 2 and word.casefold() in folded for word in words)

@@ -17,11 +17,12 @@ from django.utils.translation import gettext
 
 from records.accounts import peppers
 from records.history.digests import ERASED
-from records.history.erasure import Personal, erase_from_history, is_mark, quotes, says
+from records.history.erasure import Personal, erase_from_history, is_mark
 from records.history.models import Change
 from records.history.snapshots import FieldChange
 from records.history.trail import Author, recording
 from records.retention.actions import refuse_on_hold
+from records.retention.words import Words
 from records.sites.models import SiteRecord
 from records.sites.reasons import required_reason
 from records.sites.text import FreeTextField
@@ -99,14 +100,14 @@ def erasing(
         refuse_on_hold(record)
         erasure = Erasure(record)
         yield erasure
-        words = erasure.words | words_in_history(record, personal)
-        if quotes(why, words):
+        words = Words(erasure.words | words_in_history(record, personal))
+        if words.are_quoted_in(why):
             text = gettext("The reason stays in the history, so it must not say what is erased.")
             raise ValidationError({"reason": ValidationError(text, code="InvalidValue")})
         if with_texts:
-            personal = replace(personal, free_texts=free_texts(model, personal), words=words)
-            erasure.erase(*(name for name in personal.free_texts if says(getattr(record, name), words)))
-        erasure.changed += erase_from_history(record, personal, words, keyed)
+            personal = replace(personal, free_texts=free_texts(model, personal), says=words.are_said_in)
+            erasure.erase(*(name for name in personal.free_texts if personal.says(getattr(record, name))))
+        erasure.changed += erase_from_history(record, personal, words.are_quoted_in, keyed)
         if not erasure.changed:
             if erasure.has_erased_elsewhere:
                 return
@@ -127,13 +128,14 @@ def free_texts(model: type[SiteRecord], personal: Personal) -> list[str]:
 
 def texts_that_say_it(record: SiteRecord, personal: Personal) -> list[str]:
     """Return the names of the record's free texts that contain a personal value, now or in the history; two queries."""
-    found = replace(personal, free_texts=free_texts(type(record), personal), words=words_in_history(record, personal))
+    words = Words(words_in_history(record, personal))
+    found = replace(personal, free_texts=free_texts(type(record), personal), says=words.are_said_in)
     changes = Change.objects.filter(record_id=record.pk, model=record._meta.label).values_list("fields", flat=True)
     entries = [entry for fields in changes for entry in fields]
     return [
         name
         for name in found.free_texts
-        if says(getattr(record, name), found.words)
+        if found.says(getattr(record, name))
         or any(entry["field"] == name and found.texts(entry, side) for entry in entries for side in ("old", "new"))
     ]
 

@@ -17,6 +17,11 @@ NAME = 255
 EMAIL = 254
 REASON = 1_000
 
+KANA = "\u3040-\u30ff\u31f0-\u31ff\uff65-\uff9f"
+HANGUL = "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
+HAN = "\u2e80-\u2fdf\u3000-\u303f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uff64\uffe0-\uffee"
+"""The letters of East Asian scripts and their punctuation, as ranges of a regular expression."""
+
 _REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
 
 MARKS = 100

@@ -14,16 +14,15 @@ from reportlab.pdfbase import pdfmetrics
 from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfbase.ttfonts import TTFont
 
+from records.sites.text import HAN, HANGUL, KANA
+
 PLAIN, BOLD = "LarderSans", "LarderSans-Bold"
 CHINESE, JAPANESE, KOREAN = "STSong-Light", "HeiseiKakuGo-W5", "HYGothic-Medium"
 _FOLDER = Path(__file__).parent / "font_files"
 _registering = threading.Lock()
 
-_KANA = "\u3040-\u30ff\u31f0-\u31ff\uff65-\uff9f"
-_HANGUL = "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
-_HAN = "\u2e80-\u2fdf\u3000-\u303f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uff64\uffe0-\uffee"
-_EAST_ASIAN = re.compile(f"[{_KANA}{_HANGUL}{_HAN}]+")
-_IS_KANA, _IS_HANGUL = re.compile(f"[{_KANA}]"), re.compile(f"[{_HANGUL}]")
+_EAST_ASIAN = re.compile(f"[{KANA}{HANGUL}{HAN}]+")
+_IS_KANA, _IS_HANGUL = re.compile(f"[{KANA}]"), re.compile(f"[{HANGUL}]")
 # Signs above and below Hebrew and Arabic letters, and letters whose shapes or places depend on their neighbours.
 _SHAPED = re.compile(
     "[\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0700-\u08ff\u0900-\u0dff\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff]"

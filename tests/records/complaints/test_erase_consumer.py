@@ -135,6 +135,25 @@ def test_other_texts_that_say_it_are_named_and_erased_only_if_asked(site: Site) 
         assert not verify().faults
 
 
+def test_a_name_in_a_script_without_spaces_is_found_in_texts_and_refused_in_the_reason(site: Site) -> None:
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    told = "お客様の田中様から電話がありました。"
+    complaint = make_complaint(site, consumer_last_name="田中", complaint_description=told)
+    values = {"trace_number": "L26-1"}
+    actions.update_complaint_detail(
+        site.pk, complaint.pk, values, author=make.SYSTEM, may_change_completed=True, reason="田中様の連絡"
+    )
+    step = reverse("admin:complaints_complaint_step", args=(complaint.pk, "erase-consumer"))
+    assert "Other texts that contain these values: Description" in client.get(step).text
+    refused = client.post(step, {"change_reason": "田中様のご希望", "with_texts": "yes"})
+    assert "it must not say what is erased" in refused.text
+    complaint.refresh_from_db()
+    assert (complaint.consumer_last_name, complaint.complaint_description) == ("田中", told)
+    assert client.post(step, {"change_reason": "お客様のご希望", "with_texts": "yes"}).status_code == 302
+    assert "田中" not in everything()
+    assert not verify().faults
+
+
 def test_without_such_texts_nothing_is_asked(site: Site, complaint: Complaint) -> None:
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
     step = reverse("admin:complaints_complaint_step", args=(complaint.pk, "erase-consumer"))

@@ -1,0 +1,76 @@
+"""Finds erased values in texts and reasons, in whatever way they are spelled there."""
+
+import re
+import unicodedata
+from collections.abc import Collection
+
+from records.sites.text import HAN, HANGUL, KANA, fold, one_line
+
+# One spelling for texts that look the same: apostrophes; hyphens and the dot between foreign names in Japanese, as a
+# space; nothing for hyphens and joiners that are invisible.
+_ALIKE = {
+    **dict.fromkeys(map(ord, "`\u00b4\u02b9\u02bb\u02bc\u02bd\u2018\u2019\u201b\u2032\uff07"), "'"),
+    **dict.fromkeys((*map(ord, "-\u2212\u30fb\ufe58\ufe63\uff0d\uff65"), *range(0x2010, 0x2016)), " "),
+    **dict.fromkeys((0xAD, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2065), 0xFEFF)),
+}
+_EAST_ASIAN = f"{KANA}{HANGUL}{HAN}\U00020000-\U0003ffff"
+_IS_EAST_ASIAN = re.compile(f"[{_EAST_ASIAN}]")
+_SPACELESS = f"{_EAST_ASIAN}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\ua9e0-\ua9ff\uaa60-\uaa7f"
+"""The letters of scripts that are written without spaces, or where more follows a name within its word (Korean)."""
+_WITHIN_WORD = re.compile(f"[^\\W_{_SPACELESS}]{{2}}")
+_WITHIN_KOREAN = re.compile(f"[{HANGUL}]{{2}}")
+_PHONE = re.compile("[\\d ()./+]+")
+_BETWEEN_DIGITS = re.compile("(?<=\\d)[ ()./+]+(?=\\d)")
+_FEWEST_DIGITS, _LOCAL_DIGITS = 6, 7
+
+
+class Words:
+    """What erased values say, prepared for a search in many texts.
+
+    A word has at least two letters, or one East Asian letter, or three other characters. In scripts without spaces it
+    may be a part of another word. A phone number of at least six digits is found by its last seven, since an area code
+    can be missing.
+    """
+
+    def __init__(self, values: Collection[str]) -> None:
+        """Prepare the values, each of them also line by line."""
+        self._values = {_plain(value) for value in values}
+        self._lines = {_plain(line) for value in values for line in value.splitlines()}
+
+    def are_said_in(self, text: str) -> bool:
+        """Return whether a text says one of the values, or a line of one, and not as a part of another word."""
+        plain = _plain(text)
+        numbers = _BETWEEN_DIGITS.sub("", plain)
+        return any(_has_phone(numbers, line) or _has_word(plain, line) for line in self._lines)
+
+    def are_quoted_in(self, reason: str) -> bool:
+        """Return whether a reason says one of the values, or contains one of three or more characters in a word."""
+        plain = _plain(reason)
+        return self.are_said_in(reason) or any(len(value) > 2 and value in plain for value in self._values)
+
+
+def _plain(text: str) -> str:
+    """Return the text on one line without the differences that do not make another name: the form to search in."""
+    return one_line(fold(unicodedata.normalize("NFKC", text.translate(_ALIKE))))
+
+
+def _has_word(text: str, word: str) -> bool:
+    if len(word) < 3 and not (word.isalpha() and (len(word) == 2 or _IS_EAST_ASIAN.match(word))):
+        return False
+    at = text.find(word)
+    while at >= 0:
+        end = at + len(word)
+        before, after = text[max(at - 1, 0) : at + 1], text[end - 1 : end + 1]
+        # A Korean name of one syllable begins a word: the same syllable is an ending of many others.
+        is_ending = len(word) == 1 and _WITHIN_KOREAN.fullmatch(before)
+        if not (is_ending or _WITHIN_WORD.fullmatch(before) or _WITHIN_WORD.fullmatch(after)):
+            return True
+        at = text.find(word, at + 1)
+    return False
+
+
+def _has_phone(text: str, phone: str) -> bool:
+    if not _PHONE.fullmatch(phone):
+        return False
+    digits = "".join(filter(str.isdecimal, phone))
+    return len(digits) >= _FEWEST_DIGITS and digits[-_LOCAL_DIGITS:] in text
