@@ -108,7 +108,15 @@ def _upload(model_admin: Any, request: HttpRequest, record: Document, reason: st
     content, facts = received(data["file"])
     values = {"name": record.name, **facts}
     try:
-        actions.update_document(record.site_id, record.pk, values, content, author=author_of(request), reason=reason)
+        actions.update_document(
+            record.site_id,
+            record.pk,
+            values,
+            content,
+            author=author_of(request),
+            reason=reason,
+            precondition=data["precondition"],
+        )
     except StorageUnavailableError:
         raise storage_fault() from None
     _warn_uploader(request, record)
@@ -126,6 +134,7 @@ UPLOAD = RecordStep(
         "supersedes a version that is still waiting. The version in force stays in force until the new one replaces it."
     ),
     done=_("%(record)s has a new version."),
+    checks_itself=True,
 )
 
 

@@ -60,6 +60,13 @@ def changes_since(record: models.Model, seen: str) -> list[Change]:
     return newer[::-1]
 
 
+def meanwhile(record: models.Model, data: QueryDict) -> list[Change]:
+    """Return the changes since the sent form was opened, oldest first; the data then says that they were seen."""
+    newest, seen = last_change(record), str(data.get("larder_seen", ""))
+    data["larder_seen"] = newest
+    return [] if seen == newest else changes_since(record, seen)
+
+
 def raw(bound: forms.BoundField) -> Any:
     """Return a field's value in the form in which a browser sends it."""
     value = bound.value()
@@ -90,10 +97,10 @@ def _before(model: type[models.Model], name: str, old: Any) -> Any:
         return old
 
 
-def merge(data: QueryDict, stored: forms.ModelForm[Any], changes: Iterable[Change]) -> Conflict:
+def merge(model: type[models.Model], data: QueryDict, stored: forms.BaseForm, changes: Iterable[Change]) -> Conflict:
     """Apply, to the sent data, others' changes of fields that the editor did not change; keep all other input.
 
-    `stored` is an unbound form of the present record.
+    `stored` is an unbound form of the present record, which is a row of the model.
     """
     conflict = Conflict(list(changes))
     before: dict[str, Any] = {}
@@ -105,7 +112,7 @@ def merge(data: QueryDict, stored: forms.ModelForm[Any], changes: Iterable[Chang
             continue
         form_field = stored.fields[name]
         sent = form_field.widget.value_from_datadict(data, {}, name)
-        if not is_erased(old) and form_field.has_changed(_before(stored._meta.model, name, old), sent):
+        if not is_erased(old) and form_field.has_changed(_before(model, name, old), sent):
             if form_field.has_changed(stored.initial.get(name), sent):
                 conflict.both.append(name)
         else:

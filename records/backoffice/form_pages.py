@@ -307,15 +307,13 @@ class FormPages(StepPages, HistoryPages):
 
     def _conflict(self, request: HttpRequest, record: Any, form_class: Any, data: QueryDict) -> Conflict | None:
         """Update the sent data with the stored record, and return others' changes meanwhile, if there are any."""
-        newest, seen = conflicts.last_change(record), str(data.get("larder_seen", ""))
-        changes = [] if seen == newest else conflicts.changes_since(record, seen)
-        conflict = conflicts.merge(data, form_class(instance=record), changes) if changes else None
+        changes = conflicts.meanwhile(record, data)
+        conflict = conflicts.merge(self.model, data, form_class(instance=record), changes) if changes else None
         for formset_class, inline in self.get_formsets_with_inlines(request, record) if self.inlines else ():
             rows: RecordFormSet = formset_class(
                 instance=record, prefix=formset_class.get_default_prefix(), queryset=inline.get_queryset(request)
             )
             conflicts.reconcile_rows(data, rows, changes)
-        data["larder_seen"] = newest
         return conflict
 
     def _show(

@@ -146,7 +146,7 @@ class HistoryPages(SitePermissions):
                 }
                 for change in conflict.changes
             ],
-            "both": [str(form.fields[name].label) for name in conflict.both],
+            "both": [str(form[name].label) for name in conflict.both],
         }
 
     def history_view(

@@ -9,10 +9,14 @@ ValidationErrors are shown on the step's page. `form` (a subclass of ReasonForm)
 a password: its cleaned data is `data`; `initial(record)` fills it in, and `fill(form, record)` completes it, for
 example with the choices of a field.
 `consequences(model_admin, request, record)` returns lines that the step's page shows before the user confirms.
+
+A step is taken on the record that its page showed: if the record was changed meanwhile, the page shows the changes and
+what was typed, as the record's form does, and the user decides again.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from django.contrib import messages
@@ -26,13 +30,21 @@ from django.utils.translation import gettext_lazy as _
 
 from records.accounts import access
 from records.backoffice import extension_points
-from records.backoffice.conflicts import changes_of
+from records.backoffice.conflicts import (
+    StaleError,
+    changes_of,
+    last_change,
+    meanwhile,
+    merge,
+    refuse_when_stale,
+)
 from records.backoffice.current import author_of, show_times_of, site_at, user_of
 from records.backoffice.extension_points import RecordLink, RecordPanel
 from records.backoffice.form_errors import show_faults
 from records.backoffice.forms import ReasonForm
 from records.backoffice.permissions import Pages, SitePermissions
 from records.backoffice.wording import field_label
+from records.history.trail import recording
 from records.sites.uses import uses_of
 
 CHANGED = _("%(record)s was changed.")
@@ -63,6 +75,8 @@ class RecordStep:
     is_next: bool = False
     """Whether this is what usually happens next to the record, so that its button is the primary one."""
     fill: Callable[[Any, Any], None] | None = None
+    checks_itself: bool = False
+    """Whether `act` checks `data["precondition"]` under its own lock, since it stores a file before its transaction."""
 
 
 def by_key(action: Callable[..., Any], *fields: str) -> Act:
@@ -191,21 +205,33 @@ class StepPages(SitePermissions):
     def taken(self, request: HttpRequest, step: RecordStep, record: Any, *, too_late: str = "") -> HttpResponse:
         """Show the page of a step that the user may take; once its form is filled in, take the step.
 
-        `too_late` is why it cannot be taken any more.
+        `too_late` is why it cannot be taken any more. If the record has changed since the form was shown, nothing is
+        done: the page shows the changes.
         """
         show_times_of(site_at(request, self.site_id_of(record)))
         address = self.page_of(record.pk)
-        given = step.initial(record) if step.initial is not None else {}
-        form = step.form(request.POST, request.FILES) if request.method == "POST" else step.form(initial=given)
-        if step.fill is not None:
-            step.fill(form, record)
+        conflict: dict[str, Any] | None = None
+        if request.method == "POST":
+            data = request.POST.copy()
+            if not too_late and (changes := meanwhile(record, data)):
+                page: Any = self
+                stored = self._shown(step, record)
+                found = merge(self.model, data, stored, changes)
+                conflict = page.conflict_context(request, record, stored, found)
+            seen = data.get("larder_seen", "")
+            form = self._filled(step, record, step.form(data, request.FILES))
+        else:
+            form, seen = self._shown(step, record), last_change(record)
         if too_late:
             form.add_error(None, too_late)
-        elif request.method == "POST" and form.is_valid():
+        elif form.is_valid() and conflict is None:
             try:
-                step.act(self, request, record, form.cleaned_data.get("change_reason", "").strip(), form.cleaned_data)
+                self._take(request, step, record, form.cleaned_data, seen)
             except ValidationError as fault:
                 show_faults(form, (), fault, lambda name: self._edited_at(request, record, name))
+            except StaleError:
+                # Somebody changed the record between reading and locking it: read it again, and show the changes.
+                return self.taken(request, step, self.record_or_404(request, str(record.pk)))
             else:
                 self.message_user(request, step.done % {"record": record}, messages.SUCCESS)
                 return redirect(address)
@@ -219,8 +245,34 @@ class StepPages(SitePermissions):
             if step.consequences is not None and not too_late
             else (),
             form=form,
+            conflict=conflict,
+            seen=seen,
             back=address,
         )
+
+    @staticmethod
+    def _filled(step: RecordStep, record: Any, form: ReasonForm) -> ReasonForm:
+        if step.fill is not None:
+            step.fill(form, record)
+        return form
+
+    def _shown(self, step: RecordStep, record: Any) -> ReasonForm:
+        """Return the step's form as it is shown for the present record."""
+        return self._filled(step, record, step.form(initial=step.initial(record) if step.initial is not None else {}))
+
+    def _take(self, request: HttpRequest, step: RecordStep, record: Any, data: dict[str, Any], seen: str) -> None:
+        """Take the step in one transaction; raises StaleError if the record was changed since the user saw it.
+
+        The step comes first, so that each room takes its locks in its own order. Its Changes are stored when the
+        transaction ends, and thus are not among those that are compared.
+        """
+        reason, check = data.get("change_reason", "").strip(), partial(refuse_when_stale, seen=seen)
+        if step.checks_itself:
+            step.act(self, request, record, reason, {**data, "precondition": check})
+            return
+        with recording():
+            step.act(self, request, record, reason, data)
+            check(type(record)._base_manager.select_for_update(of=("self",), no_key=True).get(pk=record.pk))
 
     def _edited_at(self, request: HttpRequest, record: Any, name: str) -> str:
         """Return a field's label, with a link to the field in the record's form for those who may use it."""

@@ -12,7 +12,7 @@ from records.history.models import Change
 from records.sites.models import Site
 from tests import make
 from tests.make import documents as docs
-from tests.make.backoffice import form_of, sign_in
+from tests.make.backoffice import form_of, press, sign_in
 
 LIST = "/admin/documents/document/"
 INBOX = "/admin/documents/inbox/"
@@ -56,9 +56,9 @@ def test_a_newer_file_needs_a_reason_and_becomes_the_next_version(site: Site, ma
     path = f"{LIST}{document.pk}/do/upload/"
     client = sign_in(manager)
     assert client.get(path).status_code == 200
-    assert client.post(path, {"file": upload()}).status_code == 200
+    assert press(client, path, {"file": upload()}).status_code == 200
     assert docs.statuses(document) == ["Issued"]
-    assert client.post(path, {"file": upload(), "change_reason": "New tap."}).status_code == 302
+    assert press(client, path, {"file": upload(), "change_reason": "New tap."}).status_code == 302
     assert docs.statuses(document) == ["Superseded", "Issued"]
     assert Change.objects.filter(record_id=document.pk).latest("number").reason == "New tap."
 
@@ -114,7 +114,7 @@ def test_an_uploader_is_warned_and_offered_no_approval_of_the_own_version(site: 
     assert warning in answer.text
     document = Document.objects.get()
     newer = {"file": upload(), "change_reason": "New tap."}
-    assert warning in client.post(f"{LIST}{document.pk}/do/upload/", newer, follow=True).text
+    assert warning in press(client, f"{LIST}{document.pk}/do/upload/", newer, follow=True).text
     path = f"{INBOX}{docs.version_of(document).pk}/"
     page = client.get(path).text
     assert "I approve it" not in page
@@ -124,7 +124,7 @@ def test_an_uploader_is_warned_and_offered_no_approval_of_the_own_version(site: 
     client.post(path, {"decision": "reject", "password": make.PASSWORD, "comment": "Wrong file."})
     assert docs.statuses(document)[-1] == "Awaiting Change"
     other = docs.make_document(site, user_to_approve=[docs.make_signer(site)])
-    assert warning not in client.post(f"{LIST}{other.pk}/do/upload/", {**newer, "file": upload()}, follow=True).text
+    assert warning not in press(client, f"{LIST}{other.pk}/do/upload/", {**newer, "file": upload()}, follow=True).text
 
 
 def test_guessing_the_password_of_a_signature_locks_as_signing_in_does(site: Site) -> None:

@@ -84,6 +84,13 @@ def address(record: Any, page: str = "change") -> str:
     return reverse(f"admin:{record._meta.app_label}_{record._meta.model_name}_{page}", args=(record.pk,))
 
 
+def press(client: Client, place: str, typed: dict[str, Any] | None = None, **options: Any) -> Any:
+    """Open the page of a step and send its form with what was typed."""
+    page = client.get(place)
+    seen = page.context["seen"] if page.status_code == 200 else ""
+    return client.post(place, {"larder_seen": seen, **(typed or {})}, **options)
+
+
 def list_address(model: Any) -> str:
     """Return the address of the model's list."""
     return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")

@@ -7,7 +7,7 @@ from materials.models import Material
 from records.accounts.models import DefaultRole
 from records.history.models import Change
 from records.sites.models import Site
-from tests.make.backoffice import address, browser, form_of, list_address
+from tests.make.backoffice import address, browser, form_of, list_address, press
 from tests.make.materials import make_category, make_material
 
 pytestmark = pytest.mark.django_db
@@ -57,8 +57,8 @@ def test_archiving_asks_why_and_leaves_one_change(site: Site) -> None:
     material = make_material(site)
     client = browser(site)
     step = address(material).replace("change/", "do/archive/")
-    assert client.post(step, {"change_reason": ""}).status_code == 200
-    assert client.post(step, {"change_reason": "No longer bought"}).status_code == 302
+    assert press(client, step, {"change_reason": ""}).status_code == 200
+    assert press(client, step, {"change_reason": "No longer bought"}).status_code == 302
     change = Change.objects.filter(record_id=material.pk).latest("number")
     assert (change.operation, change.reason) == ("ArchiveMaterial", "No longer bought")
     assert client.get(list_address(Material) + "?archived=yes&risk__exact=").status_code == 200

@@ -12,7 +12,7 @@ from records.accounts.models import DefaultRole, User
 from records.employees.models import Employee
 from records.sites.models import Site
 from tests import make
-from tests.make.backoffice import form_of, save, sign_in
+from tests.make.backoffice import form_of, press, save, sign_in
 from tests.make.transfer import bring_in
 from tests.scim import people
 from tests.scim.conftest import Scim
@@ -53,7 +53,7 @@ def by_import(site: Site, user: User, address: str) -> None:
 def by_account(site: Site, user: User, address: str) -> None:
     """Change the recovery address on the account's page."""
     path = reverse("admin:accounts_user_step", args=(user.pk, "recovery-address"))
-    _administrator(site).post(path, {"recovery_address": address, "change_reason": "Asked for"})
+    press(_administrator(site), path, {"recovery_address": address, "change_reason": "Asked for"})
 
 
 def by_directory(site: Site, user: User, address: str, *, put: bool = False) -> None:

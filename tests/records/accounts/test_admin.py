@@ -17,7 +17,7 @@ from records.accounts.models import DefaultRole, Role, User
 from records.employees.actions import archive_employee, give_account
 from records.sites.models import Site
 from tests import make
-from tests.make.backoffice import address, browser, form_of, list_address, save
+from tests.make.backoffice import address, browser, form_of, list_address, press, save
 
 
 def test_an_account_is_changed_only_by_those_who_administer_every_site_where_it_has_a_role(
@@ -48,9 +48,9 @@ def test_an_account_is_added_and_its_access_ended_and_given_back(site: Site) -> 
     assert (user.home_site_id, user.has_usable_password()) == (site.pk, False)
     taken = client.post(add, data | {"user_name": "NOOR"})
     assert taken.status_code == 200
-    assert client.post(reverse("admin:accounts_user_step", args=(user.pk, "end-access")), {"change_reason": "Left"})
+    assert press(client, reverse("admin:accounts_user_step", args=(user.pk, "end-access")), {"change_reason": "Left"})
     assert not User.objects.get(pk=user.pk).is_active
-    client.post(reverse("admin:accounts_user_step", args=(user.pk, "give-access")), {"change_reason": "Back"})
+    press(client, reverse("admin:accounts_user_step", args=(user.pk, "give-access")), {"change_reason": "Back"})
     assert User.objects.get(pk=user.pk).is_active
 
 
@@ -167,7 +167,7 @@ def test_whoever_joins_leaves_or_sees_a_role_renamed_or_archived_has_changed_for
     save(client, role, name="Head clerk", change_reason="Promoted")
     seen.append(revision())
     for step in ("archive", "restore"):
-        client.post(reverse("admin:accounts_role_step", args=(role.pk, step)), {"change_reason": "Tidied"})
+        press(client, reverse("admin:accounts_role_step", args=(role.pk, step)), {"change_reason": "Tidied"})
         seen.append(revision())
     client.post(members, {"remove": [str(role.memberships.get().pk)], "change_reason": "Left"})
     seen.append(revision())
@@ -179,7 +179,7 @@ def test_an_archived_employees_account_gets_neither_access_nor_keys(site: Site) 
     user = give_account(site.pk, employee.pk, "left", role=DefaultRole.READER, author=make.SYSTEM, reason="Signs")
     archive_employee(site.pk, employee.pk, archived=True, author=make.SYSTEM, reason="Left")
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
-    page = client.post(reverse("admin:accounts_user_step", args=(user.pk, "give-access")), {"change_reason": "Back"})
+    page = press(client, reverse("admin:accounts_user_step", args=(user.pk, "give-access")), {"change_reason": "Back"})
     assert "The employee is archived; restore it first." in page.content.decode()
     assert not User.objects.get(pk=user.pk).is_active
     with pytest.raises(ValidationError, match="no access"):

@@ -18,7 +18,7 @@ from records.accounts.models import Role, RoleMembership, User
 from records.employees.models import Employee
 from tests import make
 from tests.make.authority import ACTORS, ALONE, ROLES, TARGETS, World
-from tests.make.backoffice import save
+from tests.make.backoffice import press, save
 from tests.make.transfer import bring_in
 from tests.scim import people
 from tests.scim.conftest import Scim
@@ -116,7 +116,7 @@ def test_the_pages_of_accounts_do_what_the_table_says(world: World, door: Door, 
     if door.act is Act.RENAME:
         client.post(page + door.path, _form(client, page + door.path) | door.sent | {"change_reason": "Asked for"})
     else:
-        client.post(page + door.path, {**door.sent, "change_reason": "Asked for"})
+        press(client, page + door.path, {**door.sent, "change_reason": "Asked for"})
     user = User.objects.get(pk=user.pk)
     assert door.was_done(user) == (reaches(actor, target) and door.applies(target))
 

@@ -9,6 +9,7 @@ from django.test import Client
 from records.accounts.models import DefaultRole, SecurityEvent, SecurityKind, User
 from records.sites.models import Site
 from tests import make
+from tests.make.backoffice import press
 from tests.make.signing_in import run_tasks
 
 
@@ -39,9 +40,9 @@ def test_an_administrator_ends_the_sessions_of_a_person_who_is_told(
     browser = Client()
     browser.force_login(mira)
     assert browser.get("/admin/").status_code == 200
-    assert administrator.post(page(mira, "end-sessions"), {"change_reason": ""}).status_code == 200
+    assert press(administrator, page(mira, "end-sessions"), {"change_reason": ""}).status_code == 200
     assert browser.get("/admin/").status_code == 200
-    assert administrator.post(page(mira, "end-sessions"), {"change_reason": "Phone lost"}).status_code == 302
+    assert press(administrator, page(mira, "end-sessions"), {"change_reason": "Phone lost"}).status_code == 302
     assert browser.get("/admin/").status_code == 302
     event = SecurityEvent.objects.get(kind=SecurityKind.SESSIONS_ENDED)
     assert (event.account_id, event.detail) == (mira.pk, "Phone lost")
@@ -54,7 +55,7 @@ def test_an_administrator_removes_the_second_factors_of_a_person_who_is_told(
 ) -> None:
     browser = Client()
     browser.force_login(mira)
-    assert administrator.post(page(mira, "remove-factors"), {"change_reason": "Phone lost"}).status_code == 302
+    assert press(administrator, page(mira, "remove-factors"), {"change_reason": "Phone lost"}).status_code == 302
     assert not Authenticator.objects.filter(user=mira).exists()
     assert browser.get("/admin/").status_code == 302
     assert SecurityEvent.objects.filter(kind=SecurityKind.FACTOR_REMOVED, account_id=mira.pk).count() == 1

@@ -13,7 +13,7 @@ from records.sites.models import Site
 from tests import make
 from tests.make.actions import everything, make_action, move
 from tests.make.audits import make_audit, make_program
-from tests.make.backoffice import address, browser, form_of, list_address, save
+from tests.make.backoffice import address, browser, form_of, list_address, press, save
 from tests.make.complaints import make_complaint
 from tests.make.documents import make_document
 from tests.make.items import make_item
@@ -24,7 +24,7 @@ ADD = "/admin/actions/action/add/"
 
 def step(client: Any, action: Action, name: str, **data: Any) -> Any:
     """Send the form of a step."""
-    return client.post(reverse("admin:actions_action_step", args=(action.pk, name)), data)
+    return press(client, reverse("admin:actions_action_step", args=(action.pk, name)), data)
 
 
 def steps_on(client: Any, action: Action) -> list[str]:

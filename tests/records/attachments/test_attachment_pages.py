@@ -20,7 +20,7 @@ from tests import make
 from tests.make.actions import make_action
 from tests.make.attachments import make_attachment
 from tests.make.audits import make_audit, make_program
-from tests.make.backoffice import address, browser, list_address
+from tests.make.backoffice import address, browser, list_address, press
 from tests.make.complaints import make_complaint
 from tests.make.documents import make_document, sha256
 from tests.make.items import make_item
@@ -212,12 +212,12 @@ def test_an_attachment_is_archived_with_a_reason_and_restored(site: Site) -> Non
     client, item = browser(site, MANAGER), make_item(site)
     attachment = make_attachment(site, on=item, file_name="wrong.txt")
     where = reverse("admin:attachments_attachment_step", args=(attachment.pk, "archive"))
-    assert client.post(where, {"change_reason": " "}).status_code == 200
-    assert client.post(where, {"change_reason": "Wrong photo."}).status_code == 302
+    assert press(client, where, {"change_reason": " "}).status_code == 200
+    assert press(client, where, {"change_reason": "Wrong photo."}).status_code == 302
     assert "wrong.txt" not in client.get(address(item)).content.decode()
     assert "wrong.txt" in client.get(list_address(Attachment) + "?archived=yes").content.decode()
     restore = reverse("admin:attachments_attachment_step", args=(attachment.pk, "restore"))
-    assert client.post(restore, {"change_reason": "It was right."}).status_code == 302
+    assert press(client, restore, {"change_reason": "It was right."}).status_code == 302
     assert client.post(address(attachment), {"name": "x"}).status_code == 403
 
 

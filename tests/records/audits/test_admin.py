@@ -27,12 +27,12 @@ from tests.make.audits import (
     start,
     submit,
 )
-from tests.make.backoffice import address, browser, form_of, list_address
+from tests.make.backoffice import address, browser, form_of, list_address, press
 
 
 def step(client, record, name, **data):
     url = reverse(f"admin:{record._meta.app_label}_{record._meta.model_name}_step", args=(record.pk, name))
-    return client.post(url, data)
+    return press(client, url, data)
 
 
 def save(client, record, **changes):

@@ -12,7 +12,7 @@ from records.sites.models import Site
 from tests import make
 from tests.make.actions import make_action
 from tests.make.audits import find, make_audit, make_checklist, make_program, make_rating, response, start, submit
-from tests.make.backoffice import address, browser, form_of, save, sign_in
+from tests.make.backoffice import address, browser, form_of, press, save, sign_in
 
 pytestmark = pytest.mark.django_db
 
@@ -62,7 +62,7 @@ def test_each_answer_is_one_change_without_a_reason_and_there_is_no_verdict_befo
     audit.refresh_from_db()
     assert (audit.score, audit.rating, audit.result) == (None, "", "")
     step = reverse("admin:audits_auditrecord_step", args=(audit.pk, "submit"))
-    client.post(step, {"change_reason": "Walked with the shift lead"})
+    press(client, step, {"change_reason": "Walked with the shift lead"})
     audit.refresh_from_db()
     assert (str(audit.score), audit.rating, audit.result) == ("83.33", "B", "Pass")
     assert Change.objects.get(record_id=audit.pk, operation="SubmitAudit").reason == "Walked with the shift lead"

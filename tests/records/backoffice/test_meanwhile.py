@@ -14,7 +14,7 @@ from records.sites.models import Site
 from tests import make
 from tests.make.actions import make_action, move
 from tests.make.audits import cancel, make_audit, make_program
-from tests.make.backoffice import address, browser, form_of, sign_in
+from tests.make.backoffice import address, browser, form_of, press, sign_in
 from tests.make.complaints import make_complaint
 from tests.make.customers import make_customer
 from tests.make.documents import make_document
@@ -88,7 +88,7 @@ def test_the_text_of_a_step_stays_when_somebody_else_was_faster_and_a_step_sent_
     ann, bob = (make.make_user(site=site, role=DefaultRole.MANAGER) for _ in range(2))
     typed = {"review_report": "Six lines of thoughts", "change_reason": "Closed"}
     first: Any = sign_in(ann, site)
-    assert first.post(place, typed).status_code == 302
+    assert press(first, place, typed).status_code == 302
     again = first.post(place, typed)
     assert (again.status_code, again.url) == (302, address(complaint, "read"))
     late = sign_in(bob, site).post(place, {**typed, "review_report": "Quite other thoughts"})

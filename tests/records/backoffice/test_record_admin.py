@@ -16,7 +16,7 @@ from records.history.models import Change
 from records.history.trail import now
 from records.sites.models import Site
 from tests import make
-from tests.make.backoffice import address, browser, form_of, list_address, sign_in
+from tests.make.backoffice import address, browser, form_of, list_address, press, sign_in
 
 
 def save(client: Client, record: Any, **changes: Any) -> Any:
@@ -297,15 +297,15 @@ def test_archiving_an_employee_ends_the_access_and_restoring_does_not_bring_it_b
     theirs, client = browser(site, user=user), browser(site)
     assert theirs.get(list_address(Employee)).status_code == 200
     step = reverse("admin:employees_employee_step", args=(employee.pk, "archive"))
-    assert client.post(step, {"change_reason": ""}).status_code == 200
+    assert press(client, step, {"change_reason": ""}).status_code == 200
     assert not Employee.objects.get(pk=employee.pk).is_archived
-    assert client.post(step, {"change_reason": "Left"}).status_code == 302
+    assert press(client, step, {"change_reason": "Left"}).status_code == 302
     assert Employee.objects.get(pk=employee.pk).is_archived
     assert not User.objects.get(pk=user.pk).is_active
     assert theirs.get(list_address(Employee)).status_code == 302
     assert client.get(step).status_code == 302
     restore = reverse("admin:employees_employee_step", args=(employee.pk, "restore"))
-    assert client.post(restore, {"change_reason": "Came back"}).status_code == 302
+    assert press(client, restore, {"change_reason": "Came back"}).status_code == 302
     assert not Employee.objects.get(pk=employee.pk).is_archived
     assert not User.objects.get(pk=user.pk).is_active
     assert [change.operation for change in changes_of(employee)] == [

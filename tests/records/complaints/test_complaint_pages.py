@@ -18,7 +18,7 @@ from records.history.models import Change
 from records.reference.models import Product
 from records.sites.models import Site
 from tests import make
-from tests.make.backoffice import address, browser, form_of, list_address
+from tests.make.backoffice import address, browser, form_of, list_address, press
 from tests.make.complaints import make_complaint, make_completed, make_draft, make_entry, required_of
 from tests.make.customers import make_customer
 
@@ -26,7 +26,7 @@ ADD = reverse("admin:complaints_complaint_add")
 
 
 def step(client: Client, complaint: Complaint, name: str, **data: Any) -> Any:
-    return client.post(reverse("admin:complaints_complaint_step", args=(complaint.pk, name)), {"sent": "1", **data})
+    return press(client, reverse("admin:complaints_complaint_step", args=(complaint.pk, name)), {"sent": "1", **data})
 
 
 def save(client: Client, complaint: Complaint, **changes: Any) -> Any:

@@ -20,7 +20,7 @@ from records.sites.models import Site
 from records.sites.writing import RecordNotFoundError
 from tests import make
 from tests.conftest import Api
-from tests.make.backoffice import address, browser, form_of
+from tests.make.backoffice import address, browser, form_of, press
 from tests.make.complaints import make_complaint
 
 CONSUMER = {
@@ -98,7 +98,7 @@ def test_repeating_it_changes_nothing_and_says_so(site: Site, complaint: Complai
     with pytest.raises(ValidationError, match="There is nothing to erase"):
         erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="Asked again")
     step = reverse("admin:complaints_complaint_step", args=(complaint.pk, "erase-consumer"))
-    answer = page.post(step, {"change_reason": "Asked again"}, follow=True)
+    answer = press(page, step, {"change_reason": "Asked again"}, follow=True)
     assert "There is nothing to erase" in answer.text
     assert "was erased from" not in answer.text
     assert Change.objects.count() == before
@@ -123,9 +123,9 @@ def test_other_texts_that_say_it_are_named_and_erased_only_if_asked(site: Site) 
             )
         step = reverse("admin:complaints_complaint_step", args=(complaint.pk, "erase-consumer"))
         assert "Other texts that contain these values: Source details, Description" in client.get(step).text
-        refused = client.post(step, {"change_reason": "Asked by letter"})
+        refused = press(client, step, {"change_reason": "Asked by letter"})
         assert refused.status_code == 200
-        assert client.post(step, {"change_reason": "Asked by letter", "with_texts": choice}).status_code == 302
+        assert press(client, step, {"change_reason": "Asked by letter", "with_texts": choice}).status_code == 302
         complaint.refresh_from_db()
         assert complaint.complaint_description == "The dough rosette."  # It says “rose” only as a part of another word.
         assert (complaint.source_details == "Mail of r.rose@mail.example") is is_left
@@ -145,11 +145,11 @@ def test_a_name_in_a_script_without_spaces_is_found_in_texts_and_refused_in_the_
     )
     step = reverse("admin:complaints_complaint_step", args=(complaint.pk, "erase-consumer"))
     assert "Other texts that contain these values: Description" in client.get(step).text
-    refused = client.post(step, {"change_reason": "田中様のご希望", "with_texts": "yes"})
+    refused = press(client, step, {"change_reason": "田中様のご希望", "with_texts": "yes"})
     assert "it must not say what is erased" in refused.text
     complaint.refresh_from_db()
     assert (complaint.consumer_last_name, complaint.complaint_description) == ("田中", told)
-    assert client.post(step, {"change_reason": "お客様のご希望", "with_texts": "yes"}).status_code == 302
+    assert press(client, step, {"change_reason": "お客様のご希望", "with_texts": "yes"}).status_code == 302
     assert "田中" not in everything()
     assert not verify().faults
 
@@ -158,7 +158,7 @@ def test_without_such_texts_nothing_is_asked(site: Site, complaint: Complaint) -
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
     step = reverse("admin:complaints_complaint_step", args=(complaint.pk, "erase-consumer"))
     assert "Other texts that contain these values" not in client.get(step).text
-    assert client.post(step, {"change_reason": "Asked by letter", "with_texts": ""}).status_code == 302
+    assert press(client, step, {"change_reason": "Asked by letter", "with_texts": ""}).status_code == 302
     complaint.refresh_from_db()
     assert complaint.complaint_description == "A stone"
 

@@ -20,7 +20,7 @@ from records.reference.models import Cause
 from records.sites.models import Site
 from tests import make
 from tests.conftest import Api
-from tests.make.backoffice import address, browser, form_of, list_address, save
+from tests.make.backoffice import address, browser, form_of, list_address, press, save
 from tests.make.complaints import make_complaint, make_completed, make_draft, make_entry
 from tests.make.figures import noon
 
@@ -79,8 +79,8 @@ def test_triage_asks_for_owner_severity_and_target_date_alone(site: Site, other_
     given = {"owner": str(owner.pk), "severity": "Major", "target_date": "2031-05-01"}
     stranger = make.make_user(site=other_site, role=STANDARD)
     for faulty in ({"severity": ""}, {"target_date": "soon"}, {"owner": str(stranger.pk)}):
-        assert client.post(step, {**given, **faulty}).status_code == 200
-    assert client.post(step, given).status_code == 302
+        assert press(client, step, {**given, **faulty}).status_code == 200
+    assert press(client, step, given).status_code == 302
     complaint.refresh_from_db()
     assert (complaint.owner, complaint.severity, complaint.target_date) == (owner, "Major", day("2031-05-01"))
     change = Change.objects.filter(record_id=complaint.pk).latest("number")

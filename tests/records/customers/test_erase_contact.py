@@ -18,7 +18,7 @@ from records.retention.actions import lift_hold, set_hold
 from records.sites.models import Site
 from records.sites.writing import RecordNotFoundError
 from tests import make
-from tests.make.backoffice import address, browser, form_of
+from tests.make.backoffice import address, browser, form_of, press
 from tests.make.customers import make_customer
 
 JANE = {
@@ -164,8 +164,8 @@ def test_a_note_that_names_the_contact_is_named_and_erased_only_if_asked(site: S
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
     assert "Other texts that contain these values: Note" in client.get(where).text
     given = {"contact": jane, "change_reason": "Asked by letter"}
-    assert client.post(where, given).status_code == 200
-    assert client.post(where, {**given, "with_texts": "yes"}).status_code == 302
+    assert press(client, where, given).status_code == 200
+    assert press(client, where, {**given, "with_texts": "yes"}).status_code == 302
     assert "wilhelmina" not in everything()
     assert not verify().faults
 
@@ -179,10 +179,10 @@ def test_a_site_administrator_chooses_the_contact_on_the_customers_page(site: Si
     page = client.get(where)
     assert "Wilhelmina Kowalska, Buyer" in page.text
     jane = jane_of(customer)
-    refused = client.post(where, {"contact": "nobody", "change_reason": "Asked"})
+    refused = press(client, where, {"contact": "nobody", "change_reason": "Asked"})
     assert refused.status_code == 200
     assert jane_of(customer).last_name == "Kowalska"
-    assert client.post(where, {"contact": str(jane.pk), "change_reason": "Asked"}).status_code == 302
+    assert press(client, where, {"contact": str(jane.pk), "change_reason": "Asked"}).status_code == 302
     assert jane_of(customer).last_name.startswith("erased-")
     assert "Wilhelmina" not in client.get(address(customer, "history")).text
     assert "Wilhelmina" not in client.get(where).text

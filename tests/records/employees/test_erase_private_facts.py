@@ -21,7 +21,7 @@ from records.retention.actions import set_hold
 from records.sites.models import Site
 from records.sites.writing import RecordNotFoundError
 from tests import make
-from tests.make.backoffice import address, browser
+from tests.make.backoffice import address, browser, press
 from tests.scim import people
 from tests.scim.conftest import Scim
 
@@ -184,7 +184,7 @@ def test_only_a_site_administrator_has_the_button_and_only_for_those_who_left(si
     assert where not in browser(site).get(address(employee, "read")).text
     assert browser(site).get(where).status_code == 403
     assert where in client.get(address(employee, "read")).text
-    assert client.post(where, {"change_reason": "Asked"}).status_code == 302
+    assert press(client, where, {"change_reason": "Asked"}).status_code == 302
     assert client.get(address(employee, "read")).status_code == 200
     assert "Oak Street" not in client.get(address(employee, "history")).text
 

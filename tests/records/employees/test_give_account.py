@@ -17,7 +17,7 @@ from records.employees.models import Employee
 from records.history.models import Change
 from records.sites.models import Site
 from tests import make
-from tests.make.backoffice import address, browser, form_of
+from tests.make.backoffice import address, browser, form_of, press
 
 
 def step(employee: Employee) -> str:
@@ -30,7 +30,9 @@ def test_a_site_administrator_gives_an_employee_an_account_with_a_role_and_an_in
     assert "Give an account" in client.get(address(employee)).content.decode()
     sent = form_of(client.get(step(employee)))
     assert (sent["user_name"], sent["invites"]) == (["mira@example.com"], ["on"])
-    answer = client.post(step(employee), {**sent, "role": DefaultRole.READER.value, "change_reason": "Signs documents"})
+    answer = press(
+        client, step(employee), {**sent, "role": DefaultRole.READER.value, "change_reason": "Signs documents"}
+    )
     assert answer.status_code == 302, answer.content.decode()
     user = User.objects.get(pk=employee.pk)
     assert Employee.objects.get(pk=employee.pk).user_id == user.pk
@@ -53,7 +55,7 @@ def test_a_site_administrator_gives_an_employee_an_account_with_a_role_and_an_in
     assert "Give an account" not in page
     assert f'href="{address(user, "read")}"' in page
     assert f'href="{address(user)}"' not in browser(site, DefaultRole.READER).get(address(employee)).content.decode()
-    assert client.post(step(employee), {**sent, "change_reason": "Again"}).status_code == 302
+    assert press(client, step(employee), {**sent, "change_reason": "Again"}).status_code == 302
     assert User.objects.filter(user_name="mira@example.com").count() == 1
     assert DBTaskResult.objects.count() == 1
     assert invite.call(str(user.pk))
@@ -84,11 +86,11 @@ def test_a_name_in_use_a_missing_address_and_a_missing_reason_are_said_at_their_
     make.make_user("ADA")
     employee = make.make_employee(site)
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
-    used = client.post(step(employee), {"user_name": "ada", "change_reason": "x"})
+    used = press(client, step(employee), {"user_name": "ada", "change_reason": "x"})
     assert used.context["form"].errors == {"user_name": ["Another account has this user name."]}
-    unreachable = client.post(step(employee), {"user_name": "ada2", "invites": "on", "change_reason": "x"})
+    unreachable = press(client, step(employee), {"user_name": "ada2", "invites": "on", "change_reason": "x"})
     assert list(unreachable.context["form"].errors) == ["invites"]
-    assert list(client.post(step(employee), {"user_name": "ada2"}).context["form"].errors) == ["change_reason"]
+    assert list(press(client, step(employee), {"user_name": "ada2"}).context["form"].errors) == ["change_reason"]
     assert not User.objects.filter(pk=employee.pk).exists()
     assert not Change.objects.filter(operation="GiveAccount").exists()
 
@@ -110,7 +112,7 @@ def test_an_account_that_never_signed_in_is_invited_again(site: Site, client: An
     invited = reverse("admin:accounts_user_step", args=(user.pk, "invite"))
     administrator = browser(site, DefaultRole.SITE_ADMINISTRATOR)
     assert "Mail an invitation" in administrator.get(address(user)).content.decode()
-    assert administrator.post(invited).status_code == 302
+    assert press(administrator, invited).status_code == 302
     assert Change.objects.get(record_id=user.pk, operation="InviteUser").fields == [
         {"field": "invitation", "old": "", "new": "mailed"}
     ]

@@ -12,7 +12,7 @@ from records.files.downloads import disposition
 from records.files.names import without_hidden
 from records.sites.models import Site
 from tests.make import documents as docs
-from tests.make.backoffice import address, browser, list_address
+from tests.make.backoffice import address, browser, list_address, press
 from tests.make.items import make_item
 
 HIDDEN = (
@@ -48,7 +48,7 @@ def test_an_upload_in_the_browser_loses_such_a_character(site: Site, hidden: str
 
     added = {"name": "Hygiene", "first_number": "1", "file": upload(), "larder_site": str(site.pk)}
     client.post(f"{list_address(Document)}add/", added)
-    client.post(f"{list_address(Document)}{known.pk}/do/upload/", {"file": upload(), "change_reason": "New tap."})
+    press(client, f"{list_address(Document)}{known.pk}/do/upload/", {"file": upload(), "change_reason": "New tap."})
     client.post(reverse("admin:attachments_add", args=("item", item.pk)), {"files": upload()})
     assert Document.objects.get(name="Hygiene").file_name == "invoice.txt"
     assert docs.version_of(known).file_name == "invoice.txt"

@@ -5,7 +5,7 @@ from django.urls import reverse
 from records.history.models import Change
 from records.items.models import Item
 from records.sites.models import Site
-from tests.make.backoffice import address, browser, form_of, list_address
+from tests.make.backoffice import address, browser, form_of, list_address, press
 
 
 def test_an_item_is_added_changed_archived_and_restored(site: Site) -> None:
@@ -18,8 +18,8 @@ def test_an_item_is_added_changed_archived_and_restored(site: Site) -> None:
     assert "Scale" in client.get(list_address(Item) + "?q=sn-1").content.decode()
     for step, archived in (("archive", True), ("restore", False)):
         where = reverse("admin:items_item_step", args=(item.pk, step))
-        assert client.post(where, {"change_reason": ""}).status_code == 200
-        assert client.post(where, {"change_reason": "Because"}).status_code == 302
+        assert press(client, where, {"change_reason": ""}).status_code == 200
+        assert press(client, where, {"change_reason": "Because"}).status_code == 302
         item.refresh_from_db()
         assert item.is_archived is archived
     operations = Change.objects.filter(record_id=item.pk).order_by("number").values_list("operation", "reason")

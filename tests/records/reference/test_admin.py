@@ -7,7 +7,7 @@ from records.history.models import Change
 from records.reference.models import Product, Rating
 from records.sites.models import Site
 from tests import make
-from tests.make.backoffice import address, browser, form_of, make_superuser, save, sign_in
+from tests.make.backoffice import address, browser, form_of, make_superuser, press, save, sign_in
 
 
 def test_a_list_entry_is_added_changed_and_archived_by_the_sites_administrator(site: Site, other_site: Site) -> None:
@@ -22,7 +22,7 @@ def test_a_list_entry_is_added_changed_and_archived_by_the_sites_administrator(s
     assert "already has an active entry" in twice.content.decode()
     assert save(client, product, name="Rye bread", change_reason="New name").status_code == 302
     step = reverse("admin:reference_product_step", args=(product.pk, "archive"))
-    assert client.post(step, {"change_reason": "Gone"}).status_code == 302
+    assert press(client, step, {"change_reason": "Gone"}).status_code == 302
     product.refresh_from_db()
     assert (product.name, product.is_archived) == ("Rye bread", True)
     operations = list(

@@ -24,7 +24,7 @@ from records.retention.pages import PAGE
 from records.sites.models import Site
 from records.sites.writing import RecordNotFoundError
 from tests import make
-from tests.make.backoffice import address, browser
+from tests.make.backoffice import address, browser, press
 from tests.make.complaints import make_complaint
 from tests.make.customers import make_customer
 from tests.make.documents import make_document, make_signer
@@ -45,13 +45,13 @@ def hold_address(record: Any, name: str) -> str:
 
 def hold(client: Client, record: Any, name: str, reason: str = "Court case 12") -> Any:
     """Set or lift a record's hold."""
-    return client.post(hold_address(record, name), {"change_reason": reason})
+    return press(client, hold_address(record, name), {"change_reason": reason})
 
 
 def erase(client: Client, record: Complaint, reason: str = "Asked by letter") -> Any:
     """Press the button that erases a consumer."""
     url = reverse("admin:complaints_complaint_step", args=(record.pk, "erase-consumer"))
-    return client.post(url, {"change_reason": reason})
+    return press(client, url, {"change_reason": reason})
 
 
 def name_of(complaint: Complaint) -> str:
@@ -156,7 +156,7 @@ def test_a_hold_on_an_archived_record_stays(site: Site, complaint: Complaint) ->
     set_hold(Complaint, site.pk, complaint.pk, author=make.SYSTEM, reason="Court")
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
     archive = reverse("admin:complaints_complaint_step", args=(complaint.pk, "archive"))
-    assert client.post(archive, {"change_reason": "Old"}).status_code == 302
+    assert press(client, archive, {"change_reason": "Old"}).status_code == 302
     assert REFUSED in erase(client, complaint).text
 
 

@@ -15,7 +15,7 @@ from records.retention.models import RetentionPeriod
 from records.sites.models import Site
 from records.sites.months import months_after
 from tests import make
-from tests.make.backoffice import address, browser, form_of, list_address, save
+from tests.make.backoffice import address, browser, form_of, list_address, press, save
 from tests.make.complaints import make_complaint
 
 ADD = "admin:retention_retentionperiod_add"
@@ -64,7 +64,7 @@ def test_a_site_administrator_sets_a_period_and_records_of_the_kind_show_it(site
         "UpdateRetentionPeriod",
     ]
     archive = reverse("admin:retention_retentionperiod_step", args=(period.pk, "archive"))
-    assert client.post(archive, {"change_reason": "No rule"}).status_code == 302
+    assert press(client, archive, {"change_reason": "No rule"}).status_code == 302
     assert kept_until(complaint) is None
     assert not verify().faults
 
@@ -101,7 +101,7 @@ def test_within_the_period_a_consumer_is_erased_and_the_complaint_stays(site: Si
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
     url = reverse("admin:complaints_complaint_step", args=(complaint.pk, "erase-consumer"))
     assert "The complaint is kept at least until" in client.get(url).text
-    assert client.post(url, {"change_reason": "Asked by letter"}).status_code == 302
+    assert press(client, url, {"change_reason": "Asked by letter"}).status_code == 302
     complaint.refresh_from_db()
     assert complaint.consumer_last_name.startswith("erased-")
     assert not verify().faults

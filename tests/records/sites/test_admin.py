@@ -5,7 +5,7 @@ from django.urls import reverse
 from records.accounts.models import DefaultRole, Role
 from records.sites.models import Entity, EntityFolder, Site
 from tests import make
-from tests.make.backoffice import address, browser, form_of, make_superuser, save, sign_in
+from tests.make.backoffice import address, browser, form_of, make_superuser, press, save, sign_in
 
 
 def test_folders_are_added_moved_and_archived(site: Site) -> None:
@@ -21,7 +21,7 @@ def test_folders_are_added_moved_and_archived(site: Site) -> None:
     assert save(client, folder, name="Bakehouse", change_reason="Name").status_code == 302
     step = reverse("admin:sites_entityfolder_step", args=(folder.pk, "archive"))
     make.make_employee(site, entity_folder=EntityFolder.objects.get(pk=folder.pk))
-    full = client.post(step, {"change_reason": "Gone"})
+    full = press(client, step, {"change_reason": "Gone"})
     assert "still contains 1 employee" in full.content.decode()
 
 

@@ -13,7 +13,7 @@ from records.sites import actions
 from records.sites.models import Entity, EntityFolder, Site
 from tests import make
 from tests.make import documents as docs
-from tests.make.backoffice import address, browser, form_of, list_address
+from tests.make.backoffice import address, browser, form_of, list_address, press
 
 ADMINISTRATOR = DefaultRole.SITE_ADMINISTRATOR
 
@@ -96,10 +96,10 @@ def test_a_folder_is_renamed_and_archived_from_the_tree(site):
     assert client.post(address(folder), data).status_code == 302
     employee = make.make_employee(site, entity_folder=folder)
     step = reverse("admin:sites_entityfolder_step", args=(folder.pk, "archive"))
-    refused = client.post(step, {"change_reason": "Unused"})
+    refused = press(client, step, {"change_reason": "Unused"})
     assert "still contains 1 employee" in refused.content.decode()
     type(employee).objects.update(entity_folder=None)
-    assert client.post(step, {"change_reason": "Unused"}).status_code == 302
+    assert press(client, step, {"change_reason": "Unused"}).status_code == 302
     folder.refresh_from_db()
     assert (folder.name, folder.is_archived) == ("Line one", True)
     assert tree(client).context["nodes"] == []

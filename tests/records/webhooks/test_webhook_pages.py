@@ -15,7 +15,7 @@ from records.sites.models import Site
 from records.webhooks import signing, tasks
 from records.webhooks.models import Delivery, Kind, Outcome, State, Subscription
 from tests.conftest import Api
-from tests.make.backoffice import address, browser, form_of, list_address, save
+from tests.make.backoffice import address, browser, form_of, list_address, press, save
 from tests.make.signing_in import run_tasks
 from tests.make.webhooks import Receiver, make_webhook, secret_of
 
@@ -97,12 +97,12 @@ def test_pause_resume_test_and_send_again_are_buttons(receiver: Receiver, site: 
     page = admin.get(address(webhook)).text
     assert "Failing since" in page
     assert "Delivered up to change" in page
-    admin.post(step(webhook, "pause"), {"change_reason": "Waiting for the receiver."})
+    press(admin, step(webhook, "pause"), {"change_reason": "Waiting for the receiver."})
     webhook.refresh_from_db()
     assert webhook.state == State.PAUSED
     assert "Waiting for the receiver." in admin.get(list_address(Subscription)).text
     receiver.status = 200
-    assert "gets a test" in admin.post(step(webhook, "test"), follow=True).text
+    assert "gets a test" in press(admin, step(webhook, "test"), follow=True).text
     run_tasks()
     assert Delivery.objects.filter(kind=Kind.TEST, outcome=Outcome.DELIVERED).count() == 1
     failed = Delivery.objects.get(outcome=Outcome.FAILED)
@@ -112,7 +112,7 @@ def test_pause_resume_test_and_send_again_are_buttons(receiver: Receiver, site: 
     assert "is sent again" in admin.post(address(failed), follow=True).text
     run_tasks()
     assert Delivery.objects.filter(kind=Kind.AGAIN, outcome=Outcome.DELIVERED).count() == 1
-    admin.post(step(webhook, "resume"), {})
+    press(admin, step(webhook, "resume"), {})
     assert tasks.deliver.call() == 1
     assert "All changes are delivered." in admin.get(address(webhook)).text
     operations = Change.objects.filter(record_id=webhook.pk).order_by("number").values_list("operation", flat=True)
@@ -123,11 +123,11 @@ def test_pause_resume_test_and_send_again_are_buttons(receiver: Receiver, site: 
 def test_a_failed_test_is_a_failure_of_the_webhook(receiver: Receiver, site: Site, admin: Any) -> None:
     webhook = make_webhook(site, receiver.address)
     receiver.status = 500
-    admin.post(step(webhook, "test"))
+    press(admin, step(webhook, "test"))
     run_tasks()
     assert "The newest message (Test) failed at" in admin.get(address(webhook)).text
     receiver.status = 200
-    admin.post(step(webhook, "test"))
+    press(admin, step(webhook, "test"))
     run_tasks()
     assert "The newest message" not in admin.get(address(webhook)).text
 
@@ -185,7 +185,7 @@ def test_an_archived_webhook_sends_no_test_and_nothing_again(receiver: Receiver,
     delivery = Delivery.objects.create(
         subscription=webhook, kind=Kind.CHANGE, number=1, message_id="m", outcome=Outcome.DELIVERED
     )
-    admin.post(step(webhook, "archive"), {"change_reason": "The ERP was replaced."})
+    press(admin, step(webhook, "archive"), {"change_reason": "The ERP was replaced."})
     assert "Archived: nothing is delivered" in admin.get(address(webhook)).text
     assert admin.post(address(delivery)).status_code == 403
     assert admin.post(secret_page(webhook), {"do": "rotate"}).status_code == 403

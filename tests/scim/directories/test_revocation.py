@@ -18,7 +18,7 @@ from records.history.models import Change, Channel
 from records.history.trail import now
 from records.sites.models import Site
 from tests import make
-from tests.make.backoffice import sign_in
+from tests.make.backoffice import press, sign_in
 from tests.make.documents import make_document
 from tests.make.oauth import make_token as make_access_token
 from tests.scim import people
@@ -184,7 +184,7 @@ def test_a_token_does_not_come_back_with_its_directory_or_account(scim_of, site,
     page = (directory, "archive", "restore") if way == "archived directory" else (account, "end-access", "give-access")
     name = f"admin:{page[0]._meta.app_label}_{page[0]._meta.model_name}_step"
     for step in page[1:]:
-        answer = browser.post(reverse(name, args=(page[0].pk, step)), {"change_reason": "Leaked"})
+        answer = press(browser, reverse(name, args=(page[0].pk, step)), {"change_reason": "Leaked"})
         assert answer.status_code == 302, answer.content.decode()
         assert_error(scim.get("/Users"), 401)
     token.refresh_from_db()
