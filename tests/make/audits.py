@@ -102,7 +102,10 @@ def make_worked_program(site: Site, name: str) -> AuditProgram:
 
     Its people belong to another site, so that the site's own employees are those of the other examples.
     """
-    rating, checklist = Rating.objects.get(site=site, name="Conformity"), Checklist.objects.get(site=site)
+    rating, checklist = (
+        Rating.objects.get(site=site, name="Conformity"),
+        Checklist.objects.get(site=site, name="Allergen control"),
+    )
     nonconformance = Nonconformance.objects.get(site=site, name="Allergen cross-contact")
     caller = make.author_of(User.objects.filter(memberships__role__site=site).earliest("created"))
     elsewhere = make.make_site()

@@ -273,7 +273,7 @@ def test_a_backup_taken_while_writers_write_is_consistent(tmp_path: Path) -> Non
     empty_place()
     said = StringIO()
     call_command("restore", tmp_path / "b.tar.gz", stdout=said)
-    assert "proven" in said.getvalue()
+    assert "verified" in said.getvalue()
     assert "whole." in said.getvalue()
 
 
