@@ -42,11 +42,17 @@ interfaces: list[URLPattern | URLResolver] = [
 """Paths for programs: without sessions, forms, messages or headers for browsers, and without middleware."""
 
 
-def load() -> None:
-    """Load the endpoints, which register their operations and the permissions of the default roles."""
+def load() -> list[str]:
+    """Load the endpoints, which register their operations and the permissions of the default roles.
+
+    Returns the packages of those that a path can load, in their order above.
+    """
+    packages = []
     for interface in interfaces:
         if isinstance(interface, URLResolver):
             _ = interface.url_patterns
+            packages.append(str(interface.urlconf_name).rpartition(".")[0])
+    return packages
 
 
 pages: list[URLPattern | URLResolver] = [

@@ -174,9 +174,10 @@ _declared: list[tuple[Operation, Any]] = []
 
 
 def declared() -> Sequence[tuple[Operation, Any]]:
-    """Return every operation with its viewset, in the order of declaration; loads all endpoints."""
-    import_module(settings.ROOT_URLCONF).load()
-    return _declared
+    """Return every operation with its viewset, in the order of the endpoints; loads all endpoints."""
+    order = {package: place for place, package in enumerate(import_module(settings.ROOT_URLCONF).load())}
+    # Paths and imports can load the endpoints in any order.
+    return sorted(_declared, key=lambda one: order.get(one[1].__module__.rpartition(".")[0], len(order)))
 
 
 def operation_urls(viewset: Any, *operations: Operation) -> list[URLPattern]:

@@ -3,6 +3,7 @@
 import pytest
 
 from records.accounts.models import DefaultRole
+from records.operations import operation
 from tests.interface.subjects import ENDPOINTS, OPERATIONS
 
 DOCUMENTED = {
@@ -40,8 +41,8 @@ DOCUMENTED = {
 def declared() -> dict[str, dict[str, str]]:
     """Return the declared operations by endpoint."""
     found: dict[str, dict[str, str]] = {}
-    for operation, viewset in OPERATIONS:
-        found.setdefault(ENDPOINTS.get(viewset, "").strip("/"), {})[operation.name] = operation.method
+    for row, viewset in OPERATIONS:
+        found.setdefault(ENDPOINTS.get(viewset, "").strip("/"), {})[row.name] = row.method
     return found
 
 
@@ -53,6 +54,18 @@ def test_every_documented_operation_is_declared_with_its_method(endpoint: str) -
 @pytest.mark.parametrize("endpoint", DOCUMENTED)
 def test_no_operation_is_declared_that_the_document_does_not_name(endpoint: str) -> None:
     assert declared().get(endpoint, {}).keys() <= DOCUMENTED[endpoint].keys()
+
+
+def test_operations_are_in_the_order_of_the_endpoints_whichever_was_loaded_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    packages = list(dict.fromkeys(viewset.__module__ for _, viewset in OPERATIONS))
+    loaded = sorted(OPERATIONS, key=lambda one: packages.index(one[1].__module__), reverse=True)
+    monkeypatch.setattr(operation, "_declared", loaded)
+    assert [viewset.__module__ for _, viewset in loaded] != [viewset.__module__ for _, viewset in OPERATIONS]
+    assert [(row.name, viewset) for row, viewset in operation.declared()] == [
+        (row.name, viewset) for row, viewset in OPERATIONS
+    ]
 
 
 STANDARD = {"AddComplaintDetail", "UpdateComplaintDetail", "AddAction", "UpdateAction", "AddAttachment"}
