@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from django.core.cache.backends.locmem import LocMemCache
 from django.core.cache.backends.redis import RedisCache
 from redis.exceptions import RedisError
+
+from config.memory_cache import MemoryCache
 
 logger = logging.getLogger("larder.cache")
 
@@ -22,13 +23,6 @@ SLOW_ANSWERS = 5
 
 class SlowError(RedisError):
     """Redis answers, but so slowly that it would slow every request."""
-
-
-class MemoryCache(LocMemCache):
-    """The memory of the process, which takes any key: Django looks at each character for what memcached refuses."""
-
-    def validate_key(self, key: str) -> None:
-        """Do nothing."""
 
 
 class ReliableRedisCache(RedisCache):

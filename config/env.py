@@ -157,7 +157,7 @@ class Environment:
         url = self.text("CACHE_URL")
         if not url:
             # Django's default of 300 entries would drop rate-limit counters at the first busy minute.
-            return {"BACKEND": "config.cache.MemoryCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
+            return {"BACKEND": "config.memory_cache.MemoryCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
         if not url.startswith(("redis://", "rediss://", "unix://")):
             self.fault("CACHE_URL must look like redis://host:6379/0.")
         self._require("CACHE_URL", "redis", "redis")
