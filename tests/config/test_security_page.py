@@ -22,15 +22,24 @@ LEVEL_2 = (
     "16.2:5 16.3:4 16.4:3 16.5:3 17.1:1 17.2:4 17.3:2"
 )
 """The sections of the standard at levels 1 and 2, each with the number of its requirements."""
-REQUIREMENT = re.compile(r"(\d+\.\d+\.\d+) ")
+EXPECTED = [
+    f"{section}.{number}"
+    for section, most in (part.split(":") for part in LEVEL_2.split())
+    for number in range(1, int(most) + 1)
+]
+REQUIREMENTS = re.compile(r"(\d+\.\d+\.\d+)(?: to (\d+\.\d+\.\d+))?")
+"""A row may name several requirements, such as "4.3.1 and 4.3.2 GraphQL, 17.1.1 to 17.3.2 WebRTC"."""
 
 
 def test_every_requirement_of_level_2_stands_once() -> None:
-    sections = [part.split(":") for part in LEVEL_2.split()]
-    expected = {f"{section}.{number}" for section, most in sections for number in range(1, int(most) + 1)}
-    assert len(expected) == 253
-    found = Counter(match[1] for row in ROWS if (match := REQUIREMENT.match(row[0])))
-    assert set(found) == expected
+    assert len(EXPECTED) == 253
+    named = [ends for row in ROWS if row[0][0].isdecimal() for ends in REQUIREMENTS.findall(row[0])]
+    found = Counter(
+        number
+        for first, last in named
+        for number in EXPECTED[EXPECTED.index(first) : EXPECTED.index(last or first) + 1]
+    )
+    assert set(found) == set(EXPECTED)
     assert not [number for number, times in found.items() if times > 1]
 
 
