@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 import yaml
+from django.apps import apps
+from django.conf import settings
 from django.urls import get_resolver
 
 from deploy.site.settings_page import settings_read
@@ -108,6 +110,20 @@ def test_there_is_each_part_that_an_installation_needs() -> None:
         ("HorizontalPodAutoscaler", "larder-web"),
         ("Ingress", "larder"),
     } <= kinds
+
+
+def test_an_image_and_a_release_hold_each_folder_that_the_product_reads() -> None:
+    folders = [*settings.LOCALE_PATHS, *settings.STATICFILES_DIRS, *settings.TEMPLATES[0]["DIRS"]]
+    folders += [app.path for app in apps.get_app_configs()]
+    needed = {Path(folder).relative_to(ROOT).parts[0] for folder in folders if ROOT in Path(folder).parents}
+    needed = {"config", "manage.py", *needed} - {".venv"}
+    assert needed > {"locale", "static", "templates", "records", "scim"}
+    image = (DEPLOY / "Containerfile").read_text(encoding="utf-8")
+    assert needed - set(re.findall(r"\w[\w./]*", " ".join(re.findall(r"^COPY (.*)$", image, re.MULTILINE)))) == set()
+    assert needed - set(re.findall(r"^!(\S+)$", (ROOT / ".containerignore").read_text("utf-8"), re.MULTILINE)) == set()
+    parts = re.search(r"for part in (.*); do", (DEPLOY / "release.sh").read_text(encoding="utf-8"))
+    assert parts is not None
+    assert needed - set(parts[1].split()) == set()
 
 
 def routes(patterns: Any, start: str = "") -> Iterator[str]:
