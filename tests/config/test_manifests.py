@@ -113,7 +113,8 @@ def test_there_is_each_part_that_an_installation_needs() -> None:
 
 
 def test_an_image_and_a_release_hold_each_folder_that_the_product_reads() -> None:
-    folders = [*settings.LOCALE_PATHS, *settings.STATICFILES_DIRS, *settings.TEMPLATES[0]["DIRS"]]
+    templates: Any = settings.TEMPLATES[0]["DIRS"]
+    folders = [*settings.LOCALE_PATHS, *settings.STATICFILES_DIRS, *templates]
     folders += [app.path for app in apps.get_app_configs()]
     needed = {Path(folder).relative_to(ROOT).parts[0] for folder in folders if ROOT in Path(folder).parents}
     needed = {"config", "manage.py", *needed} - {".venv"}
