@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 import psycopg
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import InterfaceError, NotSupportedError, OperationalError, transaction
 from django.db.backends.postgresql import base
 from django.db.backends.utils import debug_transaction
 from psycopg import _queries
@@ -53,6 +53,10 @@ class _MomentLoader(Loader):
         return found.replace(tzinfo=datetime.UTC)
 
 
+class OutdatedPlanError(OperationalError):
+    """Raised if a migration has changed the columns of a prepared statement; it is prepared anew when it runs again."""
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
     """Connects through the breaker, and repeats a read on a new connection if it used a stale one."""
 
@@ -70,19 +74,26 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """Run independent statements in one round trip, including a pending BEGIN; returns the rows of each.
 
         They run in their order; after the first one that fails, none of the others runs. Reads outside a transaction
-        that lose their connection run again on a new one. In a transaction, `meanwhile` is called while the server
-        works at the statements; it runs none itself, and returns those that follow in the same round trip.
+        that lose their connection run again on a new one, and the first ones of a transaction run again if their plans
+        are outdated. In a transaction, `meanwhile` is called while the server works at the statements; it runs none
+        itself, and returns those that follow in the same round trip.
         """
         self.close_if_health_check_failed()
         self.ensure_connection()
         self.validate_no_broken_transaction()
+        is_first = self._begin_is_pending()
         try:
             return self._in_one_trip(statements, meanwhile=meanwhile)
+        except OutdatedPlanError:
+            if meanwhile is not None or (self.in_atomic_block and not is_first):
+                raise
+            if self.in_atomic_block:
+                self._rollback()
         except (OperationalError, InterfaceError):
             if self.in_atomic_block or not all(_is_read(sql) for sql, _ in statements) or self.is_usable():
                 raise
-        self.close()
-        self.ensure_connection()
+            self.close()
+            self.ensure_connection()
         return self._in_one_trip(statements)
 
     def validate_no_broken_transaction(self) -> None:
@@ -160,6 +171,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 lambda *_: self._send(statements, meanwhile=meanwhile, first=first, last=then), text, None, False, {}
             )
             return found
+        except NotSupportedError as error:
+            raise self._outdated(error) from error.__cause__
         except (OperationalError, InterfaceError):
             was_cut = bool(seconds) and watchdog.end(connection)
             if was_cut:
@@ -172,6 +185,18 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def _send(self, statements: Sequence[Statement], **also: Any) -> list[Rows]:
         with self.wrap_database_errors:
             return self._trips.send(statements, **also)
+
+    def _outdated(self, error: NotSupportedError) -> Exception:
+        """Return the error of an outdated plan after forgetting all that is prepared, or any other error itself.
+
+        PostgreSQL names the function that refuses such a plan; its code also stands for other refusals.
+        """
+        diagnosis = getattr(error.__cause__, "diag", None)
+        if getattr(diagnosis, "source_function", None) != "RevalidateCachedQuery":
+            return error
+        connection: Any = self.connection
+        connection._prepared.clear()
+        return OutdatedPlanError(*error.args)
 
     def _tell_followers(self, statements: Sequence[Statement]) -> None:
         """Report each of the statements to the observers of this connection, as a cursor of Django does."""
@@ -234,13 +259,21 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return not poll.poll(0)
 
     def _watched(self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:
-        """Run a statement under the watchdog; a read outside a transaction runs again if the connection was lost."""
+        """Run a statement under the watchdog.
+
+        Outside a transaction it runs again if its plan is outdated, and a read does if the connection was lost.
+        """
         connection = self.connection
         seconds = self._longest()
         if seconds:
             watchdog.begin(connection, seconds)
         was_cut = False
         try:
+            return execute(sql, params, many, context)
+        except NotSupportedError as error:
+            outdated = self._outdated(error)
+            if outdated is error or many or self.in_atomic_block:
+                raise outdated from error.__cause__
             return execute(sql, params, many, context)
         except (OperationalError, InterfaceError):
             was_cut = watchdog.end(connection) if seconds else False

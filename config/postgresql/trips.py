@@ -14,7 +14,7 @@ from psycopg._queries import PostgresQuery, _query2pg_nocache
 from psycopg.adapt import Transformer
 from psycopg.errors import error_from_result
 from psycopg.generators import execute, fetch_many, send
-from psycopg.pq import ExecStatus
+from psycopg.pq import ExecStatus, TransactionStatus
 
 Statement = tuple[str, Sequence[Any]]
 Rows = list[tuple[Any, ...]]
@@ -52,7 +52,7 @@ class Trips:
         connection = self._connection
         with connection.lock:
             connection._check_connection_ok()
-            if connection._prepared._to_flush:
+            if connection._prepared._to_flush and connection.info.transaction_status != TransactionStatus.INERROR:
                 connection.wait(connection._prepared.maintain_gen(connection))
             queries = [self._query(sql, parameters) for sql, parameters in statements]
             if len(queries) == 1 and not (first or last or meanwhile):

@@ -45,6 +45,7 @@ _OF_SQLSTATE = {
     "40001": BUSY,
     "40P01": BUSY,
     "57014": SLOW,
+    "0A000": UNMIGRATED,  # A migration has just changed the columns of a prepared statement.
 }
 _CANCELED = "57014"
 """A statement that was canceled; its transaction can only be rolled back."""

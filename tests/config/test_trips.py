@@ -1,14 +1,16 @@
 """Statements that are sent together: an error at the very end is raised, and the connection is then of no more use."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import psycopg
 import pytest
-from django.db import IntegrityError, OperationalError, connection, transaction
+from django.db import IntegrityError, NotSupportedError, OperationalError, connection, transaction
 from django.db.transaction import TransactionManagementError
 from psycopg.pq import ExecStatus
 
 from records.history.statements import together
+from records.operations.outages import UNMIGRATED, outage_of
 
 pytestmark = [
     pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite runs in the process: nothing is sent."),
@@ -68,3 +70,74 @@ def test_a_transaction_whose_connection_was_lost_is_said_to_be_lost(is_lost: boo
 
     with pytest.raises(OperationalError if is_lost else TransactionManagementError):
         write()
+
+
+NAMES = ("SELECT name FROM parent WHERE id = %s", (1,))
+
+
+def _by_cursor() -> list[Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(*NAMES)
+        return cursor.fetchall()
+
+
+def _prepared_and_migrated(read: Callable[[], Any]) -> None:
+    """Run a read until it is prepared, then change its column as a migration does while the service runs."""
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE parent ADD name varchar(10)")
+        cursor.execute("INSERT INTO parent VALUES (1, 'Rye')")
+    for _ in range(8):
+        read()
+    # The widening is made by another connection, as the migration of the next release is.
+    params = {key: value for key, value in connection.get_connection_params().items() if key in _PLACE}
+    with psycopg.connect(**params, autocommit=True) as migrating:
+        migrating.execute("ALTER TABLE parent ALTER name TYPE varchar(20)")
+
+
+_PLACE = ("dbname", "user", "password", "host", "port")
+READS: dict[str, Callable[[], Any]] = {
+    "alone": lambda: together([NAMES])[0],
+    "with another": lambda: together([NAMES, ("SELECT 1", ())])[0],
+    "by a cursor": _by_cursor,
+}
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_a_read_whose_column_a_migration_widened_is_answered(read: Callable[[], Any]) -> None:
+    _prepared_and_migrated(read)
+    assert read() == [("Rye",)]
+    assert read() == [("Rye",)]
+
+
+def test_a_transaction_that_begins_with_such_a_read_goes_on() -> None:
+    _prepared_and_migrated(READS["alone"])
+    with transaction.atomic():
+        assert READS["alone"]() == [("Rye",)]
+        together([("INSERT INTO parent VALUES (2)", ())])
+    assert together([("SELECT count(*) FROM parent", ())]) == [[(2,)]]
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_a_transaction_in_which_such_a_read_follows_a_write_stores_nothing_and_runs_again(
+    read: Callable[[], Any],
+) -> None:
+    _prepared_and_migrated(read)
+
+    def write() -> None:
+        with transaction.atomic():
+            together([("INSERT INTO parent VALUES (2)", ())])
+            read()
+
+    used = connection.connection
+    with pytest.raises(OperationalError) as refused:
+        write()
+    assert outage_of(refused.value) is UNMIGRATED
+    assert together([("SELECT count(*) FROM parent", ())]) == [[(1,)]]
+    write()
+    assert together([("SELECT count(*) FROM parent", ())]) == [[(2,)]]
+    assert connection.connection is used, "The connection need not be made anew."
+
+
+def test_a_feature_that_the_database_does_not_have_is_not_taken_for_an_outdated_plan() -> None:
+    with pytest.raises(NotSupportedError):
+        together([("SELECT count(*) FROM parent FOR UPDATE", ())])
