@@ -32,9 +32,11 @@ from config.proxies import name_sender  # noqa: E402
 from records.operations.middleware import InterfaceHandler  # noqa: E402
 from records.operations.paths import is_interface  # noqa: E402
 
-# The server limits every wait for PostgreSQL; management commands have no limits (DECISIONS 10.3).
+# The server limits every wait for PostgreSQL; management commands have no limits (DECISIONS 10.3). No statement of a
+# request takes as long as it would take PostgreSQL to compile it, which it would do wherever it expects many rows.
 bound(
     {
+        "jit": 0,
         "lock_timeout": settings.LOCK_TIMEOUT * 1000,
         "statement_timeout": settings.STATEMENT_TIMEOUT * 1000,
         "idle_in_transaction_session_timeout": 60_000,

@@ -19,14 +19,18 @@ _HELD = """
     UNION
     SELECT m.role_id, 0
       FROM held JOIN accounts_rolemembership m ON m.member_role_id = held.role_id
-      JOIN accounts_role r ON r.id = held.role_id AND NOT r.is_archived
+     WHERE {stands}
 )
 SELECT {listed} FROM (
-    SELECT held.role_id, visible.name, MAX(held.is_direct) AS is_direct
-      FROM held JOIN ({visible}) visible ON visible.id = held.role_id
-     GROUP BY held.role_id, visible.name
+    SELECT held.role_id, MAX(held.is_direct) AS is_direct,
+           (SELECT visible.name FROM ({visible}) visible WHERE visible.id = held.role_id) AS name
+      FROM held
+     GROUP BY held.role_id
      ORDER BY held.role_id
 ) g)"""
+_STANDS = "NOT (SELECT r.is_archived FROM accounts_role r WHERE r.id = m.member_role_id)"
+"""Whether a role can be held through. It is a subquery, because PostgreSQL expects many rows of a recursion, and would
+read all roles for each user in order to join them."""
 _LISTED = {
     "postgresql": "json_agg(json_build_array(g.role_id, g.name, g.is_direct))::text",
     "sqlite": "json_group_array(json_array(g.role_id, g.name, g.is_direct))",
@@ -52,7 +56,7 @@ class GroupsOf(Func):
 
 def _held(scope: Scope, user: str) -> Statement:
     visible = prepared("visible roles", scope, lambda: Role.objects.seen_by(scope).order_by().values_list("id", "name"))
-    sql = _HELD.format(user=user, listed=_LISTED[connection.vendor], visible=visible.sql)
+    sql = _HELD.format(user=user, stands=_STANDS, listed=_LISTED[connection.vendor], visible=visible.sql)
     return sql, visible.parameters
 
 
@@ -63,9 +67,13 @@ def groups_of(user_id: uuid.UUID, scope: Scope) -> Statement:
 
 
 def group_rows(text: str | None) -> Iterator[tuple[uuid.UUID, str, bool]]:
-    """Yield the id and name of each group, ordered by id, and whether the user is a direct member."""
+    """Yield the id and name of each group, ordered by id, and whether the user is a direct member.
+
+    A role that the token does not see has no name in the text, and is left out.
+    """
     for role_id, name, is_direct in orjson.loads(text or "[]"):
-        yield uuid.UUID(role_id), name, bool(is_direct)
+        if name is not None:
+            yield uuid.UUID(role_id), name, bool(is_direct)
 
 
 class IsMember(Func):
@@ -83,6 +91,6 @@ class IsMember(Func):
             f"({group_sql} IN (WITH RECURSIVE held (role_id) AS ("  # noqa: S608 (compiled expressions alone)
             f"SELECT m.role_id FROM accounts_rolemembership m WHERE m.user_id = {user_sql} UNION "
             "SELECT m.role_id FROM held JOIN accounts_rolemembership m ON m.member_role_id = held.role_id "
-            "JOIN accounts_role r ON r.id = held.role_id AND NOT r.is_archived) SELECT role_id FROM held))",
+            f"WHERE {_STANDS}) SELECT role_id FROM held))",
             [*group_parameters, *user_parameters],
         )

@@ -1,7 +1,7 @@
 """How long the server waits for PostgreSQL; management commands have no limits."""
 
 limits: dict[str, int] = {}
-"""Milliseconds by the names of PostgreSQL's settings."""
+"""The values of PostgreSQL's settings by their names: milliseconds, or 0 to switch off what a setting allows."""
 
 
 def bound(found: dict[str, int]) -> None:
