@@ -44,7 +44,6 @@ from django.test.utils import CaptureQueriesContext, setup_test_environment  # n
 from django.urls import reverse  # noqa: E402
 
 from bench.backoffice_rows import fill  # noqa: E402
-from config.wsgi import prepare_pages  # noqa: E402
 from records.accounts.models import DefaultRole, KeyCall, SubscriptionKey  # noqa: E402
 from records.actions.models import Action  # noqa: E402
 from records.attachments.models import Attachment  # noqa: E402
@@ -84,6 +83,9 @@ class Visit:
         self.client = sign_in(self.user, site)
         self.counted = [model._default_manager.order_by("pk").last() for model in COUNTED]
         self.slow: list[str] = []
+        # It limits every wait for the database from now on, and filling takes longer than a page may.
+        from config.wsgi import prepare_pages
+
         prepare_pages()
         gc.collect()
         gc.freeze()

@@ -43,6 +43,8 @@ VALID, ENDS_SOON, EXPIRED, MISSING = "valid", "soon", "expired", "missing"
 State = tuple[str, Any, datetime.date | int | None]
 """The state of a need, what is said about it, and the day or version that this names."""
 Holding: Any = JobDescription.employees.through
+TRAINING = "employee__education_training"
+ALL = Q()
 
 
 class Need(NamedTuple):
@@ -84,7 +86,7 @@ class Requirements:
 
     def __init__(self, site: Site, today: datetime.date, user: User, count: Counting = NOT_KEPT) -> None:
         """Read the jobs that require something, with their courses and documents; four queries at most."""
-        self.today, self._count = today, count
+        self.site, self.today, self._count = site, today, count
         active = {"is_archived": False}
         needs_something = [
             Exists(required.objects.filter(jobdescription=OuterRef("pk")))
@@ -101,66 +103,83 @@ class Requirements:
             document.pk: document.effective_version for job in self.jobs for document in job.required_documents.all()
         }
 
-    @property
-    def _held(self) -> QuerySet[Any]:
-        return Holding.objects.filter(jobdescription__in=[job.pk for job in self.jobs], employee__is_archived=False)
+    def _held(self, within: Q = ALL) -> QuerySet[Any]:
+        """Return the holders of jobs, once for each job."""
+        holders = {"employee__site": self.site, "employee__is_archived": False}
+        return Holding.objects.filter(within, jobdescription__in=[job.pk for job in self.jobs], **holders)
 
-    def _taken(self, day: datetime.date) -> QuerySet[Any]:
-        """Return the holders of jobs, once for each course (`needed`) that their job requires and that counts then."""
+    def _taken(self, day: datetime.date, within: Q = ALL) -> QuerySet[Any]:
+        """Return the holders of jobs for each of their trainings that counts then in a course (`needed`) of their job.
+
+        The requirements are a condition and not a join through the jobs, because PostgreSQL expects few rows of such a
+        join, and would search the trainings of each person once for each course.
+        """
         first_days: dict[datetime.date | None, list[uuid.UUID]] = defaultdict(list)
         for course in self.courses.values():
             first_days[first_day_of(course, day)].append(course.pk)
         counts = Q(pk__in=())
         for first, courses in first_days.items():
-            counts |= Q(course__in=courses, **({"completed_on__gte": bare(first)} if first else {}))
-        taken = EducationTraining.objects.filter(counts, completed_on__isnull=False)
-        rows = self._held.annotate(needed=F("jobdescription__required_courses"))
-        return rows.filter(Exists(taken.filter(employee=OuterRef("employee"), course=OuterRef("needed"))))
+            since = {f"{TRAINING}__completed_on__gte": bare(first)} if first else {}
+            counts |= Q(**{f"{TRAINING}__course__in": courses}, **since)
+        taken = self._held(within).filter(counts, **{f"{TRAINING}__completed_on__isnull": False})
+        required = JobDescription.required_courses.through.objects.filter(jobdescription=OuterRef("jobdescription"))
+        return taken.annotate(needed=F(f"{TRAINING}__course")).filter(
+            Exists(required.filter(course=OuterRef("needed")))
+        )
 
-    @property
-    def _read(self) -> QuerySet[Any]:
+    def _read(self, within: Q = ALL) -> QuerySet[Any]:
         """Return the holders of jobs, once for each document (`needed`) whose version in force they have read."""
         documents = [document for document, version in self.in_force.items() if version is not None]
         newest = Reading.objects.filter(version__version__gte=F("document__effective_version"))
-        rows = self._held.annotate(needed=F("jobdescription__required_documents")).filter(needed__in=documents)
+        rows = self._held(within).annotate(needed=F("jobdescription__required_documents")).filter(needed__in=documents)
         return rows.filter(Exists(newest.filter(user=OuterRef("employee"), document=OuterRef("needed"))))
 
     def people(self, *, lacking: bool = False) -> list[str]:
-        """Return the Ids of the holders of jobs that require something, by name; one query.
+        """Return the Ids of the holders of jobs that require something, by name; two queries at most.
 
         `lacking` leaves out those who lack nothing and will not within `SOON`.
         """
-        held = self._held.filter(self._lacks()) if lacking else self._held
-        found = Employee.objects.filter(pk__in=held.values("employee")).order_by("last_name", "first_name", "pk")
+        held = Holding.objects.filter(employee=OuterRef("pk"), jobdescription__in=[job.pk for job in self.jobs])
+        people = Employee.objects.at(self.site).filter(Exists(held), is_archived=False)
         # Texts, because ten thousand of them are kept and read again in a tenth of the time that Ids take.
-        return [key for (key,) in self._count(found.values_list(Cast("pk", CharField())))]
+        named = people.order_by("last_name", "first_name", "pk").values_list(Cast("pk", CharField()))
+        found = [key for (key,) in self._count(named)]
+        if not lacking:
+            return found
+        gaps = {key for (key,) in self._count.sums_of(Employee, "employee__", self._lacking, "key")}
+        return [key for key in found if key in gaps]
 
-    def _lacks(self) -> Q:
-        """Return the condition that the holder of a job lacks something that it requires, or will within `SOON`."""
+    def _lacking(self, within: Q) -> QuerySet[Any]:
+        """Return the holders of jobs (`key`) who lack something that the job requires, or will within `SOON`."""
         courses = {job.pk: len(job.required_courses.all()) for job in self.jobs}
         # A document of which no version is in force does not have to be read yet.
         documents = {
             job.pk: sum(self.in_force[one.pk] is not None for one in job.required_documents.all()) for job in self.jobs
         }
         lacks = Q(pk__in=())
-        for needed, met in ((courses, self._taken(self.today + SOON + DAY)), (documents, self._read)):
+        for needed, met in (
+            (courses, self._taken(self.today + SOON + DAY, within)),
+            (documents, self._read(within)),
+        ):
             jobs: dict[int, list[uuid.UUID]] = defaultdict(list)
             for job, number in needed.items():
                 jobs[number].append(job)
             jobs.pop(0, None)
             for number, some in jobs.items():
-                whole = met.filter(jobdescription__in=some).alias(met=Count("needed")).filter(met=number)
-                lacks |= Q(jobdescription__in=some) & ~Q(pk__in=whole.values("pk"))
-        return lacks
+                counted = met.filter(jobdescription__in=some).alias(met=Count("needed", distinct=True))
+                lacks |= Q(jobdescription__in=some) & ~Q(pk__in=counted.filter(met=number).values("pk"))
+        return self._held(within).filter(lacks).annotate(key=Cast("employee", CharField()))
 
     def by_job(self) -> list[Summary]:
         """Return how many holders of each job have each thing that it requires, by job and name; three queries."""
-        holders = dict(self._count(self._held.values_list("jobdescription").annotate(count=Count("employee"))))
+        number = {"count": Count("employee", distinct=True)}
+        per_employee = partial(self._count.sums_of, Employee, "employee__")
+        holders = dict(per_employee(self._held, "jobdescription", **number))
         counted = [
-            rows.values_list("jobdescription", "needed").annotate(count=Count("employee"))
-            for rows in (self._taken(self.today), self._read)
+            per_employee(rows, "jobdescription", "needed", **number)
+            for rows in (partial(self._taken, self.today), self._read)
         ]
-        met = {(job, needed): count for rows in counted for job, needed, count in self._count(rows)}
+        met = {(job, needed): count for rows in counted for job, needed, count in rows}
         return [
             Summary(
                 job,
@@ -187,7 +206,7 @@ class Requirements:
             **{key: partial(_course, course, last, self.today) for key, course in self.courses.items()},
             **{key: partial(_document, key, version, read) for key, version in self.in_force.items()},
         }
-        held = set(self._held.filter(employee__in=keys).values_list("employee", "jobdescription"))
+        held = set(self._held().filter(employee__in=keys).values_list("employee", "jobdescription"))
         return [
             Need(person, job, need.name, *states[need.pk](person.pk))
             for person in map(persons.__getitem__, keys)

@@ -4,8 +4,8 @@ Every write adds a change to the chain of its site in the same transaction. Whil
 query that reads nothing but records of the site has the same answer, which is therefore kept in the cache together with
 the head. When the head has moved, the changes since then say which records were written:
 
-- Sums over single records (`sums`) are kept for each thousand of record numbers, and only the thousands that contain a
-  written record are counted again.
+- Sums over single records (`sums`), or over what belongs to single records (`sums_of`), are kept for each thousand of
+  record numbers, and only the thousands that contain a written record are counted again.
 - The most frequent values (`most`) are found among those kept and those that the written records have now, because no
   other value can have become more frequent.
 - Every other answer is counted again if a record of one of the apps was written whose tables the query reads.
@@ -60,28 +60,39 @@ class Counting:
 
     def __call__(self, rows: QuerySet[Any]) -> list[Any]:
         """Return the rows of any query about the site; one query, unless its answer is kept."""
-        return self._found(rows, None)
+        return self._found(rows)
 
     def sums(self, rows: QuerySet[Any], *names: str, **sums: Any) -> list[tuple[Any, ...]]:
         """Return what is counted or added up for each group of records that have the same values under these names.
 
         The rows must be records with a number, and be chosen by their own columns alone.
         """
+        return self.sums_of(rows.model, "", rows.filter, *names, **sums)
 
-        def by_part(some: QuerySet[Any]) -> QuerySet[Any]:
-            part = F("site_sequence_id") / PART
-            return some.order_by().annotate(part=part).values_list("part", *names).annotate(**sums)
+    def sums_of(
+        self, model: type[Any], path: str, rows: Callable[[Q], QuerySet[Any]], *names: str, **sums: Any
+    ) -> list[tuple[Any, ...]]:
+        """Return the same for rows of which each belongs to one record of the model, which has a number.
+
+        `path` leads from a row to the fields of its record, such as `employee__`. `rows` returns the rows that meet a
+        condition on the record's number. The rows may be chosen by records of other kinds as well; if one of these was
+        written, all rows are counted again.
+        """
+        number = f"{path}site_sequence_id"
+
+        def by_part(condition: Q) -> QuerySet[Any]:
+            some = rows(condition).order_by().annotate(part=F(number) / PART)
+            return some.values_list("part", *names).annotate(**sums)
 
         def renewed(kept: list[Any], written: Mapping[uuid.UUID, int | None]) -> list[Any]:
             parts = {number // PART for number in written.values() if number is not None}
             if not parts:
                 return kept
-            within = [Q(site_sequence_id__gte=part * PART, site_sequence_id__lt=(part + 1) * PART) for part in parts]
-            again = by_part(rows.filter(reduce(or_, within)))
-            return [row for row in kept if row[0] not in parts] + list(again)
+            within = [Q(**{f"{number}__gte": part * PART, f"{number}__lt": (part + 1) * PART}) for part in parts]
+            return [row for row in kept if row[0] not in parts] + list(by_part(reduce(or_, within)))
 
         groups: dict[tuple[Any, ...], list[Any]] = {}
-        for _, *row in self._found(by_part(rows), renewed):
+        for _, *row in self._found(by_part(Q()), model, renewed):
             group, values = tuple(row[: len(names)]), row[len(names) :]
             former = groups.get(group, [0] * len(values))
             groups[group] = [one + other for one, other in zip(former, values, strict=True)]
@@ -108,10 +119,18 @@ class Counting:
             found = [row for row in found if (-row[1], row[0]) <= (-count, value)]
             return found + [kept[-1]] * (len(kept) - len(found)) if len(found) >= number else None
 
-        return self._found(by_value(rows), renewed)[:number]
+        return self._found(by_value(rows), rows.model, renewed)[:number]
 
-    def _found(self, query: QuerySet[Any], renewed: Callable[..., list[Any] | None] | None) -> list[Any]:
-        """Return the rows of the query: those that are kept, what `renewed` makes of them, or else all anew."""
+    def _found(
+        self,
+        query: QuerySet[Any],
+        model: type[Any] | None = None,
+        renewed: Callable[[list[Any], Mapping[uuid.UUID, int | None]], list[Any] | None] | None = None,
+    ) -> list[Any]:
+        """Return the rows of the query: those that are kept, or else all anew.
+
+        `renewed` makes them of those that are kept if they depend on no other written records than those of the model.
+        """
         if not self._hash:
             return list(query)
         try:
@@ -127,11 +146,13 @@ class Counting:
             return list(found)
         again: list[Any] | None = None
         tables = set(_TABLES.findall(statement))
-        if head and (changed := self._apps_since(number, head)) is not None:
-            if changed.isdisjoint(_app_of(table) for table in tables):
+        if head and (changed := self._kinds_since(number, head)) is not None:
+            apps_read = set(map(_app_of, tables))
+            written = {label for label in changed if label.partition(".")[0] in apps_read}
+            if not written:
                 again = found
-            elif renewed and tables == {query.model._meta.db_table}:
-                again = renewed(found, self._written_since(query.model, number))
+            elif renewed and model and (tables == {model._meta.db_table} or written == {model._meta.label}):
+                again = renewed(found, self._written_since(model, number))
         found = list(query) if again is None else again
         with suppress(OSError):
             caches["counted"].set(key, (self._number, self._hash, found), KEPT)
@@ -140,8 +161,8 @@ class Counting:
     def _since(self, number: int) -> QuerySet[Change]:
         return Change.objects.filter(chain=self._chain, number__gt=number).order_by()
 
-    def _apps_since(self, number: int, head: str) -> AbstractSet[str] | None:
-        """Return the apps of the records that were written since a change of the chain.
+    def _kinds_since(self, number: int, head: str) -> AbstractSet[str] | None:
+        """Return the labels of the kinds of which records were written since a change of the chain.
 
         Returns None if there are too many changes, or if the chain does not have that change, as after a backup was
         restored.
@@ -151,7 +172,7 @@ class Counting:
                 Change.objects.filter(chain=self._chain, number=number, hash=head).exists()
             )
             labels = self._since(number).values_list("model", flat=True).distinct() if is_known else ()
-            self._changed[number, head] = {label.partition(".")[0] for label in labels} if is_known else None
+            self._changed[number, head] = set(labels) if is_known else None
         return self._changed[number, head]
 
     def _written_since(self, model: type[Any], number: int) -> Mapping[uuid.UUID, int | None]:

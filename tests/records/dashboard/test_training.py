@@ -16,6 +16,8 @@ from records.backoffice.date_filters import bare
 from records.dashboard import training
 from records.employees import actions
 from records.employees.models import Course, EducationTraining, Employee, JobDescription
+from records.history import counting
+from records.history.counting import Counting
 from records.history.models import Change
 from records.history.verification import verify
 from records.sites.models import Site
@@ -247,6 +249,74 @@ def test_who_lacks_one_of_several_courses_or_documents_of_one_of_several_jobs_ha
     gaps = {need.person.pk for need in every if need.state != training.VALID}
     assert gaps == {person.pk for person in (people[0], people[1], *people[3:6])}
     assert totals(site) == (len(every), sum(need.state in MET for need in every), gaps)
+
+
+def test_what_is_kept_equals_a_new_count_after_every_kind_of_write(site: Site, monkeypatch: Any) -> None:
+    monkeypatch.setattr(counting, "PART", 2)
+    reader = make.make_user(site=site, role=DefaultRole.MANAGER)
+    people = [make.make_employee(site, id=reader.pk), *(make.make_employee(site) for _ in range(5))]
+    course, document = (
+        make_course(site),
+        make_document(site, must_read=[make.make_role(site, ["items.view_item"], [reader])]),
+    )
+    job = make_job(site, *people[:4], required_courses=[course], required_documents=[document])
+    other = make_job(site, *people[3:], name="Warden", required_courses=[course])
+    before: list[Any] = []
+
+    def has_moved() -> None:
+        kept, anew = (
+            training.Requirements(site, TODAY, reader, count) for count in (Counting(site.pk), counting.NOT_KEPT)
+        )
+        found = (
+            [(line.job.pk, line.name, line.holders, line.fulfilled) for line in kept.by_job()],
+            [kept.people(lacking=lacking) for lacking in (False, True)],
+        )
+        assert found == (
+            [(line.job.pk, line.name, line.holders, line.fulfilled) for line in anew.by_job()],
+            [anew.people(lacking=lacking) for lacking in (False, True)],
+        )
+        assert found not in before[-1:]
+        before.append(found)
+
+    has_moved()
+    train(people[3], course, "2026-01-05")
+    has_moved()
+    assert save(browser(site), course, months_of_validity="1", change_reason="New law").status_code == 302
+    has_moved()
+    make.archive(people[4])
+    has_moved()
+    actions.update_employee(site.pk, people[5].pk, {"last_name": "Aaron"}, author=make.SYSTEM)
+    has_moved()
+    actions.update_job_description(site.pk, other.pk, {"employees": people[:2]}, author=make.SYSTEM)
+    has_moved()
+    actions.update_job_description(site.pk, job.pk, {"required_courses": []}, author=make.SYSTEM)
+    has_moved()
+    reading.confirm(version_of(document).pk, reader, author=make.author_of(reader))
+    has_moved()
+
+
+def test_after_an_employee_was_written_only_the_part_with_that_employee_is_counted_again(
+    site: Site, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(counting, "PART", 2)
+    people, course = [make.make_employee(site) for _ in range(5)], make_course(site)
+    make_job(site, *people, required_courses=[course])
+    user = make.make_user(site=site, role=DefaultRole.MANAGER)
+
+    def gaps() -> list[str]:
+        found = training.Requirements(site, TODAY, user, Counting(site.pk))
+        found.by_job()
+        return found.people(lacking=True)
+
+    assert len(gaps()) == 5
+    train(people[-1], course, "2026-01-05")
+    with CaptureQueriesContext(connection) as captured:
+        assert len(gaps()) == 4
+    counted = [query["sql"] for query in captured if '"site_sequence_id" / 2' in query["sql"]]
+    assert len(counted) == 3
+    number = people[-1].site_sequence_id
+    assert number is not None
+    assert all(f'"site_sequence_id" >= {number // 2 * 2}' in sql for sql in counted)
 
 
 def test_the_page_shows_gaps_by_person_and_by_job(site: Site) -> None:
