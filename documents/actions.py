@@ -14,13 +14,13 @@ from records.files.content import Incoming
 from records.files.names import check_file_name
 from records.files.storage import storing
 from records.history.trail import Author, recording
-from records.sites.models import Site
+from records.sites.values import listed
 from records.sites.writing import (
     Precondition,
     Recorded,
     RecordNotFoundError,
     Values,
-    adding,
+    add_record,
     apply,
     archive_record,
     changing,
@@ -41,12 +41,19 @@ def add_document(
     given = {**values}
     number = given.pop("version", None) or FIRST_VERSION
     document = Document(site_id=site_id)
-    reviewers, approvers = given.get("user_to_review", []), given.get("user_to_approve", [])
-    check_approvers(site_id, approvers)
+    reviewers, approvers, told = (list(dict.fromkeys(given.get(name, ()))) for name in USERS)
+    check_approvers(document, approvers)
+
+    def first_version(document: Document) -> dict[str, list[Any]]:
+        version, signers = versions.new_version(
+            document, file, author_id=author.id, reviewers=reviewers, approvers=approvers
+        )
+        notices.notify_first(version, signers, told, [role.pk for role in given.get("must_read", ())])
+        return {"versions": [version], "signers": signers}
+
     with storing(content) as file:
         versions.describe(document, number, file, versions.first_status(reviewers, approvers))
-        with adding(document, given, author=author, operation=operation):
-            versions.add_version(document, file, author_id=author.id, reviewers=reviewers, approvers=approvers)
+        add_record(document, given, author=author, operation=operation, parts=first_version)
     return document
 
 
@@ -66,7 +73,7 @@ def update_document(
     Earlier versions are kept. Signers and notified users that are missing from `values` stay as they are. Raises
     RecordNotFoundError, ValidationError, StorageUnavailableError, or the error of the precondition.
     """
-    known = Document.objects.at(site_id).filter(pk=document_id).first()
+    known = Document.objects.at(site_id).filter(pk=document_id).select_related("site").first()
     if known is None:
         raise RecordNotFoundError
     if precondition is not None:
@@ -84,15 +91,18 @@ def update_document(
             precondition=precondition,
         ) as document,
     ):
+        document.site = known.site
+        reviewers, approvers, told = _people(document, values)
+        check_approvers(document, approvers)
         apply(document, values, in_order=USERS)
-        reviewers, approvers = (
-            list(dict.fromkeys(values[name])) if name in values else list(_ordered(document, name)) for name in SIGNERS
-        )
-        check_approvers(site_id, approvers)
         status = versions.first_status(reviewers, approvers)
         versions.describe(document, versions.next_number(document), file, status)
         document.clean_fields(exclude=["site", "entity_folder", "created_by", "last_modified_by"])
-        versions.add_version(document, file, author_id=author.id, reviewers=reviewers, approvers=approvers)
+        version, signers = versions.new_version(
+            document, file, author_id=author.id, reviewers=reviewers, approvers=approvers
+        )
+        versions.replace_versions(document, version, signers)
+        notices.notify_first(version, signers, told, listed(document, "must_read"))
     return document
 
 
@@ -122,7 +132,7 @@ def change_details(
             if faults:
                 raise ValidationError(faults)
         apply(document, values)
-        check_approvers(site_id, list(_ordered(document, "user_to_approve")))
+        check_approvers(document, listed(document, "user_to_approve"))
         if "must_read" in values:
             notices.notify_readers(document)
     return document
@@ -143,18 +153,21 @@ def archive_document(
 
 
 def users_of(document: Document) -> dict[str, set[uuid.UUID]]:
-    """Return the ids of the users on the document's three lists; one query for each list."""
-    return {name: set(getattr(document, name).values_list("pk", flat=True)) for name in USERS}
+    """Return the ids of the users on the document's three lists; one query for each list at most."""
+    return {name: set(listed(document, name)) for name in USERS}
 
 
-def _ordered(document: Document, name: str) -> Any:
-    manager = getattr(document, name)
-    rows = manager.through._base_manager.filter(document=document).select_related("user").order_by("pk")
-    return (row.user for row in rows)
+def _people(document: Document, values: Values) -> list[list[User]]:
+    """Return the reviewers, approvers and notified users of the next version; those who are stored cost one query."""
+    keys = [[user.pk for user in values[name]] if name in values else listed(document, name) for name in USERS]
+    known = {user.pk: user for name in USERS for user in values.get(name, ())}
+    if missing := {key for several in keys for key in several} - known.keys():
+        known |= User.objects.in_bulk(missing)
+    return [[known[key] for key in dict.fromkeys(several)] for several in keys]
 
 
-def check_approvers(site_id: uuid.UUID, approvers: Sequence[User]) -> None:
+def check_approvers(document: Document, approvers: Sequence[object]) -> None:
     """Raise ValidationError if the site demands an approver and none is named (DECISIONS 5)."""
-    if not approvers and Site.objects.filter(pk=site_id, demands_approver=True).exists():
+    if not approvers and document.site.demands_approver:
         text = gettext("Every document of this site needs an approver.")
         raise ValidationError({"user_to_approve": ValidationError(text, code="RequiredField")})

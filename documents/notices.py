@@ -4,14 +4,16 @@ Notices are stored and queued in the transaction that causes them; `documents.ta
 """
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from documents import reading
 from documents.models import IN_FORCE, Document, DocumentVersion, Duty, Notice, Signer, Status
 from documents.rejections import rejections_of
 from documents.tasks import NOT_OWED, send_notices
 from records.accounts.models import User
-from records.history.trail import now
+from records.accounts.roles_held import people_of
+from records.history.inserts import insertions
+from records.history.trail import now, store
 
 KINDS = {
     Status.AWAITING_REVIEW: Notice.Kind.REVIEW,
@@ -37,6 +39,24 @@ def notify(version: DocumentVersion) -> None:
         queue_notices(version, kind, waiting.values_list("user_id", flat=True))
 
 
+def notify_first(
+    version: DocumentVersion, signers: Iterable[Signer], told: Iterable[User], must_read: Collection[uuid.UUID]
+) -> None:
+    """Store the mails of `notify` for a new version, which nobody was asked about before.
+
+    `told` are the notified users, and `must_read` the roles whose members must read the version.
+    """
+    kind = KINDS[Status(version.record_status)]
+    if kind is Notice.Kind.IN_FORCE:
+        asked = {user.pk: user for user in told}
+    else:
+        asked = {signer.user_id: signer.user for signer in signers if signer.duty == kind}
+    reached = [key for key, user in asked.items() if user.is_active and user.email]
+    _queue([Notice(version=version, user_id=key, kind=kind) for key in reached])
+    if must_read and kind is Notice.Kind.IN_FORCE:
+        queue_notices(version, Notice.Kind.READ, set().union(*people_of(must_read).values()))
+
+
 def notify_readers(document: Document) -> None:
     """Store a mail to each person who must read the version in force, has not read it and was not asked by mail yet."""
     version = document.versions.filter(record_status__in=IN_FORCE).first()
@@ -55,8 +75,12 @@ def queue_notices(version: DocumentVersion, kind: Notice.Kind, users: Iterable[u
     keys = list(users)
     reachable = User.objects.filter(pk__in=keys, is_active=True).exclude(email="").values_list("pk", flat=True)
     Notice.objects.filter(version=version, kind=kind, user_id__in=keys).delete()
-    made = Notice.objects.bulk_create([Notice(version=version, user_id=user, kind=kind) for user in reachable])
-    if made:
+    _queue([Notice(version=version, user_id=user, kind=kind) for user in reachable])
+
+
+def _queue(notices: Sequence[Notice]) -> None:
+    if notices:
+        store(insertions(notices))
         send_notices.enqueue()
 
 

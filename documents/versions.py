@@ -11,7 +11,9 @@ from documents import notices
 from documents.models import IN_FORCE, LAST_VERSION, Document, DocumentVersion, Duty, Signer, Status
 from records.accounts.models import User
 from records.files.storage import StoredFile
+from records.history.inserts import insertions, update_of
 from records.history.trail import now
+from records.sites.values import Loaded
 
 AWAITING = (Status.AWAITING_REVIEW, Status.AWAITING_APPROVAL, Status.AWAITING_CHANGE)
 
@@ -42,31 +44,22 @@ def describe(document: Document, number: int, file: StoredFile, status: Status) 
         document.effective_version = number
 
 
-def add_version(
+def new_version(
     document: Document,
     file: StoredFile,
     *,
     author_id: uuid.UUID | None,
     reviewers: Sequence[User],
     approvers: Sequence[User],
-) -> DocumentVersion:
-    """Store the version that the document describes, with its signers, and supersede the versions that it replaces.
-
-    Any newer file supersedes a version that waits for signatures or for a change. The version in force is superseded
-    only by a version that itself comes into force (DECISIONS 5). The next signers are notified, or the notified users
-    if the version is in force.
-    """
+) -> tuple[DocumentVersion, list[Signer]]:
+    """Return the version that the document describes, with its signers; the caller stores them."""
     status = Status(document.record_status)
-    in_force_since = now() if status in IN_FORCE else None
-    supersede(document, AWAITING)
-    if status in IN_FORCE:
-        supersede(document, IN_FORCE)
-    version = DocumentVersion.objects.create(
+    version = DocumentVersion(
         site_id=document.site_id,
         document=document,
         version=document.version,
         record_status=status,
-        in_force_since=in_force_since,
+        in_force_since=now() if status in IN_FORCE else None,
         file_type=document.file_type,
         file_name=document.file_name,
         file_size=file.size,
@@ -74,13 +67,28 @@ def add_version(
         path=file.path,
         created_by_id=author_id,
     )
-    Signer.objects.bulk_create(
+    signers = [
         Signer(document=document, version=version, user=user, duty=duty, idx=idx)
-        for duty, users in ((Duty.REVIEW, reviewers), (Duty.APPROVE, approvers))
+        for duty, users in ((Duty.APPROVE, approvers), (Duty.REVIEW, reviewers))
         for idx, user in enumerate(users)
-    )
-    notices.notify(version)
-    return version
+    ]
+    return version, signers
+
+
+def replace_versions(document: Document, version: DocumentVersion, signers: list[Signer]) -> None:
+    """Store a new version of a document that is being changed, and supersede the versions that it replaces.
+
+    Any newer file supersedes a version that waits for signatures or for a change. The version in force is superseded
+    only by a version that itself comes into force (DECISIONS 5).
+    """
+    rows, asked = (list(Loaded.rows(document, relation)) for relation in ("versions", "signers"))
+    replaced = (*AWAITING, *(IN_FORCE if version.record_status in IN_FORCE else ()))
+    superseded = [row for row in rows if row.record_status in replaced]
+    for row in superseded:
+        row.record_status, row.revision = Status.SUPERSEDED, row.revision + 1
+    storing = [*map(update_of, superseded), *insertions([version])]
+    Loaded.put(document, "versions", [*rows, version], storing, [version])
+    Loaded.put(document, "signers", [*asked, *signers], insertions(signers), [signer.user for signer in signers])
 
 
 def supersede(document: Document, statuses: Sequence[Status]) -> None:

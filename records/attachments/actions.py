@@ -12,9 +12,12 @@ from records.attachments.models import Attachment
 from records.files.content import Incoming
 from records.files.names import check_file_name
 from records.files.storage import storing
-from records.history.trail import Author, recording
+from records.history.statements import Rows, Statement, together
+from records.history.trail import Author
+from records.sites.about import finding_statements
 from records.sites.models import Entity, SiteRecord
-from records.sites.writing import Values, add_record
+from records.sites.sequences import holding_number
+from records.sites.writing import Values, add_record, locking
 
 May = Callable[[str], bool]
 """Returns whether the person who attaches a file has a permission at the site."""
@@ -48,15 +51,29 @@ def add_attachment(
     attachment = Attachment(site_id=site_id, **({"id": key} if key else {}))
     record = attachment.point_at(record_id, finding_id, drafts=drafts)
     check_may_attach(record, author, may)
-    with storing(content) as file, recording():
-        attachment.path, attachment.file_size, attachment.file_hash = file.path, file.size, file.sha256
-        lock_active(record)
-        if finding_id is not None:
-            attachment.point_at(record_id, finding_id, drafts=drafts)  # It can have been removed meanwhile.
-        add_record(attachment, given, author=author, operation=operation, reason=reason)
-        # Whoever adds another attachment waits for the site's next number, so no two are counted without each other.
-        if used_by(site_id) > settings.SITE_ATTACHMENTS_LIMIT:
+
+    def holding() -> list[Statement]:
+        """Return what has to run before the attachment is stored: whoever adds another one waits from then on."""
+        found = finding_statements(type(record), record_id, finding_id)
+        return [
+            locking(type(record)).by(record.pk),
+            holding_number(site_id, Entity.ATTACHMENT),
+            _sizes(site_id),
+            *found,
+        ]
+
+    def check(answers: list[Rows]) -> None:
+        locked, _, sizes, *findings = answers
+        # The record can have been archived meanwhile, and the finding removed.
+        attachment.set_about(locking(type(record)).objects(locked)[0], finding_id, has_finding=any(findings))
+        if _total(sizes) + attachment.file_size > settings.SITE_ATTACHMENTS_LIMIT:
             raise SiteFullError
+
+    with storing(content) as file:
+        attachment.path, attachment.file_size, attachment.file_hash = file.path, file.size, file.sha256
+        add_record(
+            attachment, given, author=author, operation=operation, reason=reason, begins_with=holding, check=check
+        )
     return attachment
 
 
@@ -76,14 +93,16 @@ def check_may_attach(record: SiteRecord, author: Author, may: May) -> None:
         raise ValidationError({"record_id": ValidationError(text, code="InvalidTransition")})
 
 
-def lock_active(record: SiteRecord) -> None:
-    """Keep the record from being archived before the transaction ends; raises ValidationError if it is archived."""
-    rows = type(record)._base_manager.select_for_update(of=("self",), no_key=True)
-    if rows.filter(pk=record.pk).values_list("is_archived", flat=True).get():
-        text = gettext("This %(kind)s is archived; restore it first.") % {"kind": record._meta.verbose_name}
-        raise ValidationError({"record_id": ValidationError(text, code="InvalidTransition")})
-
-
 def used_by(site_id: uuid.UUID) -> int:
     """Return the size of all attachments of the site in bytes, including archived ones."""
-    return Attachment.objects.at(site_id).aggregate(total=Sum("file_size"))["total"] or 0
+    return _total(*together([_sizes(site_id)]))
+
+
+def _sizes(site_id: uuid.UUID) -> Statement:
+    """Return the statement that sums up the sizes of all attachments of the site; no row if there are none."""
+    rows = Attachment.objects.at(site_id).order_by().values("site").annotate(total=Sum("file_size"))
+    return rows.values_list("total").query.sql_with_params()
+
+
+def _total(rows: Rows) -> int:
+    return int(rows[0][0]) if rows else 0

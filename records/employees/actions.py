@@ -36,7 +36,7 @@ def add_employee(
     """Add an employee to the site; `key` sets the Id (an account's). Raises ValidationError."""
     employee = new_row(Employee, site_id=site_id, **({} if key is None else {"id": key}))
 
-    def check() -> None:
+    def check(_: object) -> None:
         check_address(values.get("email_address", ""), "email_address")
         check_reporting_to(employee, site_id, values)
 

@@ -73,13 +73,20 @@ def _related_content(related: Sequence[Related], answers: Sequence[Rows]) -> tup
     taken: Snapshot = {}
     children: Children = {}
     for (name, read, target), answer in zip(related, answers, strict=True):
-        rows = read.objects(answer)
-        if target:
-            taken[name] = sorted(str(getattr(row, target)) for row in rows)
-        else:
-            taken[name] = {str(row.pk): columns(row) for row in rows}
-        children[name] = rows
+        children[name] = read.objects(answer)
+        taken[name] = _content_of(children[name], target)
     return taken, children
+
+
+def content_of(model: type[models.Model], relation: str, rows: Sequence[Any]) -> Any:
+    """Return the rows of a relation (for a list, those of the table that links it) as a part of a snapshot."""
+    return _content_of(rows, next(target for name, _, target in _related(model) if name == relation))
+
+
+def _content_of(rows: Sequence[Any], target: str) -> Any:
+    if target:
+        return sorted(str(getattr(row, target)) for row in rows)
+    return {str(row.pk): columns(row) for row in rows}
 
 
 @cache
@@ -259,8 +266,6 @@ class _Names:
             return value
         if field.many_to_many:
             return [self._pointing(field.related_model, key) for key in value]
-        if value in self.names:
-            return {"id": value, "name": self.names[value]}
         if isinstance(self.record, field.model) and field.is_cached(self.record):
             target = field.get_cached_value(self.record)
             if target is not None and str(target.pk) == str(value):
@@ -276,8 +281,9 @@ class _Names:
         }
 
     def _pointing(self, model: Any, key: Any) -> dict[str, str]:
-        shown = {"id": key, "name": ""}
-        self.wanted.setdefault(model, []).append(shown)
+        shown = {"id": key, "name": self.names.get(key, "")}
+        if key not in self.names:
+            self.wanted.setdefault(model, []).append(shown)
         return shown
 
     def look_up(self) -> None:

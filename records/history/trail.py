@@ -242,6 +242,11 @@ def begun(statements: Sequence[Statement], *, ahead: Reading | None = None) -> l
     return together(statements) if trail is None else trail.begin(statements, ahead)
 
 
+def store(statements: Sequence[Statement]) -> None:
+    """Run statements that store rows, as `Trail.store` does if a write is under way."""
+    (_trail() or Trail()).store(statements)
+
+
 def _trail() -> Trail | None:
     return getattr(connection, "larder_trail", None)
 

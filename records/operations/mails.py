@@ -14,9 +14,11 @@ from django.conf import settings
 from django.core.mail import EmailMessage, get_connection
 from django.core.mail.backends.base import BaseEmailBackend
 from django_tasks_db.backend import DatabaseBackend, normalize_json
-from django_tasks_db.models import DBTaskResult
+from django_tasks_db.models import DBTaskResult, get_date_max
 
+from records.history.inserts import insertions
 from records.history.origin import origin_id, working_for
+from records.history.trail import store
 
 _AGAIN = "again:"
 _REQUEST = "request_id"
@@ -53,7 +55,7 @@ def running(task: DBTaskResult[Any, Any]) -> Iterator[None]:
 
 
 class TaskBackend(DatabaseBackend):
-    """Queues tasks as rows with the id of the request that enqueues them.
+    """Queues tasks as rows with the id of the request that enqueues them, in a write together with its Change.
 
     A task that queues a retry of itself passes on which attempt was the first.
     """
@@ -61,16 +63,18 @@ class TaskBackend(DatabaseBackend):
     def _task_to_db_task(self, task: Any, args: Any, kwargs: Any) -> DBTaskResult[Any, Any]:
         now_running = _running.get()
         is_retry = now_running is not None and now_running.path == task.module_path
-        return DBTaskResult.objects.create(
+        row: DBTaskResult[Any, Any] = DBTaskResult(
             id=self._get_id(),
             args_kwargs=normalize_json({"args": args, "kwargs": kwargs, _REQUEST: origin_id()}),
             priority=task.priority,
             task_path=task.module_path,
             queue_name=task.queue_name,
-            run_after=task.run_after,
+            run_after=task.run_after or get_date_max(),
             backend_name=self.alias,
             worker_ids=[_AGAIN + now_running.first] if now_running is not None and is_retry else [],
         )
+        store(insertions([row]))
+        return row
 
 
 class MailBackend(BaseEmailBackend):

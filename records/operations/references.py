@@ -20,7 +20,7 @@ from records.operations.errors import FieldError
 from records.operations.fields import Reference
 from records.operations.serializers import WireSerializer, source_of
 from records.sites.models import Site
-from records.sites.targets import UNKNOWN, unknown_among
+from records.sites.targets import UNKNOWN, mark_valid, unknown_among, validity_of
 
 Seen = Callable[[models.QuerySet[Any]], models.QuerySet[Any]]
 Loaded = dict[type[models.Model], dict[uuid.UUID, models.Model]]
@@ -45,12 +45,16 @@ def resolve_all(
     for reference in (found for values in rows for found in _references(values)):
         wanted[reference.model].add(reference.id)
     queries = [rows_with(model, keys, partial(_rows, model), "offered") for model, keys in wanted.items()]
+    found = {model: validity_of(model, keys, site_id) for model, keys in wanted.items()} if site_id is not None else {}
+    asking = {model: statement for model, statement in found.items() if statement is not None}
     proving = [proof.statement] if proof is not None else []
-    records, answers = ask(queries, *proving, run=partial(begun, ahead=ahead))
+    records, answers = ask(queries, *asking.values(), *proving, run=partial(begun, ahead=ahead))
     if proof is not None:
-        check(proof, answers[0][0][0])
+        check(proof, answers[-1][0][0])
     loaded: Loaded = {model: {row.pk: row for row in several} for model, several in zip(wanted, records, strict=True)}
     if site_id is not None:
+        for model, valid in zip(asking, answers, strict=False):
+            mark_valid(loaded[model].values(), valid, site_id)
         for model, known in loaded.items():
             hidden = _hidden(model, known, seen) if seen is not None else set()
             for key in outside(serializer, model, known, site_id, hidden):

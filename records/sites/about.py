@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 
 from django.apps import apps
 from django.core.exceptions import ValidationError
-from django.db import models
-from django.db.models import Value
+from django.db import connection, models
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 
+from records.history.statements import Asked, Reading, Statement, ask, compiled
 from records.sites.models import Entity, SiteRecord
 from records.sites.targets import UNKNOWN
 
@@ -31,21 +31,43 @@ def kinds() -> Mapping[Entity, type[SiteRecord]]:
     return {model.ENTITY: model for model in models_of_records}
 
 
+_SITE, _RECORD, _FINDING = uuid.uuid4(), uuid.uuid4(), uuid.uuid4()
+"""The placeholders in the queries for a record and for its finding."""
+
+
 def record_of(
     site_id: uuid.UUID, record_id: uuid.UUID, among: Collection[Entity] = (), *, drafts: bool = False
 ) -> SiteRecord | None:
-    """Return the site's record with this Id, of any kind (or one of the kinds `among`); two queries.
+    """Return the site's record with this Id, of any kind (or one of the kinds `among`); one round trip.
 
     A record without a number is a draft, which only the back-office shows.
     """
-    asked = []
-    for entity, model in kinds().items():
-        if entity not in NOT_ABOUT and (not among or entity in among):
-            rows = model._base_manager.filter(pk=record_id, site_id=site_id).order_by()
-            rows = rows if drafts else rows.filter(site_sequence_id__isnull=False)
-            asked.append(rows.values_list(Value(entity.value), flat=True))
-    found = list(asked[0].union(*asked[1:], all=True))
-    return kinds()[Entity(found[0])]._base_manager.get(pk=record_id) if found else None
+    return _record_and_finding(site_id, record_id, None, among, drafts=drafts)[0]
+
+
+def _record_and_finding(
+    site_id: uuid.UUID,
+    record_id: uuid.UUID,
+    finding_id: uuid.UUID | None,
+    among: Collection[Entity],
+    *,
+    drafts: bool,
+) -> tuple[SiteRecord | None, bool]:
+    """Return the record, and whether it has the finding; one round trip with one statement for each kind."""
+    asked_for = [model for kind, model in kinds().items() if kind not in NOT_ABOUT and (not among or kind in among)]
+    queries = [
+        Asked(read, read.given({_SITE: site_id, _RECORD: record_id}))
+        for read in (_numbered(connection.vendor, model, drafts) for model in asked_for)
+    ]
+    about_finding = [one for model in asked_for for one in finding_statements(model, record_id, finding_id)]
+    answers, findings = ask(queries, *about_finding)
+    return next((record for records in answers for record in records), None), any(findings)
+
+
+@cache
+def _numbered(vendor: str, model: type[SiteRecord], drafts: bool) -> Reading:
+    rows = model._base_manager.filter(pk=_RECORD, site_id=_SITE).order_by()
+    return compiled(rows if drafts else rows.filter(site_sequence_id__isnull=False))
 
 
 def history_ids(record: SiteRecord) -> list[uuid.UUID]:
@@ -130,18 +152,24 @@ class AboutRecord(models.Model):
         Raises ValidationError: InvalidReference for an Id that the site does not have or a record that `sees` refuses,
         InvalidTransition for an archived record.
         """
-        record = None if record_id is None else record_of(self.site_id, record_id, self.ABOUT, drafts=drafts)
+        record, has_finding = None, False
+        if record_id is not None:
+            record, has_finding = _record_and_finding(self.site_id, record_id, finding_id, self.ABOUT, drafts=drafts)
         if record_id is not None and (record is None or not sees(record)):
             raise _unknown("record_id", "record")
-        if finding_id is not None and not _has_finding(record, finding_id):
+        self.set_about(record, finding_id, has_finding=has_finding)
+        return record
+
+    def set_about(self: Any, record: SiteRecord | None, finding_id: uuid.UUID | None, *, has_finding: bool) -> None:
+        """Set or clear the record; raises as `point_at` does, for a record and a finding that were read already."""
+        if finding_id is not None and not has_finding:
             raise _unknown("finding_id", gettext("finding of this record"))
         if record is not None and record.is_archived:
             text = gettext("This %(kind)s is archived; restore it first.") % {"kind": record._meta.verbose_name}
             raise ValidationError({"record_id": ValidationError(text, code="InvalidTransition")})
         self._about = record
         self.entity = "" if record is None else record.ENTITY
-        self.record_id, self.finding_id = record_id, finding_id
-        return record
+        self.record_id, self.finding_id = None if record is None else record.pk, finding_id
 
     def about(self) -> SiteRecord | None:
         """Return the record that the row is about, or None; one query unless it was loaded already."""
@@ -151,8 +179,19 @@ class AboutRecord(models.Model):
         return found
 
 
-def _has_finding(record: Any, finding_id: uuid.UUID) -> bool:
-    return record is not None and hasattr(record, "findings") and record.findings.filter(pk=finding_id).exists()
+def finding_statements(model: type[SiteRecord], record_id: uuid.UUID, finding_id: uuid.UUID | None) -> list[Statement]:
+    """Return the statement that finds a finding of a record, if the kind of record has findings and one is named."""
+    read = None if finding_id is None else _finding(connection.vendor, model)
+    return [] if read is None or finding_id is None else [read.given({_RECORD: record_id, _FINDING: finding_id})]
+
+
+@cache
+def _finding(vendor: str, model: type[SiteRecord]) -> Reading | None:
+    relation: Any = next((one for one in model._meta.related_objects if one.name == "findings"), None)
+    if relation is None:
+        return None
+    rows = relation.related_model._base_manager.filter(**{relation.field.name: _RECORD}, pk=_FINDING)
+    return compiled(rows.order_by())
 
 
 def _unknown(field: str, name: str) -> ValidationError:

@@ -42,7 +42,7 @@ def add_folder(
     """
     folder = EntityFolder(site_id=site_id, entity=entity, name=name, idx=idx)
 
-    def check() -> None:
+    def check(_: object) -> None:
         _lock(site_id)
         _place(folder, parent_id)
 

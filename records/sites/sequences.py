@@ -48,6 +48,11 @@ def insert_numbered(record: SiteRecord, trail: Trail) -> None:
         take(together([statement])[0])
 
 
+def holding_number(site_id: uuid.UUID, entity: Entity) -> Statement:
+    """Return the statement that takes no number, but lets whoever takes the next one wait for this transaction."""
+    return _taking(site_id, entity, 0)
+
+
 def _taking(site_id: uuid.UUID, entity: Entity, count: int) -> Statement:
     """Return the statement that advances the sequence by `count` and returns its last number."""
     table = connection.ops.quote_name(SiteSequence._meta.db_table)

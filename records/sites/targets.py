@@ -15,11 +15,17 @@ from django.core.exceptions import ValidationError
 from django.db import connection, models
 from django.utils.translation import gettext_lazy as _
 
-from records.history.statements import Asked, ask, asked, rows_with
+from records.history.sets import id_of
+from records.history.statements import Asked, Reading, Rows, Statement, ask, asked, compiled, rows_with
 from records.sites.models import EntityFolder
 
+_VALID_AT = "_larder_valid_at"
+"""The attribute of a loaded account with the site at which it was found to be valid."""
 UNKNOWN = _("No such {name} at this site.")
 ARCHIVED = _("This {name} is archived and cannot be chosen any more.")
+
+_SITE, _ACCOUNT = uuid.uuid4(), uuid.uuid4()
+"""The placeholders in the query for one account that is valid at a site."""
 
 Model = type[models.Model]
 AccountsAt = Callable[[uuid.UUID], models.QuerySet[Any]]
@@ -66,9 +72,10 @@ def unknown_among(
 ) -> set[Any]:
     """Return the keys of those loaded rows that do not exist for a record of the site.
 
-    Runs no query if the rows' own site decides; otherwise one query for all of them (accounts, people, other paths).
+    Runs no query if the rows' own site decides, or for accounts that were found to be valid there when they were loaded
+    (`mark_valid`); otherwise one query for all of them (accounts, people, other paths).
     """
-    known = {row.pk: row for row in rows}
+    known = {row.pk: row for row in rows if vars(row).get(_VALID_AT) != site_id}
     if target is not _accounts[0][0] and _site_path(target) in ("", "site"):
         known = {key: row for key, row in known.items() if not _is_own(row, site_id, holder)}
         if not _takes_people(target, holder):
@@ -76,6 +83,34 @@ def unknown_among(
     if not known:
         return set()
     return known.keys() - set(known_at(target, site_id, holder).filter(pk__in=known).values_list("pk", flat=True))
+
+
+def validity_of(target: Model, keys: Collection[uuid.UUID], site_id: uuid.UUID) -> Statement | None:
+    """Return the statement that finds which of these accounts are valid at the site; None for any other target.
+
+    It can run in the round trip that loads the accounts; `mark_valid` notes its result.
+    """
+    account, accounts_at = _accounts[0]
+    if target is not account or not keys:
+        return None
+    if len(keys) == 1:
+        (key,) = keys
+        return _one_account(connection.vendor).given({_SITE: site_id, _ACCOUNT: key})
+    found = compiled(accounts_at(site_id).filter(pk__in=keys).order_by().only("pk"))
+    return found.sql, found.parameters
+
+
+def mark_valid(rows: Iterable[models.Model], found: Rows, site_id: uuid.UUID) -> None:
+    """Note at loaded accounts which of them are valid at the site, as the statement of `validity_of` found."""
+    valid = {id_of(key) for (key,) in found}
+    for row in rows:
+        if row.pk in valid:
+            vars(row)[_VALID_AT] = site_id
+
+
+@cache
+def _one_account(vendor: str) -> Reading:
+    return compiled(_accounts[0][1](_SITE).filter(pk=_ACCOUNT).order_by().only("pk"))
 
 
 def errors_of(

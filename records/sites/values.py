@@ -2,16 +2,26 @@
 
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import connection, models
 from django.utils.translation import gettext
 
+from records.history.english import stored_text
 from records.history.inserts import insertions
 from records.history.sets import insertion
-from records.history.snapshots import Children, Snapshot, children_of, columns, related_content, related_statements
-from records.history.statements import Statement, parameter, together
+from records.history.snapshots import (
+    Children,
+    Snapshot,
+    children_of,
+    columns,
+    content_of,
+    related_content,
+    related_statements,
+)
+from records.history.statements import Statement, parameter, row_of, together
 from records.sites.models import ChildRow
 from records.sites.targets import check_lists, check_references
 
@@ -32,37 +42,85 @@ class Loaded:
         """The lists and child rows as a part of a snapshot; out of date when `children` is."""
         self.children = children
         self.has_written = False
+        self.waiting: list[Statement] = []
+        """Statements that store what `content` has already; they run before any other statement of the block."""
+        self.names: dict[str, str] = {}
+        """The names, by id, of records that were put into the lists."""
         vars(record)["_larder_loaded"] = self
 
     def __call__(self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:
-        """Run a statement, and remember whether it writes."""
+        """Run a statement after those that wait, and remember whether it writes."""
+        if self.waiting:
+            together(self.taken())
+            self.has_written = False  # because `content` has what they wrote
         self.has_written = self.has_written or not str(sql).lstrip().startswith(_READS)
         return execute(sql, params, many, context)
 
+    def watching(self) -> AbstractContextManager[None]:
+        """Return a block in which statements wait only until it runs one."""
+        return connection.execute_wrapper(self) if self.waiting else nullcontext()
+
+    def taken(self) -> list[Statement]:
+        """Return the statements that wait, which the caller runs now."""
+        waiting, self.waiting = self.waiting, []
+        return waiting
+
+    @staticmethod
+    def of(record: models.Model) -> "Loaded | None":
+        """Return what was read with the record, unless it is out of date or the record is not being changed."""
+        loaded: Loaded | None = vars(record).get("_larder_loaded")
+        return None if loaded is None or loaded.has_written else loaded
+
+    @classmethod
+    def put(
+        cls,
+        record: models.Model,
+        relation: str,
+        rows: list[Any],
+        statements: Sequence[Statement],
+        named: Iterable[models.Model],
+    ) -> None:
+        """Set all rows of a list or child relation by statements, which run only before the next one if possible.
+
+        The rows must have the values that the database returns for them. For a list, they are those of the table that
+        links it. `named` are the loaded records whose names the history shows.
+        """
+        loaded = cls.of(record)
+        if loaded is None:
+            together(statements)
+            return
+        loaded.waiting += statements
+        loaded.names |= names_of(named)
+        loaded.children[relation] = rows
+        loaded.content[relation] = content_of(type(record), relation, rows)
+
     @classmethod
     def write(cls, record: models.Model, statements: Sequence[Statement]) -> None:
-        """Run statements that change the record's lists and child rows, and read the result in the same round trip."""
+        """Run statements that change the record's child rows, and read the result in the same round trip."""
         loaded: Loaded | None = vars(record).get("_larder_loaded")
         if not statements:
             return
         if loaded is None:
             together(statements)
             return
-        answers = together([*statements, *related_statements(type(record), record.pk)])
-        loaded.content, loaded.children = related_content(type(record), answers[len(statements) :])
+        written = [*loaded.taken(), *statements]
+        answers = together([*written, *related_statements(type(record), record.pk)])
+        loaded.content, loaded.children = related_content(type(record), answers[len(written) :])
         loaded.has_written = False
 
     @staticmethod
     def rows(record: models.Model, relation: str) -> Iterable[Any]:
         """Return the record's present child rows; at most one query."""
-        loaded: Loaded | None = vars(record).get("_larder_loaded")
-        if loaded is None or loaded.has_written or relation not in loaded.children:
+        loaded = Loaded.of(record)
+        if loaded is None or relation not in loaded.children:
             return getattr(record, relation).all()
         return loaded.children[relation]
 
 
 def apply(record: models.Model, values: Mapping[str, Any], *, in_order: Collection[str] = ()) -> None:
     """Set values of a stored, locked record: columns in memory, many-to-many lists and child rows in the database.
+
+    Lists are stored before the next statement runs, or with the record (`Loaded.put`).
 
     An absent name keeps its value. A list or child array that is present replaces the whole old one (DECISIONS 1.5). A
     list of which only the order differs is stored anew only if it is among `in_order`: the order of a form's choices
@@ -80,19 +138,30 @@ def apply(record: models.Model, values: Mapping[str, Any], *, in_order: Collecti
             continue
         wanted = list(dict.fromkeys(row.pk for row in value))
         if stored[name] != wanted and (name in in_order or {*stored[name]} != {*wanted}):
-            statements += _relisting(record, name, value)
+            Loaded.put(record, name, _links(record, name, wanted), _relisting(record, name, value), value)
     Loaded.write(record, statements)
 
 
 def listed(record: models.Model, name: str) -> list[uuid.UUID]:
     """Return the keys of a stored record's many-to-many list, in their order; at most one query."""
-    manager = getattr(record, name)
-    loaded: Loaded | None = vars(record).get("_larder_loaded")
-    if loaded is not None and not loaded.has_written and name in loaded.children:
+    manager, loaded = getattr(record, name), Loaded.of(record)
+    if loaded is not None and name in loaded.children:
         rows: Iterable[Any] = loaded.children[name]
     else:
         rows = manager.through._base_manager.filter(**{manager.source_field_name: record}).order_by("pk")
     return [getattr(row, f"{manager.target_field_name}_id") for row in rows]
+
+
+def names_of(targets: Iterable[models.Model]) -> dict[str, str]:
+    """Return the names under which the history shows loaded records, by their ids."""
+    return {str(target.pk): stored_text(target) for target in targets}
+
+
+def _links(record: models.Model, name: str, keys: Iterable[uuid.UUID]) -> list[Any]:
+    """Return the rows that link the targets with these keys to the record, without keys of their own."""
+    manager: Any = getattr(record, name)
+    owner, target = (f"{field}_id" for field in (manager.source_field_name, manager.target_field_name))
+    return [row_of(manager.through, {owner: record.pk, target: key}) for key in keys]
 
 
 def _relisting(record: models.Model, name: str, targets: Sequence[models.Model]) -> list[Statement]:

@@ -31,7 +31,7 @@ from records.history.snapshots import (
     related_statements,
     snapshot,
 )
-from records.history.statements import Reading, Statement, reading, together
+from records.history.statements import Reading, Rows, Statement, reading, together
 from records.history.trail import Author, Trail, now, recording
 from records.sites.models import ChildRow, SiteRecord
 from records.sites.reasons import required_reason
@@ -44,6 +44,7 @@ from records.sites.values import (
     listed,
     listing,
     merged_rows,
+    names_of,
     new_rows,
     replace_children,
     set_columns,
@@ -82,26 +83,34 @@ def add_record(
     reason: str = "",
     numbered: bool = True,
     skip: Sequence[str] = (),
-    check: Callable[[], None] | None = None,
+    begins_with: Callable[[], Sequence[Statement]] | None = None,
+    check: Callable[[list[Rows]], None] | None = None,
+    parts: Callable[[M], dict[str, list[Any]]] | None = None,
     followed_by: Callable[[M], None] | None = None,
 ) -> M:
     """Store a new row with its children, lists, number and history, in one transaction.
 
     A record carries its site; values are model names to values (related objects for foreign keys, lists of objects for
-    many-to-many fields, lists of dicts for child relations). Raises ValidationError and then stores nothing. `check` is
-    called within the transaction before anything else, and `followed_by` with the checked row before it is stored;
-    `skip` lists foreign keys that the caller has checked itself.
+    many-to-many fields, lists of dicts for child relations). Raises ValidationError and then stores nothing. The
+    transaction begins with the statements of `begins_with`, and `check` is called with their rows before anything else.
+    `parts` returns further rows that belong to the checked row, by their relations, and `followed_by` is called with
+    the checked row before it is stored; `skip` lists foreign keys that the caller has checked itself.
     """
-    with recording() as trail:
+    with recording(begins_with) as trail:
         if check is not None:
-            check()
+            check(trail.answers)
         children, lists = _checked(record, values or {}, author=author, skip=skip)
+        names = {key: name for targets in lists.values() for key, name in names_of(targets).items()}
+        if parts is not None:
+            for relation, rows in parts(record).items():
+                children[relation] = rows
+                names |= names_of(rows)
         if followed_by is not None:
             followed_by(record)
         taken = columns(record)
         taken |= {name: {str(row.pk): columns(row) for row in rows} for name, rows in children.items()}
         taken |= {name: sorted({str(target.pk) for target in targets}) for name, targets in lists.items()}
-        changed = differences(record, {}, taken)
+        changed = differences(record, {}, taken, names=names)
         counts = ""
         if isinstance(record, SiteRecord) and numbered:
             insert_numbered(record, trail)
@@ -303,21 +312,25 @@ def changing_locked(
                 "kind": record._meta.verbose_name
             }
             raise ValidationError(text, code="InvalidTransition")
-        _check(record, [name for name in after if after[name] != before.get(name)], skip)
-        changed = differences(record, before, after | columns(record))
+        with loaded.watching():
+            _check(record, [name for name in after if after[name] != before.get(name)], skip)
+        changed = differences(record, before, after | columns(record), names=loaded.names)
     if not changed and not notes:
+        trail.store(loaded.taken())  # the order of a list
         return
     if changed:
         stamp(record, author)
     if isinstance(record, SiteRecord) and record.is_archived != before["is_archived"] and record.site_sequence_id:
         trail.store([counting_archived(record.site_id, record.ENTITY, 1 if record.is_archived else -1)])
     if followed_by is not None:
-        followed_by(record)
+        with loaded.watching():
+            followed_by(record)
     if not isinstance(record, SiteRecord):
         with _refused_when_taken(record):
             together([update_of(record)])
+        trail.store(loaded.taken())
     else:
-        trail.store([update_of(record)])
+        trail.store([*loaded.taken(), update_of(record)])
     trail.add(record, [*changed, *notes], author=author, operation=operation, reason=reason)
 
 

@@ -16,7 +16,9 @@ from tests import make
 from tests.conftest import Api
 from tests.interface.conftest import BY_KEY_ALONE, SiteApi
 from tests.interface.subjects import ENDPOINT_OPERATIONS, body_for, named, path_of, stored
+from tests.make.audits import make_audit, make_checklist, make_program, start
 from tests.make.complaints import complaint_body, make_complaint
+from tests.make.documents import document_body, make_signer
 from tests.make.items import make_item
 from tests.make.materials import make_api
 from tests.make.oauth import make_token
@@ -155,6 +157,48 @@ def change_materials(site: Site, api: Api) -> Act:
     return lambda: materials.upsert([{"externalId": f"E-{row}", "name": f"{next(_counter)}"} for row in range(20)])
 
 
+def documents_body(site: Site) -> dict[str, Any]:
+    """Return the body of a document with people who sign it and are told, all of whom can be reached by mail."""
+    people = {name: [{"Id": str(make_signer(site).pk)}] for name in ("UserToReview", "UserToApprove", "UserToNotify")}
+    return document_body(**people)
+
+
+def add_document(site: Site, api: Api) -> Act:
+    """Return the call that adds a document whose reviewer is asked by mail."""
+    body = documents_body(site)
+    return lambda: api.post("/document/AddDocument", body)
+
+
+def update_document(site: Site, api: Api) -> Act:
+    """Return the call that adds a version to a document and names all of its people."""
+    body = documents_body(site)
+    path = f"/document/UpdateDocument/{api.post('/document/AddDocument', body).json()['Id']}"
+    return lambda: api.put(path, body)
+
+
+def update_document_alone(site: Site, api: Api) -> Act:
+    """Return the call that adds a version to a document, whose people stay."""
+    path = f"/document/UpdateDocument/{api.post('/document/AddDocument', documents_body(site)).json()['Id']}"
+    return lambda: api.put(path, document_body())
+
+
+def update_document_with_others(site: Site, api: Api) -> Act:
+    """Return the call that adds a version to a document, for which other people are named than before."""
+    path = f"/document/UpdateDocument/{api.post('/document/AddDocument', document_body()).json()['Id']}"
+    bodies = itertools.cycle([documents_body(site), documents_body(site)])
+    return lambda: api.put(path, next(bodies))
+
+
+def add_attachment(site: Site, api: Api) -> Act:
+    """Return the call that attaches a file to a finding."""
+    checklist = make_checklist(site, questions=("Are the floors clean?",))
+    audit = start(make_audit(make_program(site, checklists=[checklist])))
+    finding = audit.findings.get()
+    file = {"FileName": "floor.txt", "FileType": "text/plain", "FileContent": "TGFyZGVy"}
+    body = {"RecordId": str(audit.pk), "FindingId": str(finding.pk), **file}
+    return lambda: api.post("/attachment/AddAttachment", body)
+
+
 CASES = {
     add_employee: 2,
     add_employee_with_everything: 4,
@@ -166,6 +210,11 @@ CASES = {
     update_item: 2,
     add_material: 2,
     change_material: 2,
+    add_document: 4,
+    update_document: 5,
+    update_document_alone: 5,
+    update_document_with_others: 6,
+    add_attachment: 4,
     add_materials: 4,
     change_materials: 3,
 }
@@ -180,21 +229,11 @@ def test_a_write_costs_few_round_trips(
 
 
 write_operations = [entry for entry in ENDPOINT_OPERATIONS if entry[0].writes]
-USUAL = 5
-MORE = {
-    "AddDocument": 16,
-    "UpdateDocument": 16,
-    "AddAction": 6,
-    "UpdateAction": 7,
-    "AddAttachment": 10,
-}
-"""The operations that cost more with every field sent: they write several records, lists of people, or a file."""
+MOST = 5
 
 
 @pytest.mark.parametrize(("operation", "viewset"), write_operations, ids=named(write_operations))
-def test_every_write_costs_a_known_number_of_round_trips(
-    operation: Any, viewset: Any, site: Site, tmp_path: Path
-) -> None:
+def test_every_write_costs_five_round_trips_at_most(operation: Any, viewset: Any, site: Site, tmp_path: Path) -> None:
     key = make.make_key(site)
     api = Api(key) if viewset in BY_KEY_ALONE else SiteApi(key, Authorization=f"Bearer {make_token(key.user)}")
 
@@ -210,7 +249,7 @@ def test_every_write_costs_a_known_number_of_round_trips(
     with traced(tmp_path / "trace") as trips:
         answer = act()
     assert answer.json()["Message"] == "Success.", answer.content
-    assert trips[0] <= MORE.get(operation.name, USUAL)
+    assert trips[0] <= MOST
 
 
 def test_a_refused_write_costs_no_prepared_statement(site: Site, api: Api) -> None:
