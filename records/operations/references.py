@@ -45,8 +45,11 @@ def resolve_all(
     for reference in (found for values in rows for found in _references(values)):
         wanted[reference.model].add(reference.id)
     queries = [rows_with(model, keys, partial(_rows, model), "offered") for model, keys in wanted.items()]
-    found = {model: validity_of(model, keys, site_id) for model, keys in wanted.items()} if site_id is not None else {}
-    asking = {model: statement for model, statement in found.items() if statement is not None}
+    asking = {
+        model: statement
+        for model, keys in wanted.items()
+        if site_id is not None and (statement := validity_of(model, keys, site_id)) is not None
+    }
     proving = [proof.statement] if proof is not None else []
     records, answers = ask(queries, *asking.values(), *proving, run=partial(begun, ahead=ahead))
     if proof is not None:

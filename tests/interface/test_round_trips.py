@@ -159,7 +159,9 @@ def change_materials(site: Site, api: Api) -> Act:
 
 def documents_body(site: Site) -> dict[str, Any]:
     """Return the body of a document with people who sign it and are told, all of whom can be reached by mail."""
-    people = {name: [{"Id": str(make_signer(site).pk)}] for name in ("UserToReview", "UserToApprove", "UserToNotify")}
+    people: dict[str, Any] = {
+        name: [{"Id": str(make_signer(site).pk)}] for name in ("UserToReview", "UserToApprove", "UserToNotify")
+    }
     return document_body(**people)
 
 
