@@ -1,10 +1,11 @@
 """The writes to documents. Each is one transaction with its history; signing is in `documents.approvals`."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
 from django.utils.translation import gettext
 
 from documents import notices, versions
@@ -13,8 +14,10 @@ from records.accounts.models import User
 from records.files.content import Incoming
 from records.files.names import check_file_name
 from records.files.storage import storing
+from records.history.statements import Asked, ask, reading, rows_with
 from records.history.trail import Author, recording
-from records.sites.values import listed
+from records.sites.models import Site
+from records.sites.values import Loaded, listed
 from records.sites.writing import (
     Precondition,
     Recorded,
@@ -73,7 +76,7 @@ def update_document(
     Earlier versions are kept. Signers and notified users that are missing from `values` stay as they are. Raises
     RecordNotFoundError, ValidationError, StorageUnavailableError, or the error of the precondition.
     """
-    known = Document.objects.at(site_id).filter(pk=document_id).select_related("site").first()
+    known, people = _as_stored(site_id, document_id)
     if known is None:
         raise RecordNotFoundError
     if precondition is not None:
@@ -92,7 +95,8 @@ def update_document(
         ) as document,
     ):
         document.site = known.site
-        reviewers, approvers, told = _people(document, values)
+        Loaded.name(document, people.values())
+        reviewers, approvers, told = _people(document, values, people)
         check_approvers(document, approvers)
         apply(document, values, in_order=USERS)
         status = versions.first_status(reviewers, approvers)
@@ -157,10 +161,32 @@ def users_of(document: Document) -> dict[str, set[uuid.UUID]]:
     return {name: set(listed(document, name)) for name in USERS}
 
 
-def _people(document: Document, values: Values) -> list[list[User]]:
-    """Return the reviewers, approvers and notified users of the next version; those who are stored cost one query."""
+def _as_stored(site_id: uuid.UUID, document_id: uuid.UUID) -> tuple[Document | None, dict[uuid.UUID, User]]:
+    """Return the document with its site, and the users on its lists by their Ids; one round trip."""
+    listing = reading(("people", Document), _listed_people)
+    (documents, sites, users), _ = ask(
+        [
+            rows_with(Document, {document_id}, Document._base_manager.all, "named"),
+            rows_with(Site, {site_id}, Site._base_manager.all, "named"),
+            Asked(listing, listing.by(document_id)),
+        ]
+    )
+    if not documents or documents[0].site_id != site_id:
+        return None, {}
+    documents[0].site = sites[0]
+    return documents[0], {user.pk: user for user in users}
+
+
+def _listed_people(document_id: uuid.UUID) -> QuerySet[User]:
+    throughs: list[Any] = [getattr(Document, name).through for name in USERS]
+    links = [through._base_manager.filter(document=document_id).order_by().values("user") for through in throughs]
+    return User._base_manager.filter(pk__in=links[0].union(*links[1:])).order_by()
+
+
+def _people(document: Document, values: Values, people: Mapping[uuid.UUID, User]) -> list[list[User]]:
+    """Return the reviewers, approvers and notified users of the next version; `people` are those who are known."""
     keys = [[user.pk for user in values[name]] if name in values else listed(document, name) for name in USERS]
-    known = {user.pk: user for name in USERS for user in values.get(name, ())}
+    known = {**people, **{user.pk: user for name in USERS for user in values.get(name, ())}}
     if missing := {key for several in keys for key in several} - known.keys():
         known |= User.objects.in_bulk(missing)
     return [[known[key] for key in dict.fromkeys(several)] for several in keys]

@@ -45,7 +45,7 @@ class Loaded:
         self.waiting: list[Statement] = []
         """Statements that store what `content` has already; they run before any other statement of the block."""
         self.names: dict[str, str] = {}
-        """The names, by id, of records that were put into the lists."""
+        """The names, by id, of records that the lists or child rows refer to, as far as they are loaded."""
         vars(record)["_larder_loaded"] = self
 
     def __call__(self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:
@@ -72,6 +72,12 @@ class Loaded:
         return None if loaded is None or loaded.has_written else loaded
 
     @classmethod
+    def name(cls, record: models.Model, named: Iterable[models.Model]) -> None:
+        """Let the history take the names of loaded records from these."""
+        if (loaded := cls.of(record)) is not None:
+            loaded.names |= names_of(named)
+
+    @classmethod
     def put(
         cls,
         record: models.Model,
@@ -90,7 +96,7 @@ class Loaded:
             together(statements)
             return
         loaded.waiting += statements
-        loaded.names |= names_of(named)
+        cls.name(record, named)
         loaded.children[relation] = rows
         loaded.content[relation] = content_of(type(record), relation, rows)
 
