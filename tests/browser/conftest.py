@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -51,6 +52,13 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+def await_answers() -> None:
+    """Wait until the server has answered what was asked last, so that it writes nothing into the next test's tables."""
+    for thread in threading.enumerate():
+        if thread.name.endswith("(process_request_thread)"):
+            thread.join(10)
+
+
 @pytest.fixture
 def page_of(chromium: Browser, live_server: Any) -> Iterator[Callable[..., Page]]:
     """Return a function that opens a page as somebody, in a look; complaints of the page's scripts fail the test."""
@@ -75,6 +83,8 @@ def page_of(chromium: Browser, live_server: Any) -> Iterator[Callable[..., Page]
         return page
 
     yield open_page
-    for context, complaints in opened:
+    for context, _ in opened:
         context.close()
+    await_answers()
+    for _, complaints in opened:
         assert [text for text in complaints if "Content Security" in text or "Error:" in text] == []

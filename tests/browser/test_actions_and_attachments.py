@@ -16,6 +16,7 @@ from records.attachments.models import Attachment
 from records.sites.models import Site
 from tests import make
 from tests.browser.test_looks import faults_at, with_axe
+from tests.browser.waiting import follow
 from tests.make.actions import make_action, move
 from tests.make.attachments import make_attachment
 from tests.make.audits import make_audit, make_program
@@ -108,7 +109,7 @@ def test_an_action_goes_from_a_finding_to_its_closing(site: Site, page_of: Calla
     page = page_of(managers[0], site)
     page.goto(address(audit))
     page.get_by_label("About", exact=True).select_option(label="Are the crates whole?")
-    page.get_by_role("button", name="Add an action").click()
+    follow(page.get_by_role("button", name="Add an action"))
     page.get_by_label("Name").fill("Replace the crates")
     page.get_by_label("Due").fill("2031-05-01")
     script = "([id, text]) => { const owner = document.getElementsByName('owner')[0];"

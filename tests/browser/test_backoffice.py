@@ -12,7 +12,7 @@ from records.accounts.models import DefaultRole, Role, SubscriptionKey
 from records.employees.models import Employee
 from records.history.models import Change
 from tests import make
-from tests.browser.waiting import choose, chooser
+from tests.browser.waiting import choose, chooser, follow
 from tests.make.backoffice import address
 from tests.make.signing_in import mailed_path, run_tasks
 
@@ -74,7 +74,7 @@ def test_the_second_of_two_editors_sees_what_the_first_did(site: Any, page_of: P
         page.goto(address(employee))
     one.get_by_label("Position").fill("Baker")
     one.get_by_label("Reason for change").fill("Promoted")
-    one.get_by_role("button", name="Save and stay").click()
+    follow(one.get_by_role("button", name="Save and stay"))
     two.get_by_label("Employee code").fill("B7")
     two.get_by_label("Reason for change").fill("Numbered")
     two.get_by_role("button", name="Save and stay").click()

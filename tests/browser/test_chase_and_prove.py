@@ -23,6 +23,7 @@ from records.sites.writing import add_record
 from tests import make
 from tests.browser.test_jobs import choose, staff, take
 from tests.browser.test_looks import faults_at, with_axe
+from tests.browser.waiting import follow
 from tests.make.actions import make_action, move
 from tests.make.backoffice import address, list_address
 from tests.make.complaints import make_complaint
@@ -60,7 +61,7 @@ def test_a_complaint_is_triaged_from_the_start_page_and_answered_by_its_owner(si
     hers.get_by_role("link", name="Edit", exact=True).click()
     hers.get_by_label("Answered on").fill(now().date().isoformat())
     hers.get_by_label("Reason for change").fill("Answered by telephone")
-    hers.get_by_role("button", name="Save", exact=True).click()
+    follow(hers.get_by_role("button", name="Save", exact=True))
     hers.goto("/admin/")
     expect(hers.get_by_text("You have no complaint to answer.")).to_be_visible()
     complaint = Complaint.objects.get()
@@ -159,7 +160,7 @@ def test_a_hold_keeps_a_contact_from_being_erased_until_it_is_lifted(site: Site,
     row = page.get_by_role("row", name=re.compile("Oakfield Stores.*Court case 12"))
     row.get_by_role("link", name=re.compile("Lift")).click()
     page.get_by_label("Reason for change").fill("Case closed")
-    page.get_by_role("button", name="Lift legal hold").click()
+    follow(page.get_by_role("button", name="Lift legal hold"))
     page.goto(address(customer, "read"))
     page.get_by_role("link", name="Erase a contact").click()
     page.get_by_label("Contact").select_option(label="Wilhelmina Przybylski, Buyer")

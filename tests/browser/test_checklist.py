@@ -18,7 +18,7 @@ from records.history.models import Change
 from tests import make
 from tests.browser.test_looks import faults_shown, with_axe
 from tests.browser.test_typed_text import sign_in_on
-from tests.browser.waiting import expect_count
+from tests.browser.waiting import expect_count, go_online
 from tests.make.audits import make_audit, make_checklist, make_program, make_rating, response, start
 from tests.make.backoffice import address, sign_in
 
@@ -76,8 +76,7 @@ def test_an_audit_is_walked_over_a_connection_that_breaks(site: Any, audit: Any,
     tap(page, "Finish")
     expect(page.get_by_role("heading", name="Finish")).to_be_focused()
     expect(page.get_by_role("link", name="Submit for review")).to_be_hidden()
-    page.context.set_offline(False)
-    page.evaluate("window.dispatchEvent(new Event('online'))")
+    go_online(page)
     expect(page.get_by_text("All answers are saved.")).to_be_visible()
     expect_count(page, KEPT, 0)
     assert answers_of(audit) == ["Yes", "No", "Partly"]
@@ -212,8 +211,8 @@ def test_the_checklist_opens_again_without_a_connection_until_signing_out(
     expect(page.get_by_text("1 answer waits for the connection.", exact=False)).to_be_visible()
     expect(page.get_by_text("2 of 3 answered")).to_be_visible()
     assert answers_of(audit) == ["Yes", "", ""]
-    page.context.set_offline(False)
-    page.evaluate("localStorage.removeItem('test-offline'); window.dispatchEvent(new Event('online'))")
+    page.evaluate("localStorage.removeItem('test-offline')")
+    go_online(page)
     expect(page.get_by_text("All answers are saved.")).to_be_visible()
     assert answers_of(audit) == ["Yes", "No", ""]
     page.locator(".menu > summary").click()
@@ -251,8 +250,7 @@ def test_a_photo_that_was_not_sent_is_told_and_sent_when_the_connection_is_back(
     page.context.set_offline(True)
     page.locator("[data-photo]").first.set_input_files({"name": "net.jpg", "mimeType": "image/jpeg", "buffer": shot()})
     expect(page.get_by_text("1 photo was not sent: leave the page open", exact=False)).to_be_visible()
-    page.context.set_offline(False)
-    page.evaluate("window.dispatchEvent(new Event('online'))")
+    go_online(page)
     expect(page.get_by_text("is attached.")).to_be_visible()
     expect(page.get_by_text("All answers are saved.")).to_be_visible()
     assert Attachment.objects.get().finding_id == audit.findings.first().pk

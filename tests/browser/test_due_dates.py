@@ -13,6 +13,7 @@ from records.history.trail import now
 from records.sites.models import Site
 from tests import make
 from tests.browser.test_looks import faults_shown, wide_and_light, with_axe
+from tests.browser.waiting import follow
 from tests.make.actions import make_action
 from tests.make.audits import cancel, make_audit, make_completed, make_program
 from tests.make.backoffice import list_address
@@ -49,7 +50,7 @@ def test_the_year_of_the_programs_is_read_with_the_keyboard_and_on_a_phone(site:
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name=f"Audits in {year - 1}")).to_be_visible()
     expect(page.get_by_role("row", name=re.compile("Supplier audit")).get_by_text("Overdue")).to_be_visible()
-    page.get_by_role("link", name="This year").click()
+    follow(page.get_by_role("link", name="This year"))
     page.emulate_media(media="print")
     expect(page.get_by_role("row", name=re.compile("GMP walk"))).to_be_visible()
     expect(page.get_by_role("navigation", name="Years")).to_be_hidden()
@@ -62,7 +63,7 @@ def test_a_calendar_link_is_made_copied_and_revoked_on_the_profile_page(site: Si
     page.goto("/profile/")
     assert faults_shown(page, "profile without a link") == []
     wide_and_light(page)
-    page.get_by_role("button", name="Make a calendar link").click()
+    follow(page.get_by_role("button", name="Make a calendar link"))
     shown = page.get_by_label("Link", exact=True).input_value()
     assert faults_shown(page, "the link") == []
     wide_and_light(page)

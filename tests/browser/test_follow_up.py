@@ -21,7 +21,7 @@ from records.reference.models import Cause
 from records.sites.models import Site
 from tests.browser.test_jobs import staff, take
 from tests.browser.test_looks import faults_shown, with_axe
-from tests.browser.waiting import held_back
+from tests.browser.waiting import follow, held_back
 from tests.make.actions import make_action, move
 from tests.make.backoffice import address, list_address
 from tests.make.complaints import make_complaint, make_entry
@@ -111,7 +111,7 @@ def test_a_photo_shows_its_progress_hides_its_place_is_proven_and_archived(site:
     whole = page.get_by_role("link", name="crumb.jpg", exact=True).get_attribute("href") or ""
     assert page.request.get(whole).body() == content
 
-    page.get_by_role("link", name="Details of crumb.jpg").click()
+    follow(page.get_by_role("link", name="Details of crumb.jpg"))
     faults += faults_shown(page, "attachment")
     page.get_by_role("button", name="More", exact=True).click()
     take(page, "Archive", Reason_for_change="Shows somebody's face.")
@@ -150,7 +150,7 @@ def test_a_site_administrator_sets_how_long_complaints_are_kept_and_erases_a_con
     page.get_by_role("link", name=re.compile("^Add")).first.click()
     page.get_by_label("Kind of record").select_option(label="Complaints")
     page.get_by_label("Keep at least (months)").fill("36")
-    page.get_by_role("button", name="Save", exact=True).click()
+    follow(page.get_by_role("button", name="Save", exact=True))
     page.goto(address(complaint, "read"))
     expect(page.get_by_text(f"Kept at least until {now().year + 3}-")).to_be_visible()
 

@@ -33,6 +33,7 @@ from records.webhooks import actions
 from records.webhooks.models import Delivery, Subscription
 from scim.models import ProvisioningCall
 from tests import make
+from tests.browser.waiting import settle
 from tests.conftest import Api
 from tests.make import audits as make_audits
 from tests.make.actions import make_action
@@ -223,7 +224,7 @@ def with_axe(page: Page) -> Page:
 
 
 def wide_and_light(page: Page) -> None:
-    page.wait_for_load_state()
+    settle(page)
     page.set_viewport_size(WIDE)  # type: ignore[arg-type]
     # Colours that are still on their way to the other theme have no contrast to speak of.
     page.emulate_media(color_scheme="light", reduced_motion="reduce")

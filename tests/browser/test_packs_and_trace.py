@@ -13,6 +13,7 @@ from records.packs.models import Pack, Status
 from records.sites.models import Site
 from tests import make
 from tests.browser.test_looks import faults_at, faults_shown, with_axe
+from tests.browser.waiting import follow
 from tests.make import packs
 from tests.make.attachments import make_attachment
 from tests.make.backoffice import address
@@ -39,7 +40,7 @@ def test_a_manager_makes_a_pack_sees_it_become_ready_and_downloads_it(
     expect(page.get_by_label("Complaints")).to_have_accessible_description("1 by their date")
     page.get_by_label("Materials").uncheck()
     page.get_by_label("First day").fill("2001-01-01")
-    page.get_by_role("button", name="Count again").click()
+    follow(page.get_by_role("button", name="Count again"))
     expect(page.get_by_label("Materials")).not_to_be_checked()
     faults += faults_shown(page, "new pack")
     page.get_by_role("button", name="Make the pack").click()
@@ -89,7 +90,7 @@ def test_a_manager_traces_a_lot_from_a_complaint_and_prints_the_answer(site: Sit
         page.get_by_role("link", name="Print (PDF)").click()
     assert download.value.suggested_filename == "trace-L26330-1.pdf"
     page.get_by_label("Trace numbers, lots or serial numbers").fill("L2633O-1\nL26330-1")
-    page.get_by_role("button", name="Trace").click()
+    follow(page.get_by_role("button", name="Trace"))
     page.get_by_role("link", name="L26330-1", exact=True).first.click()
     expect(page.get_by_label("Trace numbers, lots or serial numbers")).to_have_value("L26330-1")
     faults += faults_at(page, "/admin/trace/")

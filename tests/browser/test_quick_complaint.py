@@ -15,7 +15,7 @@ from records.complaints.models import Complaint
 from tests import make
 from tests.browser.test_looks import faults_at, with_axe
 from tests.browser.test_typed_text import sign_in_on
-from tests.browser.waiting import choose
+from tests.browser.waiting import choose, go_online
 from tests.make.complaints import required_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -46,7 +46,7 @@ def test_a_complaint_with_photos_is_sent_from_a_phone_over_a_connection_that_bre
     page.context.set_offline(True)
     page.get_by_role("button", name="Send").click()
     expect(page.get_by_text("The connection was lost. Nothing is lost: press Send again.")).to_be_visible()
-    page.context.set_offline(False)
+    go_online(page)
     page.route("**/attachments/on/**", lambda route: route.abort())
     page.get_by_role("button", name="Send").click()
     expect(page.get_by_text("three.jpg: The connection was lost. Try again.")).to_be_visible()

@@ -17,6 +17,7 @@ from records.sites.models import Site
 from records.webhooks.models import Subscription
 from tests import make
 from tests.browser.test_looks import step
+from tests.browser.waiting import follow
 from tests.make.audits import make_audit, make_program, start
 from tests.make.backoffice import address, list_address, save, sign_in
 from tests.make.complaints import make_complaint
@@ -54,9 +55,7 @@ def test_what_is_wrong_takes_the_focus_on_every_form(site: Site, page_of: Callab
     lost: dict[str, Any] = {}
     for where in forms(site):
         page.goto(where)
-        with page.expect_navigation():
-            page.locator("#content-main, main").first.locator("form button.default").first.click()
-        page.wait_for_load_state()
+        follow(page.locator("#content-main, main").first.locator("form button.default").first)
         if focused := page.evaluate(FOCUSED):
             lost[where] = focused
     assert lost == {}, lost
@@ -122,11 +121,9 @@ def test_a_month_that_cannot_be_read_is_named_at_its_field(site: Site, page_of: 
     picker = page.locator(".with-picker input + input")
     picker.evaluate("(one) => { one.value = '2026-03'; one.dispatchEvent(new Event('change')); }")
     assert month.input_value() == "2026-03"
-    with page.expect_navigation():
-        page.get_by_role("button", name="Show").click()
+    follow(page.get_by_role("button", name="Show"))
     expect(page.get_by_label("Month", exact=True)).to_have_value("2026-03")
     page.get_by_label("Month", exact=True).fill("March")
-    with page.expect_navigation():
-        page.get_by_role("button", name="Show").click()
+    follow(page.get_by_role("button", name="Show"))
     page.wait_for_function(IS_FOCUSED, arg="[data-focus], [aria-invalid=true]")
     expect(page.get_by_label("Month", exact=True)).to_have_value("March")

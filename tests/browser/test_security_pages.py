@@ -13,6 +13,7 @@ from records.history.trail import now
 from records.sites.models import Site
 from tests import make
 from tests.browser.test_looks import faults_at, faults_shown, with_axe
+from tests.browser.waiting import follow
 from tests.make import documents as docs
 from tests.make.backoffice import address
 from tests.make.signing_in import give_app
@@ -33,7 +34,7 @@ def test_a_token_is_made_and_a_stopped_directory_goes_on(site: Site, administrat
     connection = reverse("admin:accounts_directory_connection", args=(directory.pk,))
     page = with_axe(page_of(administrator, site))
     faults = faults_at(page, connection)
-    page.get_by_role("button", name="Make a token").click()
+    follow(page.get_by_role("button", name="Make a token"))
     faults += faults_shown(page, "a token without a name")
     Directory.objects.filter(pk=directory.pk).update(stopped=now())
     faults += faults_at(page, connection)
@@ -48,10 +49,10 @@ def test_steps_on_an_account_are_walked(site: Site, administrator: User, page_of
         where = reverse("admin:accounts_user_step", args=(person.pk, step))
         faults += faults_at(page, where)
     page.goto(reverse("admin:accounts_user_step", args=(person.pk, "remove-factors")))
-    page.locator("form button[type=submit]").last.click()
+    follow(page.locator("form button[type=submit]").last)
     faults += faults_shown(page, "a step without a reason")
     page.get_by_label("Reason for change").fill("Phone lost")
-    page.locator("form button[type=submit]").last.click()
+    follow(page.locator("form button[type=submit]").last)
     expect(page.get_by_text("has no second factor any more")).to_be_visible()
     faults += faults_shown(page, "the account after a step")
     User.objects.filter(pk=person.pk).update(is_active=False)

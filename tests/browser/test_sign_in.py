@@ -14,6 +14,7 @@ from records.accounts.models import DefaultRole, User
 from records.sites.models import Site
 from tests import make
 from tests.browser.test_looks import faults_at, faults_shown, with_axe
+from tests.browser.waiting import follow
 from tests.make.documents import make_document, make_signer
 from tests.make.provider import asks_again, make_identity, use_provider
 from tests.make.signing_in import code_of_app, give_app, recovery_codes
@@ -36,7 +37,7 @@ def type_password(page: Page, user: User, start: str = "") -> None:
     page.goto(f"{start}/admin/")
     page.get_by_label("User name").fill(user.user_name)
     page.get_by_label("Password").fill(make.PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
+    follow(page.get_by_role("button", name="Sign in"))
 
 
 def confirm(page: Page) -> None:
@@ -76,11 +77,12 @@ def test_an_app_is_set_up_and_its_code_and_a_recovery_code_sign_in(ann: User, pa
     page = with_axe(page_of())
     type_password(page, ann)
     page.get_by_role("link", name=re.compile("Uma")).click()
-    page.get_by_role("link", name="Sign-in and security").click()
+    follow(page.get_by_role("link", name="Sign-in and security"))
     faults = faults_shown(page, "security")
-    page.get_by_role("link", name="Set up an app").click()
+    follow(page.get_by_role("link", name="Set up an app"))
     faults += faults_shown(page, "confirm")
     confirm(page)
+    expect(page.get_by_role("button", name="Set up")).to_be_visible()
     faults += faults_shown(page, "app")
     secret = page.get_by_label("Or type this secret into the app").input_value()
     page.get_by_label("Code").fill(format_hotp_value(hotp_value(secret, int(time.time()) // 30)))
@@ -103,7 +105,7 @@ def test_a_code_of_the_app_signs_in_and_another_name_can_be_taken_instead(ann: U
     give_app(ann)
     page = page_of()
     type_password(page, ann)
-    page.get_by_role("button", name="Sign in as somebody else").click()
+    follow(page.get_by_role("button", name="Sign in as somebody else"))
     type_password(page, ann)
     page.get_by_label("Code").fill(code_of_app())
     page.get_by_role("button", name="Sign in", exact=True).click()
@@ -151,7 +153,7 @@ def test_a_session_elsewhere_is_ended_from_the_page_of_sessions(ann: User, page_
         type_password(page, ann)
         expect_signed_in(page)
     faults = faults_at(here, "/accounts/security/sessions/")
-    here.get_by_role("button", name=re.compile("^End Chrome")).first.click()
+    follow(here.get_by_role("button", name=re.compile("^End Chrome")).first)
     faults += faults_shown(here, "confirm before a session ends")
     confirm(here)
     expect(here.get_by_text("The session has ended.")).to_be_visible()

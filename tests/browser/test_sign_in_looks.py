@@ -17,6 +17,7 @@ from records.sites.models import Site
 from tests import make
 from tests.browser.test_looks import faults_at, faults_shown, with_axe
 from tests.browser.test_sign_in import at_host_name, confirm, give_authenticator, type_password
+from tests.browser.waiting import follow
 from tests.make.documents import make_document, make_signer
 from tests.make.provider import asks_again, make_identity, use_provider
 from tests.make.signing_in import give_app
@@ -43,7 +44,7 @@ def test_pages_before_a_session_and_after_its_end(ann: User, page_of: PageOf, se
     settings.SIGN_IN_FAILURES_ACCOUNT = 1
     for _ in range(2):
         page.get_by_label("Password").fill("not the password")
-        page.get_by_role("button", name="Sign in").click()
+        follow(page.get_by_role("button", name="Sign in"))
     expect(page.get_by_role("alert").filter(has_text="Try again")).to_be_visible()
     faults += faults_shown(page, "too many guesses")
     settings.SIGN_IN_FAILURES_ACCOUNT = 100
@@ -63,11 +64,11 @@ def test_a_password_is_chosen_with_a_mailed_link(ann: User, page_of: PageOf, set
     faults = faults_shown(page, "choose a password")
     for field in page.locator("input[type=password]").all():
         field.fill("password")
-    page.locator("form button[type=submit]").last.click()
+    follow(page.locator("form button[type=submit]").last)
     faults += faults_shown(page, "a password that is too weak")
     for field in page.locator("input[type=password]").all():
         field.fill(CHOSEN)
-    page.locator("form button[type=submit]").last.click()
+    follow(page.locator("form button[type=submit]").last)
     expect(page.get_by_role("heading", name="Password set")).to_be_visible()
     faults += faults_shown(page, "the password is set")
     ann.refresh_from_db()

@@ -18,6 +18,7 @@ from records.items.models import Item
 from records.sites.models import Site
 from tests import make
 from tests.browser.test_looks import faults_shown, wide_and_light, with_axe
+from tests.browser.waiting import follow, settle
 from tests.make.backoffice import address, list_address
 from tests.make.complaints import make_complaint
 from tests.make.customers import make_customer
@@ -27,6 +28,7 @@ from tests.make.transfer import as_book, table
 
 def accessible(page: Page) -> None:
     """Fail on every serious or critical violation."""
+    settle(page)
     found = Axe().run(page).response["violations"]
     assert not [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")]
 
@@ -38,12 +40,12 @@ def test_a_manager_imports_a_file(site: Site, page_of: Callable[[User], Page]) -
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto("/admin/items/item/")
     page.get_by_role("button", name="More", exact=True).click()
-    page.get_by_role("link", name="Import", exact=True).click()
+    follow(page.get_by_role("link", name="Import", exact=True))
     accessible(page)
 
     def upload(content: str) -> None:
         page.set_input_files("input[name=file]", {"name": "a.csv", "mimeType": "text/csv", "buffer": content.encode()})
-        page.click("text=Check the file")
+        follow(page.get_by_role("button", name="Check the file"))
 
     upload(f"Id,Name,Location\n{item.pk},,Hall 2\n")
     expect(page.get_by_role("main")).to_contain_text("Name: This field is required.")
@@ -122,10 +124,10 @@ def test_a_file_that_exists_already_is_matched_and_its_import_taken_back(
     page.get_by_role("button", name="Import", exact=True).click()
     expect(page.locator(".messages")).to_contain_text("Imported: 1 added, 1 changed, 0 unchanged.")
     assert set(Customer.objects.values_list("name", "telephone")) == {("Oakfield Stores", "2"), ("Mill Shop", "3")}
-    page.get_by_role("link", name="Earlier imports of this list, to undo one").click()
+    follow(page.get_by_role("link", name="Earlier imports of this list, to undo one"))
     assert faults_shown(page, "imports") == []
     wide_and_light(page)
-    page.get_by_role("link", name="Undo the import of customers.xlsx").click()
+    follow(page.get_by_role("link", name="Undo the import of customers.xlsx"))
     assert faults_shown(page, "take back") == []
     wide_and_light(page)
     page.get_by_role("button", name="Undo").click()

@@ -18,7 +18,7 @@ from records.items.models import Item
 from records.sites.models import Site
 from tests import make
 from tests.browser.test_looks import faults_shown, with_axe
-from tests.browser.waiting import choose, chooser, expect_count
+from tests.browser.waiting import choose, chooser, expect_count, follow
 from tests.make.backoffice import address, list_address
 from tests.make.complaints import make_complaint
 from tests.make.items import make_item
@@ -38,7 +38,7 @@ def manager(site: Any) -> Any:
 def sign_in_on(page: Page, user: Any) -> None:
     page.get_by_label("User name").fill(user.user_name)
     page.get_by_label("Password").fill(make.PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
+    follow(page.get_by_role("button", name="Sign in"))
 
 
 def test_text_is_offered_again_after_the_session_was_lost_and_saving_clears_it(

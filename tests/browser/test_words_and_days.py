@@ -12,6 +12,7 @@ from records.items.models import Item
 from records.sites.models import Entity, EntityFolder
 from tests import make
 from tests.browser.test_looks import violations, with_axe
+from tests.browser.waiting import follow
 from tests.make.actions import make_action
 from tests.make.backoffice import address, list_address
 from tests.make.complaints import make_complaint
@@ -43,7 +44,7 @@ def test_days_and_times_are_written_as_in_lists_and_the_calendar_fills_them_in(s
     page.get_by_label("Date", exact=True).fill("2026-11-27 09:41")
     page.get_by_label("Target date").fill("2026-12-06")
     page.get_by_label("Reason for change").fill("Dated")
-    page.get_by_role("button", name="Save and stay").click()
+    follow(page.get_by_role("button", name="Save and stay"))
     expect(page.get_by_label("Date", exact=True)).to_have_value("2026-11-27 09:41")
     expect(page.get_by_label("Target date")).to_have_value("2026-12-06")
     expect(page.locator(".field-date")).to_contain_text("Times are those of")
@@ -70,7 +71,7 @@ def test_on_a_phone_days_are_chosen_with_its_own_calendar(site: Any, chromium: A
         page.goto("/admin/login/")
         page.get_by_label("User name").fill(make.make_user("mira", site=site, role=DefaultRole.MANAGER).user_name)
         page.get_by_label("Password").fill(make.PASSWORD)
-        page.get_by_role("button", name="Sign in").click()
+        follow(page.get_by_role("button", name="Sign in"))
         page.goto("/admin/actions/action/add/")
         expect(page.get_by_label("Due")).to_have_attribute("type", "date")
     finally:
