@@ -204,7 +204,7 @@ class UserAdapter(_Adapter, SCIMUser):
         self.desired = desired_person(self.caller, after, before, whole=True)
 
     def save(self) -> None:
-        """Call the action for the collected state."""
+        """Call the action for the collected state; raises Refused (400) if nothing was asked for."""
         if self.desired is None:
             raise Refused(400, "Nothing was asked for.", "invalidSyntax")
         directory, author = self.caller.directory, self.caller.author
@@ -219,7 +219,7 @@ class UserAdapter(_Adapter, SCIMUser):
         self.caller.notes.extend(self.desired.account.notes)
 
     def delete(self) -> None:
-        """Remove the person, who loses all access at once."""
+        """Remove the person, who loses all access at once; raises Refused (404) if there is none."""
         if self.obj is None:
             raise Refused(404, "There is no such User.")
         provisioning.remove_person(self.person, self.caller.directory, author=self.caller.author)
@@ -314,7 +314,7 @@ class GroupAdapter(_Adapter, SCIMGroup):
             self.desired.members = self._members(self.obj.pk)
 
     def save(self) -> None:
-        """Call the action for the collected state."""
+        """Call the action for the collected state; raises Refused (400) if nothing was asked for."""
         if self.desired is None:
             raise Refused(400, "Nothing was asked for.", "invalidSyntax")
         directory, author = self.caller.directory, self.caller.author
@@ -324,7 +324,7 @@ class GroupAdapter(_Adapter, SCIMGroup):
             role_provisioning.change_role(self.obj, self.desired, directory, author=author)
 
     def delete(self) -> None:
-        """Delete the role for this directory."""
+        """Delete the role for this directory; raises Refused (404) if there is none."""
         if self.obj is None:
             raise Refused(404, "There is no such Group.")
         role_provisioning.remove_role(self.obj, self.caller.directory, author=self.caller.author)

@@ -106,7 +106,7 @@ class Nothing:
         return NEVER
 
     def order(self) -> Term:
-        """Return no expression; rows are then ordered by id alone."""
+        """Raise InvalidPathException: the attribute cannot be sorted by."""
         raise InvalidPathException(detail="The attribute cannot be sorted.")
 
 

@@ -75,7 +75,10 @@ class Compiler(_Joining):
     tolerant: bool = False
 
     def visit_comparison(self, node: Comparison) -> Condition:
-        """Compare a single value, or any of the values of a list (for `ne`: each of them)."""
+        """Compare a single value, or any of the values of a list (for `ne`: each of them).
+
+        Raises InvalidFilterException for a list whose entries have sub-attributes.
+        """
         binding = self._bound(self.filter.resolve_comparison, node.attr_path)
         if binding is None:
             return NEVER
@@ -114,7 +117,7 @@ class Compiler(_Joining):
         return condition
 
     def visit_value_path(self, node: ValuePath) -> Condition:
-        """Test whether one entry of the list satisfies the inner filter."""
+        """Test whether an entry of the list satisfies the inner filter; InvalidFilterException for plain values."""
         binding = self._bound(self.filter.resolve, node.attr_path)
         if binding is None:
             return NEVER

@@ -230,7 +230,7 @@ class Worker(ThreadWorker):
         return True
 
     def pause_accepting(self, seconds: float) -> None:
-        """Accept no connections for a moment."""
+        """Accept no connections for this many seconds."""
         if self._accepting:
             self.set_accept_enabled(False)
             self.resume_at = time.monotonic() + seconds

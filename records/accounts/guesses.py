@@ -111,7 +111,10 @@ def begin(account: str, *, address: str, browser: str = "") -> Attempt:
 
 
 def spend(kind: str, who: str, most: int, window: float = HOUR) -> None:
-    """Count one act that is not a guess, such as a message; raises TooManyGuessesError above `most` in the window."""
+    """Count one act that is not a guess, such as a message.
+
+    Raises TooManyGuessesError above `most` acts within a window of this many seconds.
+    """
     _count([Limit(f"{kind}:{_digest(who)}", most, refuses=True, window=window)])
 
 

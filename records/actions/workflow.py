@@ -49,7 +49,10 @@ def refuse(text: str) -> ValidationError:
 
 
 def mark_done(action: Action, mover: Mover) -> None:
-    """Mark an open action as Done; needs a `result`. Only its owner and people who may change actions can do this."""
+    """Mark an open action as Done; needs a `result`.
+
+    Raises ValidationError, code InvalidTransition, unless its owner, or somebody who may change actions, does this.
+    """
     if not (mover.owns(action) or mover.may(CHANGE)):
         raise refuse(gettext("Only its owner, or somebody who may change actions, can mark an action as Done."))
     action.record_status = Status.DONE
@@ -57,7 +60,10 @@ def mark_done(action: Action, mover: Mover) -> None:
 
 
 def close(action: Action, mover: Mover) -> None:
-    """Close a Done action with the judgement whether it was effective. Its owner and `done_by` cannot do this."""
+    """Close a Done action with the judgement whether it was effective.
+
+    Raises ValidationError without the judgement, and unless a Manager does this who is neither its owner nor `done_by`.
+    """
     _need_manager(mover, gettext("Only a Manager can close an action."))
     if mover.owns(action):
         raise refuse(gettext("You cannot close your own action. Ask another Manager."))
@@ -112,7 +118,10 @@ STEPS: dict[tuple[Status, Status], Step] = {
 
 
 def move(action: Action, to: Status, mover: Mover) -> None:
-    """Take the step from the action's status to another one; the caller saves the action."""
+    """Take the step from the action's status to another one; the caller saves the action.
+
+    Raises ValidationError, code InvalidTransition, if there is no such step.
+    """
     step = STEPS.get((Status(action.record_status), to))
     if step is None:
         raise refuse(

@@ -47,7 +47,7 @@ class FileAddresses:
         return [path("File/<str:token>", view, name=name), path("File/<str:token>/", view)]
 
     def serve(self, request: HttpRequest, token: str) -> HttpResponseBase:
-        """Serve the file behind a signed address."""
+        """Serve the file behind a signed address; 404 for one that was altered or has ended, 503 for a damaged file."""
         request.larder_operation = "File"  # type: ignore[attr-defined]
         try:
             if request.method == "OPTIONS":
