@@ -1,0 +1,30 @@
+"""The pages of the documentation name only files and tests that are there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted(
+    page.relative_to(ROOT).as_posix()
+    for page in (ROOT / "README.md", ROOT / "tests" / "README.md", *(ROOT / "docs").rglob("*.md"))
+)
+BELOW = ("", "records/", "records/backoffice/", "tests/", "tests/faults/")
+"""The folders in which a page may leave out the beginning of a path."""
+
+
+def found(name: str) -> Path | None:
+    """Return the file that a page names, or None."""
+    return next((ROOT / folder / name for folder in BELOW if (ROOT / folder / name).exists()), None)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_each_file_and_test_that_a_page_names_is_there(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    paths = set(re.findall(r"`(\w[\w.-]*/(?:[\w.-]+/)*[\w-]+\.(?:py|md|sh|yaml|toml|txt|json|conf))`", text))
+    assert [path for path in sorted(paths) if found(path) is None] == []
+    for file, name in re.findall(r"`([\w/]*test_\w+\.py)::(test_\w+)`", text):
+        place = found(file)
+        assert place is not None, file
+        assert f"def {name}(" in place.read_text(encoding="utf-8"), name
