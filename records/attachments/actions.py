@@ -15,6 +15,7 @@ from records.files.storage import storing
 from records.history.statements import Rows, Statement, together
 from records.history.trail import Author
 from records.sites.about import finding_statements
+from records.sites.hidden import exists_for
 from records.sites.models import Entity, SiteRecord
 from records.sites.sequences import holding_number
 from records.sites.writing import Values, add_record, locking
@@ -42,14 +43,19 @@ def add_attachment(
     """Store a file for the record `record_id`, or for its finding `finding_id` (DECISIONS 12.1).
 
     Everybody who may change the record may attach files. `key` is the attachment's id (IntegrityError if it is taken).
-    Raises PermissionDenied, ValidationError (InvalidTransition for an archived record, or a state in which only others
-    change it), SiteFullError or StorageUnavailableError; then nothing is stored.
+    Raises PermissionDenied, ValidationError (InvalidReference for a record that does not exist for the author,
+    InvalidTransition for an archived one, or for a state in which only others change it), SiteFullError or
+    StorageUnavailableError; then nothing is stored.
     """
+
+    def sees(found: SiteRecord) -> bool:
+        return author.id is None or exists_for(found, author.id, may)
+
     check_file_name(values)
     given = {**values}
     record_id, finding_id = given.pop("record_id"), given.pop("finding_id", None)
     attachment = Attachment(site_id=site_id, **({"id": key} if key else {}))
-    record = attachment.point_at(record_id, finding_id, drafts=drafts)
+    record = attachment.point_at(record_id, finding_id, drafts=drafts, sees=sees)
     check_may_attach(record, author, may)
 
     def holding() -> list[Statement]:
@@ -63,9 +69,11 @@ def add_attachment(
         ]
 
     def check(answers: list[Rows]) -> None:
-        locked, _, sizes, *findings = answers
-        # The record can have been archived meanwhile, and the finding removed.
-        attachment.set_about(locking(type(record)).objects(locked)[0], finding_id, has_finding=any(findings))
+        rows, _, sizes, *findings = answers
+        [locked] = locking(type(record)).objects(rows)
+        # The record can have been archived or closed meanwhile, and the finding removed.
+        attachment.set_about(locked, finding_id, has_finding=any(findings))
+        check_may_attach(locked, author, may)
         if _total(sizes) + attachment.file_size > settings.SITE_ATTACHMENTS_LIMIT:
             raise SiteFullError
 

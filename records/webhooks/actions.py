@@ -28,17 +28,22 @@ def add_subscription(site_id: uuid.UUID, values: Values, *, author: Author) -> S
     """
     destinations.check_name(values["address"])
     with recording():
-        Site.objects.select_for_update(of=("self",), no_key=True).get(pk=site_id)
-        if Subscription.objects.at(site_id).filter(is_archived=False).count() >= MOST:
-            raise ValidationError(
-                gettext("A site has at most %(most)s webhooks; archive one first.") % {"most": MOST},
-                code="InvalidTransition",
-            )
+        _lock_with_room(site_id)
         subscription = Subscription(site_id=site_id, **values)
         _give_secret(subscription, signing.new_secret())
         last = ChainHead.objects.filter(chain=site_id).values_list("number", flat=True).first()
         subscription.position = last or 0
         return add_record(subscription, author=author, operation="AddWebhook")
+
+
+def _lock_with_room(site_id: uuid.UUID, *, besides: uuid.UUID | None = None) -> None:
+    """Lock the site's row; raises ValidationError if the site has no room for a webhook `besides` the others."""
+    Site.objects.select_for_update(of=("self",), no_key=True).get(pk=site_id)
+    if Subscription.objects.at(site_id).filter(is_archived=False).exclude(pk=besides).count() >= MOST:
+        raise ValidationError(
+            gettext("A site has at most %(most)s webhooks; archive one first.") % {"most": MOST},
+            code="InvalidTransition",
+        )
 
 
 def update_subscription(subscription: Subscription, values: Values, **recorded: Unpack[Recorded]) -> Subscription:
@@ -61,11 +66,17 @@ def update_subscription(subscription: Subscription, values: Values, **recorded: 
 def archive_subscription(
     subscription: Subscription, *, archived: bool, author: Author, reason: str = ""
 ) -> Subscription:
-    """Archive a subscription, or restore it; a restored one also delivers the changes made since it was archived."""
+    """Archive a subscription, or restore it; a restored one also delivers the changes made since it was archived.
+
+    Raises ValidationError if the site has no room for another one. Locks the site's row for that.
+    """
     operation = "ArchiveWebhook" if archived else "RestoreWebhook"
-    with changing(Subscription, None, subscription.pk, author=author, operation=operation, reason=reason) as locked:
-        locked.is_archived = archived
-        _start_anew(locked)
+    with recording():
+        if not archived:
+            _lock_with_room(subscription.site_id, besides=subscription.pk)
+        with changing(Subscription, None, subscription.pk, author=author, operation=operation, reason=reason) as locked:
+            locked.is_archived = archived
+            _start_anew(locked)
     return locked
 
 

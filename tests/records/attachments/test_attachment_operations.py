@@ -2,10 +2,13 @@
 
 import json
 import uuid
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.core.exceptions import ValidationError
 
+from records.accounts import access
 from records.accounts.models import DefaultRole
 from records.attachments import actions
 from records.attachments.models import Attachment
@@ -109,6 +112,20 @@ def test_a_record_that_the_site_does_not_show_is_no_such_record(site: Site, othe
     assert Attachment.objects.count() == before
 
 
+@pytest.mark.parametrize("kind", ["document", "archived document", "action"])
+def test_a_record_that_is_hidden_from_the_caller_is_no_such_record(site: Site, kind: str) -> None:
+    """A document without a version in force, and what is about it, do not exist below Manager."""
+    hidden: Any = docs.make_document(site, user_to_review=[docs.make_signer(site)])
+    if kind == "action":
+        hidden = make_action(site, about=hidden)
+    elif kind == "archived document":
+        make.archive(hidden)
+    answer = attach(api_of(site, STANDARD), hidden)
+    assert (answer.status_code, answer.json()["Message"]) == (400, "RecordId: No such record at this site.")
+    assert not Attachment.objects.exists()
+    assert attach(api_of(site, MANAGER), hidden).status_code == (409 if kind == "archived document" else 200)
+
+
 def test_nobody_attaches_to_an_archived_record_and_no_file_is_left(site: Site, settings: Any) -> None:
     item = make_item(site)
     make.archive(item, reason="Sold.")
@@ -144,6 +161,25 @@ def test_only_managers_attach_to_a_completed_complaint(site: Site) -> None:
     answer = attach(api_of(site, STANDARD), complaint)
     assert (answer.status_code, answer.json()["Error"]) == (409, "InvalidTransition")
     assert attach(api_of(site, MANAGER), complaint).status_code == 200
+
+
+def test_a_complaint_that_is_completed_during_the_upload_is_closed_to_it(site: Site) -> None:
+    complaint = make_complaint(site)
+
+    class Slow:
+        """A file during whose upload a Manager completes the complaint."""
+
+        size, sha256 = len(CONTENT), docs.sha256(CONTENT)
+
+        def pieces(self) -> Iterator[bytes]:
+            workflow.complete(site.pk, complaint.pk, review_report="Sorted.", author=make.SYSTEM)
+            yield CONTENT
+
+    given = {"record_id": complaint.pk, "file_name": "crate.png", "file_type": "image/png"}
+    may = access.asking(make.make_user(site=site, role=STANDARD), site)
+    with pytest.raises(ValidationError, match="only a Manager"):
+        actions.add_attachment(site.pk, given, Slow(), author=make.SYSTEM, may=may)
+    assert not Attachment.objects.exists()
 
 
 def test_owning_a_complaint_gives_nobody_more_rights_than_their_role(site: Site) -> None:

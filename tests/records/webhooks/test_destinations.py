@@ -228,7 +228,12 @@ def test_a_site_has_a_limited_number_of_webhooks(site: Site, settings: Any, monk
     with pytest.raises(ValidationError, match="at most 2"):
         make_webhook(site, "http://127.0.0.1:1/")
     actions.archive_subscription(first, archived=True, author=make.SYSTEM)
-    make_webhook(site, "http://127.0.0.1:1/")
+    second = make_webhook(site, "http://127.0.0.1:1/")
+    with pytest.raises(ValidationError, match="at most 2"):
+        actions.archive_subscription(first, archived=False, author=make.SYSTEM)
+    actions.archive_subscription(second, archived=False, author=make.SYSTEM)
+    actions.archive_subscription(second, archived=True, author=make.SYSTEM)
+    actions.archive_subscription(first, archived=False, author=make.SYSTEM)
 
 
 def test_an_attempt_never_takes_longer_than_a_claim() -> None:
