@@ -259,10 +259,11 @@ def _transaction() -> Iterator[Trail]:
         connection.larder_trail = trail  # type: ignore[attr-defined]
         try:
             yield trail
+            connection.larder_trail = None  # type: ignore[attr-defined]
+            trail.end()
         finally:
             connection.larder_trail = None  # type: ignore[attr-defined]
             stop_stamping()
-        trail.end()
 
 
 @contextmanager

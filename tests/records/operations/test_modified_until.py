@@ -1,12 +1,16 @@
 """Following a list by time: what X-Modified-Until promises (DECISIONS 11.1)."""
 
 import threading
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.db import connection
 
+from materials import upserts
+from records.history import moments
+from records.history.models import Change
 from records.history.moments import until_column, until_of
 from records.history.trail import recording
 from records.sites.models import Site
@@ -62,6 +66,24 @@ def test_it_does_not_pass_the_stamp_of_a_write_that_has_not_ended() -> None:
     _, before = make.at_once(write, read)
     assert before <= made[0].last_modified
     assert visible_until(site) > made[0].last_modified
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no clock of its own.")
+def test_every_change_has_the_time_of_the_database_however_wrong_the_clock_of_the_machine_is(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The changes of several rows are added only while the database stores the rows."""
+
+    class Wrong(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> Any:
+            return datetime(2001, 1, 1, tzinfo=tz)
+
+    monkeypatch.setattr(moments, "datetime", SimpleNamespace(datetime=Wrong, timedelta=timedelta, UTC=UTC))
+    desired = [upserts.DesiredMaterial({"external_id": name, "name": name}) for name in ("rye", "wheat")]
+    upserts.upsert_all(site.pk, desired, author=make.SYSTEM, may=lambda permission: True)
+    stamped = Change.objects.filter(model="materials.Material").values_list("at", flat=True)
+    assert [at.year > 2001 for at in stamped] == [True, True]
 
 
 @pytest.mark.django_db(transaction=True)
