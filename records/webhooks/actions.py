@@ -28,18 +28,19 @@ def add_subscription(site_id: uuid.UUID, values: Values, *, author: Author) -> S
     """
     destinations.check_name(values["address"])
     with recording():
-        _lock_with_room(site_id)
         subscription = Subscription(site_id=site_id, **values)
+        _lock_with_room(subscription)
         _give_secret(subscription, signing.new_secret())
         last = ChainHead.objects.filter(chain=site_id).values_list("number", flat=True).first()
         subscription.position = last or 0
         return add_record(subscription, author=author, operation="AddWebhook")
 
 
-def _lock_with_room(site_id: uuid.UUID, *, besides: uuid.UUID | None = None) -> None:
-    """Lock the site's row; raises ValidationError if the site has no room for a webhook `besides` the others."""
+def _lock_with_room(subscription: Subscription) -> None:
+    """Lock the site's row; raises ValidationError if the site has no room for the subscription besides the others."""
+    site_id = subscription.site_id
     Site.objects.select_for_update(of=("self",), no_key=True).get(pk=site_id)
-    if Subscription.objects.at(site_id).filter(is_archived=False).exclude(pk=besides).count() >= MOST:
+    if Subscription.objects.at(site_id).filter(is_archived=False).exclude(pk=subscription.pk).count() >= MOST:
         raise ValidationError(
             gettext("A site has at most %(most)s webhooks; archive one first.") % {"most": MOST},
             code="InvalidTransition",
@@ -73,7 +74,7 @@ def archive_subscription(
     operation = "ArchiveWebhook" if archived else "RestoreWebhook"
     with recording():
         if not archived:
-            _lock_with_room(subscription.site_id, besides=subscription.pk)
+            _lock_with_room(subscription)
         with changing(Subscription, None, subscription.pk, author=author, operation=operation, reason=reason) as locked:
             locked.is_archived = archived
             _start_anew(locked)
