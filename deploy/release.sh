@@ -90,7 +90,7 @@ prepare() {
     release=$PREFIX/releases/$name
     [ ! -e "$release" ] || { echo "There is a release $name already." >&2; exit 1; }
     mkdir -p "$release"
-    for part in manage.py pyproject.toml README.md CHANGELOG.md LICENSE config records documents materials scim templates static locale deploy docs; do
+    for part in manage.py pyproject.toml README.md CHANGELOG.md LICENSE .env.example config records documents materials scim templates static locale deploy docs; do
         cp -R "$source/$part" "$release/"
     done
     find "$release" -name __pycache__ -type d -prune -exec rm -rf {} +

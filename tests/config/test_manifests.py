@@ -124,7 +124,8 @@ def test_an_image_and_a_release_hold_each_folder_that_the_product_reads() -> Non
     assert needed - set(re.findall(r"^!(\S+)$", (ROOT / ".containerignore").read_text("utf-8"), re.MULTILINE)) == set()
     parts = re.search(r"for part in (.*); do", (DEPLOY / "release.sh").read_text(encoding="utf-8"))
     assert parts is not None
-    assert needed - set(parts[1].split()) == set()
+    linked = re.findall(r"\]\(([\w.-]+)[^):]*\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert {*needed, *linked} - set(parts[1].split()) == set()
 
 
 def routes(patterns: Any, start: str = "") -> Iterator[str]:
