@@ -57,6 +57,16 @@ def test_alerts_dashboard_and_autoscaling_use_metrics_that_exist(file: str) -> N
     assert used - metrics_of_the_code() == set()
 
 
+def test_the_runbook_says_what_to_do_at_each_alert() -> None:
+    (group,) = documents(DEPLOY / "prometheus" / "alerts.yaml")[0]["groups"]
+    page = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    section = page.partition("\n## When something is wrong\n")[2].partition("\n## ")[0]
+    assert {rule["annotations"]["runbook"] for rule in group["rules"]} == {
+        'docs/operations.md, "When something is wrong"'
+    }
+    assert [rule["alert"] for rule in group["rules"] if f"`{rule['alert']}`" not in section] == []
+
+
 def test_the_dashboard_is_the_one_that_its_script_writes() -> None:
     from deploy.grafana.make_dashboard import DASHBOARD
 
