@@ -48,7 +48,15 @@ class Breaker:
                 return
             self._failing, self._reason = True, str(error)
         logger.warning("PostgreSQL cannot be used: %s", " ".join(str(error).split()))
-        threading.Thread(target=self._try_until_it_works, args=(attempt,), name="database breaker", daemon=True).start()
+        trying = threading.Thread(
+            target=self._try_until_it_works, args=(attempt,), name="database breaker", daemon=True
+        )
+        try:
+            trying.start()
+        except (RuntimeError, MemoryError):
+            # Without a thread nobody would notice the return; the next request tries to connect itself.
+            logger.exception("A thread could not be started.")
+            self._failing = False
 
     def _try_until_it_works(self, attempt: Callable[[], Any]) -> None:
         while True:
@@ -81,8 +89,10 @@ class Watchdog:
         if self._thread is None:
             with self._lock:
                 if self._thread is None:
-                    self._thread = threading.Thread(target=self._watch, name="database watchdog", daemon=True)
-                    self._thread.start()
+                    watching = threading.Thread(target=self._watch, name="database watchdog", daemon=True)
+                    with suppress(RuntimeError, MemoryError):  # The next statement tries again.
+                        watching.start()
+                        self._thread = watching
 
     def end(self, connection: Any) -> bool:
         """Stop watching; return whether the connection was cut."""

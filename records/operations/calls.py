@@ -14,6 +14,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -97,10 +98,12 @@ class CallBuffer:
         return True
 
     def _start_writer(self) -> None:
-        """Start the thread at the first call; the caller holds the lock."""
+        """Start the thread at the first call, or later if the system has none left; the caller holds the lock."""
         if self._wanted and self._writer is None:
-            self._writer = threading.Thread(target=self._write_on, name="recent calls", daemon=True)
-            self._writer.start()
+            writer = threading.Thread(target=self._write_on, name="recent calls", daemon=True)
+            with suppress(RuntimeError, MemoryError):
+                writer.start()
+                self._writer = writer
 
     def write_by_itself(self) -> None:
         """Allow a thread to write from the first call on, one per process, since threads do not survive a fork."""

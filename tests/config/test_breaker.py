@@ -13,7 +13,7 @@ import pytest
 from django.db import OperationalError, connection, connections, transaction
 
 from config.postgresql import breaker as module
-from config.postgresql.breaker import Breaker
+from config.postgresql.breaker import Breaker, Watchdog
 
 
 def test_requests_are_refused_at_once_until_the_breaker_itself_could_connect(
@@ -45,6 +45,26 @@ def test_requests_are_refused_at_once_until_the_breaker_itself_could_connect(
         "PostgreSQL can be used again.",
     ]
     assert set(attempts) == {attempts[0]} != {threading.current_thread()}
+
+
+def no_thread(thread: threading.Thread) -> None:
+    """Refuse to start a thread, as a system does that has no memory or processes left."""
+    raise RuntimeError("can't start new thread")
+
+
+def test_a_system_without_threads_leaves_neither_a_breaker_open_nor_a_watchdog_asleep_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    breaker, watchdog, line = Breaker(), Watchdog(), object()
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", no_thread)
+        breaker.failed(lambda: None, OperationalError("connection refused"))
+        watchdog.begin(line, 60)
+    breaker.check()
+    started: list[threading.Thread] = []
+    monkeypatch.setattr(threading.Thread, "start", lambda thread: started.append(thread))
+    watchdog.begin(line, 60)
+    assert [thread.name for thread in started] == ["database watchdog"]
 
 
 def ask_once(database: Any) -> None:

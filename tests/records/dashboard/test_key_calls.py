@@ -131,6 +131,23 @@ def test_calls_wait_while_the_database_is_away_and_a_faulty_one_holds_up_nothing
     assert apart.flush() == kept
 
 
+def test_a_call_is_answered_where_the_system_has_no_thread_left_and_the_next_one_starts_it(monkeypatch: Any) -> None:
+    apart, started = calls.CallBuffer(), list[threading.Thread]()
+    apart._wanted = True
+
+    def no_thread(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    def note_thread(thread: threading.Thread) -> None:
+        started.append(thread)
+
+    for start in (no_thread, note_thread, note_thread):
+        monkeypatch.setattr(threading.Thread, "start", start)
+        apart.note(uuid.uuid4(), "AddItem", 200, 1.0, str(uuid.uuid4()))
+    assert [thread.name for thread in started] == ["recent calls"]
+    assert len(apart._calls) == 3
+
+
 def test_a_thread_writes_from_the_first_call_on_and_once_more_at_the_end(monkeypatch: Any) -> None:
     monkeypatch.setattr(calls, "EVERY", 0.01)
     apart = calls.CallBuffer()
