@@ -1,9 +1,11 @@
-"""The pages of the documentation name only files and tests that are there."""
+"""The pages of the documentation name only files and tests that are there, and settings with their defaults."""
 
 import re
 from pathlib import Path
 
 import pytest
+
+from deploy.site.settings_page import settings_read
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
@@ -28,3 +30,11 @@ def test_each_file_and_test_that_a_page_names_is_there(page: str) -> None:
         place = found(file)
         assert place is not None, file
         assert f"def {name}(" in place.read_text(encoding="utf-8"), name
+
+
+def test_the_defaults_of_settings_are_those_of_the_code() -> None:
+    read = settings_read(ROOT)
+    text = "\n".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES)
+    named = {(name, value) for name, value in re.findall(r"`([A-Z]+(?:_[A-Z]+)+)` \((\d+)\b", text) if name in read}
+    assert len(named) >= 4
+    assert [one for one in sorted(named) if one[1] != read[one[0]].default] == []
