@@ -1,4 +1,4 @@
-"""docs/scale.md names whatever keeps sites from having databases of their own, and names nothing else."""
+"""Decision 24 names whatever keeps the tables from being distributed by site, and names nothing else."""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +8,8 @@ from typing import Any
 from django.apps import apps
 from django.db import models
 
-PAGE = (Path(__file__).resolve().parents[3] / "docs" / "scale.md").read_text(encoding="utf-8")
+DECISIONS = Path(__file__).resolve().parents[3] / "docs" / "decisions"
+PAGE = (DECISIONS / "0024-distributed-postgresql.md").read_text(encoding="utf-8")
 OURS = ("records.", "documents", "materials", "scim")
 
 
@@ -52,7 +53,7 @@ def names_in(expressions: Any) -> set[str]:
 
 def listed(title: str) -> set[str]:
     """Return what the page lists in the first column of the table below a title."""
-    section = PAGE.partition(f"### {title}\n")[2].partition("\n#")[0]
+    section = PAGE.partition(f"## {title}\n")[2].partition("\n#")[0]
     return set(re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE))
 
 
