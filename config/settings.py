@@ -7,6 +7,7 @@ from typing import Any
 from config import env
 from config.logs import logging_at
 from config.openapi import SPECTACULAR_SETTINGS as SPECTACULAR_SETTINGS
+from config.private_files import make_private_folder
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -163,7 +164,7 @@ BACKOFFICE_MENU = {
     gettext_noop("Lists"): ("reference",),
     gettext_noop("Administration"): ("sites", "accounts", "scim", "history"),
 }
-# Pages that show data of all sites of the user: whoever switches the site stays on them.
+# Pages that show data of all sites of the user, who therefore stays on the page when switching the site.
 PAGES_OF_ALL_SITES = ("admin:search", "admin:documents_inbox", "profile")
 AUTH_USER_MODEL = "accounts.User"
 SILENCED_SYSTEM_CHECKS = [
@@ -422,4 +423,4 @@ if OIDC_ISSUER and not OIDC_ISSUER.startswith("https://" if PRODUCTION else ("ht
 if not (PASSWORD_SIGN_IN or OIDC_ISSUER):
     environment.fault("PASSWORD_SIGN_IN can only be off where OIDC_ISSUER is set: nobody could sign in.")
 environment.refuse_if_faulty()
-env.make_private_folder(DATA_DIR)
+make_private_folder(DATA_DIR)

@@ -16,7 +16,8 @@ from django.core.checks import run_checks
 from django.core.exceptions import ImproperlyConfigured
 from django.test.utils import override_settings
 
-from config.env import Environment, kept_secret, read_file
+from config.env import Environment, read_file
+from config.private_files import kept_secret
 
 ROOT = Path(__file__).resolve().parents[2]
 STRONG = "vU2xQ9-dLr7_wKf0Zb3nTyE8sGhJ4mCp"
