@@ -17,6 +17,7 @@ from records.accounts.models import Directory, Role, RoleMembership, SecurityKin
 from records.accounts.models.users import printed_name
 from records.accounts.roles_held import lock_nesting, touching
 from records.accounts.security import noting_people
+from records.history.digests import FieldChange
 from records.history.sets import id_of, ids, ids_selection, insertion
 from records.history.statements import Rows, Statement, parameter
 from records.history.trail import Author, now, recording
@@ -86,7 +87,7 @@ def change_members(role: Role, desired: DesiredMembers, directory: Directory, *,
             count_removals(directory, removed, trail=trail, before=statements)
         else:
             trail.store(statements)
-        entry = {
+        entry: FieldChange = {
             "field": "members",
             "old": [{"id": str(key), "name": known[key].name} for key in sorted(gone)],
             "new": [{"id": str(key), "name": known[key].name} for key in new],

@@ -11,6 +11,7 @@ from django.db import transaction
 
 from records.accounts.models import SecurityEvent, SecurityKind, User
 from records.accounts.security_mails import MAILED, queue_notice
+from records.history.digests import FieldChange
 from records.history.english import stored_text
 from records.history.origin import origin_id
 from records.history.sets import insertion
@@ -90,7 +91,9 @@ def security_events(
                     if account is not None:
                         facts = (("address", event.address), ("detail", event.detail))
                         writer = Author(event.author_id, event.author_name, Channel.SYSTEM, "", event.request_id)
-                        fields = [{"field": name, "old": "", "new": value} for name, value in facts if value]
+                        fields: list[FieldChange] = [
+                            {"field": name, "old": "", "new": value} for name, value in facts if value
+                        ]
                         trail.add(
                             account,
                             fields or [{"field": "event", "old": "", "new": stored_text(kind.label)}],

@@ -1,12 +1,13 @@
 """Attachments: a file on any record, or on one finding of an audit."""
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.db import models
 from django.db.models import Q
 
 from records.files.models import FileRecord
+from records.history.digests import FieldChange
 from records.history.visibility import NOBODY
 from records.sites.about import AboutRecord
 from records.sites.models import Entity, SiteRecord, site_record_constraints
@@ -43,7 +44,7 @@ class Attachment(AboutRecord, FileRecord, SiteRecord):
     def __str__(self) -> str:
         return self.name or self.file_name
 
-    def history_role(self, changed: Iterable[dict[str, Any]]) -> str:
+    def history_role(self, changed: Iterable[FieldChange]) -> str:
         """Return the lowest default role that may see the change: that of the record's attachments."""
         record = self.about()
         return NOBODY if record is None else record.attachments_role()

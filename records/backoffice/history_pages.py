@@ -29,6 +29,7 @@ from records.backoffice.lists import UncountedPaginator
 from records.backoffice.permissions import Pages, SitePermissions
 from records.backoffice.transfer.sheets import KINDS
 from records.backoffice.wording import choice_label, field_label, operation_label, printed
+from records.history.digests import SIDES, FieldChange
 from records.history.models import Change, ChangeQuerySet
 from records.history.snapshots import children_of
 from records.sites.about import about_models, history_ids, kinds
@@ -44,9 +45,9 @@ WHOLE = 1_000
 Place = tuple[str, str]
 
 
-def place_of(entry: Mapping[str, Any]) -> Place:
+def place_of(entry: FieldChange) -> Place:
     """Return the place of an entry of a change: its field, and the id of its child row or ""."""
-    return str(entry["field"]), str(entry.get("row", ""))
+    return entry["field"], str(entry.get("row", ""))
 
 
 def no_offers(change: Change) -> Mapping[Place, str]:
@@ -56,9 +57,9 @@ def no_offers(change: Change) -> Mapping[Place, str]:
 
 def lines_of(
     model: Any,
-    fields: Iterable[dict[str, Any]],
+    fields: Iterable[FieldChange],
     hidden: Sequence[str],
-    days: Any,
+    days: Callable[[str], bool],
     offers: Mapping[Place, str] | None = None,
 ) -> list[dict[str, str]]:
     """Return changed fields as label, old and new text, without private ones.
@@ -71,7 +72,7 @@ def lines_of(
             "label": field_label(model, entry["field"]),
             **{
                 side: printed(choice_label(model, entry["field"], entry.get(side)), day=days(entry["field"]))
-                for side in ("old", "new")
+                for side in SIDES
             },
         }
         for entry in fields
@@ -79,9 +80,9 @@ def lines_of(
     ]
 
 
-def net_changes(changes: Iterable[Change]) -> list[dict[str, Any]]:
+def net_changes(changes: Iterable[Change]) -> list[FieldChange]:
     """Return the sum of some changes, oldest first, without values that were changed back."""
-    sums: dict[Place, dict[str, Any]] = {}
+    sums: dict[Place, FieldChange] = {}
     for change in changes:
         for entry in change.fields:
             key = place_of(entry)
@@ -112,13 +113,9 @@ class HistoryPages(SitePermissions):
         ("<str:object_id>/history/export/<str:kind>/", "history_export_view", "history_export"),
     )
 
-    def hidden_fields(self, request: HttpRequest, record: Any = None) -> tuple[str, ...]:
-        """Return the fields that this user must not see."""
-        return ()
-
     def hidden_in_history(self, request: HttpRequest, record: Any) -> tuple[str, ...]:
         """Return the fields whose changes the user does not see: hidden ones, and references to hidden records."""
-        may = asking(user_of(request), self.site_id_of(record))
+        may = asking(request.user, self.site_id_of(record))
         return (*self.hidden_fields(request, record), *revealing_fields(self.model, may))
 
     def is_day(self, name: str) -> bool:
@@ -258,7 +255,7 @@ class HistoryPages(SitePermissions):
         if not isinstance(record, SiteRecord):
             return rows
         seen_with = record.ATTACHMENTS_SEEN_WITH
-        if seen_with and not access.may(user_of(request), record.site_id, seen_with):
+        if seen_with and not access.may(request.user, record.site_id, seen_with):
             return rows
         labels = [record._meta.label, *(model._meta.label for model in about_models())]
         found = Change.objects.filter(record_id__in=history_ids(record), model__in=labels)

@@ -11,11 +11,9 @@ from django.db import models
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from records.history.digests import is_erased
+from records.history.digests import SIDES, FieldChange, is_erased
 from records.history.erasure import is_mark
 from records.history.snapshots import Snapshot, children_of
-
-Entry = Mapping[str, Any]
 
 ERASED = _("The value was erased for good.")
 SAME = _("The record has this value already.")
@@ -23,7 +21,7 @@ NO_ROW = _("This row does not exist any more.")
 TEXTS = (models.CharField, models.TextField)
 
 
-def before(record: Any, name: str, entries: Sequence[Entry]) -> Any:
+def before(record: Any, name: str, entries: Sequence[FieldChange]) -> Any:
     """Return the value of a field, a list or child rows of a record before some entries of its history.
 
     Raises LookupError, with a message for users, for what is not known any more, and ValidationError.
@@ -38,11 +36,11 @@ def before(record: Any, name: str, entries: Sequence[Entry]) -> Any:
     return _plain(field, old)
 
 
-def _was_erased(entry: Entry) -> bool:
-    return any(_is_erased(entry.get(side)) for side in ("old", "new"))
+def _was_erased(entry: FieldChange) -> bool:
+    return any(_is_erased(entry.get(side)) for side in SIDES)
 
 
-def _is_erased(value: Any) -> bool:
+def _is_erased(value: object) -> bool:
     if isinstance(value, dict) and not is_erased(value):
         return any(_is_erased(part) for part in value.values())
     return is_erased(value) or is_mark(value)
@@ -65,7 +63,7 @@ def _plain(field: models.Field[Any, Any], value: Any) -> Any:
     return _target(field.related_model, value) if field.is_relation else field.to_python(value)
 
 
-def _rows_before(record: Any, relation: str, entries: Sequence[Entry]) -> list[dict[str, Any]]:
+def _rows_before(record: Any, relation: str, entries: Sequence[FieldChange]) -> list[dict[str, Any]]:
     """Return the child rows as they were before some entries of the history; rows that did not change by Id alone."""
     model: Any = record._meta.get_field(relation).related_model
     fields = {field.name: field for field in model._meta.concrete_fields}
@@ -88,7 +86,7 @@ def _rows_before(record: Any, relation: str, entries: Sequence[Entry]) -> list[d
     ]
 
 
-def fault_of(field: Any, entry: Entry, content: Snapshot) -> str:
+def fault_of(field: Any, entry: FieldChange, content: Snapshot) -> str:
     """Return why the old value of an entry cannot be put back; empty if it can. Runs no query.
 
     `field` is the field that the entry is about: of the record, of a child row for a cell of it, or the relation for
@@ -108,7 +106,7 @@ def fault_of(field: Any, entry: Entry, content: Snapshot) -> str:
     return _fault_of_value(field, entry, current)
 
 
-def _fault_of_row(entry: Entry, row: Snapshot | None, rows: Mapping[str, Snapshot]) -> str:
+def _fault_of_row(entry: FieldChange, row: Snapshot | None, rows: Mapping[str, Snapshot]) -> str:
     """Return why a row that was removed cannot come back, or one that was added cannot go."""
     old = entry.get("old")
     if old is None:
@@ -123,7 +121,7 @@ def _fault_of_row(entry: Entry, row: Snapshot | None, rows: Mapping[str, Snapsho
     return str(SAME) if is_there else ""
 
 
-def _fault_of_value(field: Any, entry: Entry, current: Any) -> str:
+def _fault_of_value(field: Any, entry: FieldChange, current: Any) -> str:
     old = entry.get("old")
     if _is_erased(current):
         return str(ERASED)
@@ -144,12 +142,12 @@ def _fault_of_value(field: Any, entry: Entry, current: Any) -> str:
     return str(SAME) if is_same else ""
 
 
-def is_nothing(value: Any) -> bool:
+def is_nothing(value: object) -> bool:
     """Return whether a value of the history means that the field was empty."""
     return value is None or value in ("", [])
 
 
-def keys_of(value: Any) -> list[Any]:
+def keys_of(value: object) -> list[Any]:
     """Return the Ids of a reference or a list as the history writes it; None for one that it does not know."""
     values = value if isinstance(value, list) else [value]
     return [one.get("id") if isinstance(one, dict) else None for one in values]

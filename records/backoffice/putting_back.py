@@ -21,15 +21,16 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext
 
 from records.backoffice.conflicts import StaleError, changes_of, last_change, refuse_when_stale
-from records.backoffice.current import show_times_of, site_at
+from records.backoffice.current import author_of, show_times_of, site_at
 from records.backoffice.datetimes import shown
 from records.backoffice.form_errors import show_faults
 from records.backoffice.form_pages import FormPages
 from records.backoffice.forms import ReasonForm
 from records.backoffice.history_pages import Place, no_offers, place_of
-from records.backoffice.old_values import TEXTS, Entry, before, fault_of, is_nothing, keys_of
+from records.backoffice.old_values import TEXTS, before, fault_of, is_nothing, keys_of
 from records.backoffice.permissions import Pages
 from records.backoffice.wording import choice_label, field_label, printed
+from records.history.digests import FieldChange
 from records.history.models import Change
 from records.history.snapshots import Snapshot, differences, snapshot
 from records.sites.models import SiteRecord
@@ -55,7 +56,7 @@ class OldValue:
     """The value that a field had before a change: the change, its entry, and the field's name and value to write."""
 
     change: Change
-    entry: Entry
+    entry: FieldChange
     name: str
     value: Any
     now: Any
@@ -78,7 +79,7 @@ class PutBackPages(FormPages):
             return no_offers
         first, content = self._first_number(record), snapshot(record)
 
-        def address(change: Change, entry: Entry) -> str:
+        def address(change: Change, entry: FieldChange) -> str:
             page = self.url_of("put_back", quote(record.pk), change.pk, entry["field"])
             return f"{page}?{urlencode({'row': entry['row']})}" if "row" in entry else page
 
@@ -200,6 +201,7 @@ class PutBackPages(FormPages):
                 request,
                 record,
                 {old.name: old.value},
+                author=author_of(request),
                 reason=form.cleaned_data["change_reason"].strip(),
                 precondition=lambda locked: refuse_when_stale(locked, seen),
             )
@@ -208,7 +210,7 @@ class PutBackPages(FormPages):
             return False
         return True
 
-    def _value_of(self, request: HttpRequest, record: Any, name: str, entry: Entry) -> Any:
+    def _value_of(self, request: HttpRequest, record: Any, name: str, entry: FieldChange) -> Any:
         """Return the value of a field, a list or child rows before the entry, in the form that an action accepts.
 
         Raises LookupError, and ValidationError for a record that does not exist any more, is archived, or that the user
@@ -251,7 +253,7 @@ def _what_happened(record: Any) -> str:
     ) % {"person": person}
 
 
-def _as_in_history(record: Any, entry: Entry, content: Snapshot) -> Any:
+def _as_in_history(record: Any, entry: FieldChange, content: Snapshot) -> Any:
     """Return what the record says at the place of the entry, in the form of the history: references by their names."""
     name, _dot, cell = entry["field"].partition(".")
     said = [one for one in differences(record, {}, {name: content[name]}) if place_of(one)[1] == place_of(entry)[1]]

@@ -7,8 +7,8 @@ from django.utils.translation import gettext
 
 from records.accounts.employee_facts import CONTACTS, forget_contacts
 from records.employees.models import Employee
+from records.history.digests import FieldChange, Side
 from records.history.erasure import Personal, erase_from_history
-from records.history.snapshots import FieldChange
 from records.history.trail import Author, recording
 from records.retention.erasing import ERASE_EMPLOYEE, Erasure, erasing, keyed
 from records.retention.words import Words
@@ -54,7 +54,7 @@ def erase_private_facts(
 class _SentByDirectory(Personal):
     """What a directory sent about an account, if a phone or an address is among it."""
 
-    def texts(self, entry: FieldChange, side: str) -> list[str]:
+    def texts(self, entry: FieldChange, side: Side) -> list[str]:
         """Return the text of all that the directory sent; an empty list if nothing of it is to be erased."""
         sent = entry.get(side) if entry["field"] in self.columns else None
         return [str(sent)] if isinstance(sent, dict) and any(sent.get(name) for name in CONTACTS) else []

@@ -39,7 +39,7 @@ MOST_CHANGES = 1000
 UNREADABLE = (OSError, EOFError, ValueError, pickle.UnpicklingError, zlib.error)
 """What reading a file of the cache raises that a crash has left behind."""
 SPARE = 4
-"""How many times as many values are kept as are asked for, so that some of them may become less frequent."""
+"""The factor by which more values are kept than are asked for, so that some of them may become less frequent."""
 _TABLES = re.compile(r'(?:FROM|JOIN) "(\w+)"')
 
 

@@ -25,7 +25,7 @@ import os
 import re
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Literal, NotRequired, Protocol, TypedDict
 
 import orjson
 from django.core.serializers.json import DjangoJSONEncoder
@@ -44,6 +44,23 @@ ERASED_TEXT = re.compile(r"\[erased [0-9a-f]{16}\]")
 
 _OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_DATETIME
 _plain = DjangoJSONEncoder().default
+
+
+class FieldChange(TypedDict):
+    """One changed field of a Change: its name with the old and the new value, which are plain JSON values.
+
+    A reference is `{"id", "name"}`. For a child row, `row` is its Id. If the row was edited, `field` is
+    `relation.field`. If it was added or removed, `field` is the relation, and the values are the row's content or None.
+    """
+
+    field: str
+    row: NotRequired[str]
+    old: Any
+    new: Any
+
+
+Side = Literal["old", "new"]
+SIDES: tuple[Side, Side] = ("old", "new")
 
 
 class Digested(Protocol):
@@ -65,7 +82,7 @@ class Digested(Protocol):
     record_id: Any
     record_name: str
     lowest_role: str
-    fields: list[dict[str, Any]]
+    fields: list[FieldChange]
     salts: list[str]
     previous_hash: str
 
@@ -151,7 +168,7 @@ def digest(change: Digested, lines: str = "") -> str:
 
 
 def _first_version(change: Digested) -> str:
-    content: dict[str, Any] = {
+    content = {
         "chain": str(change.chain),
         "number": change.number,
         "at": moment(change.at),

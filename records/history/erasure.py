@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 from django.db import models
 
-from records.history.digests import ERASED, ERASED_FROM, digest, is_erased, value_digest
+from records.history.digests import ERASED, ERASED_FROM, SIDES, FieldChange, Side, digest, is_erased, value_digest
 from records.history.models import Change
-from records.history.snapshots import FieldChange
 
 NAME_PLACE, REASON_PLACE, FIELDS_PLACE = 0, 1, 2
 """The positions of the salts of the printed name, the reason and the first field in `Change.salts`."""
@@ -20,9 +19,10 @@ NAME_PLACE, REASON_PLACE, FIELDS_PLACE = 0, 1, 2
 
 @dataclass(frozen=True, slots=True)
 class Personal:
-    """Which values of a record say who somebody is: columns of its own, or those of one of its child rows.
+    """The personal values of a record, which identify somebody: some of its columns, or columns of its child rows.
 
-    Without `row`, those of every child row of the relation. A free text is one of them if `says` finds one in it.
+    With `relation`, they are those of the child row with the Id `row`, or of every row of the relation without `row`. A
+    free text is personal as a whole if `says` finds a personal value in it.
     """
 
     columns: Collection[str]
@@ -31,8 +31,8 @@ class Personal:
     free_texts: Collection[str] = ()
     says: Callable[[str], bool] = bool
 
-    def texts(self, entry: FieldChange, side: str) -> list[str]:
-        """Return the texts that one side of an entry of a change still says; an empty list for nothing to erase."""
+    def texts(self, entry: FieldChange, side: Side) -> list[str]:
+        """Return the personal texts on one side of an entry of a change; an empty list if nothing is left to erase."""
         value = entry.get(side)
         name = entry["field"]
         if name in self.free_texts:
@@ -62,12 +62,7 @@ def erase_from_history(
     rewritten: list[FieldChange] = []
     changes = Change.objects.filter(record_id=record.pk, model=record._meta.label).order_by("number")
     for change in changes.select_for_update(of=("self",), no_key=True):
-        erased = [
-            (at, side)
-            for at, entry in enumerate(change.fields)
-            for side in ("old", "new")
-            if personal.texts(entry, side)
-        ]
+        erased = [(at, side) for at, entry in enumerate(change.fields) for side in SIDES if personal.texts(entry, side)]
         for at, side in erased:
             _erase_value(change, at, side, key)
         if not is_erased(change.reason) and quotes(change.reason):
@@ -88,7 +83,7 @@ def is_mark(value: object) -> bool:
     return isinstance(value, str) and value.startswith(f"{ERASED}-")
 
 
-def _erase_value(change: Change, at: int, side: str, key: Callable[[str], str]) -> None:
+def _erase_value(change: Change, at: int, side: Side, key: Callable[[str], str]) -> None:
     entry = change.fields[at]
     _drop_salt(change, FIELDS_PLACE + 2 * at + (side == "new"), entry[side])
     entry[side] = {ERASED: key(str(entry[side]))}

@@ -79,7 +79,7 @@ class Change(models.Model):
     counts: str = ""
     """While the change is pending: the field of a new record whose value the database will set."""
     lines: str = ""
-    """While the change is pending: `lines_of` it, if they are known before its number."""
+    """While the change is pending: the result of `lines_of`, if it is known before the number of the change."""
 
     objects = ChangeQuerySet.as_manager()
 

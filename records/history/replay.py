@@ -6,13 +6,11 @@ from typing import Any
 
 from django.db import models
 
-from records.history.digests import ERASED_FROM
+from records.history.digests import ERASED_FROM, FieldChange
 from records.history.snapshots import Snapshot
 
-Fields = Iterable[dict[str, Any]]
 
-
-def replay(changes: Iterable[Fields]) -> Snapshot:
+def replay(changes: Iterable[Iterable[FieldChange]]) -> Snapshot:
     """Return the content that results from the changes of one record, oldest first; `{"id", "name"}` becomes the id."""
     content: Snapshot = {}
     for fields in changes:

@@ -11,11 +11,11 @@ from typing import Any
 from django.apps import apps
 from django.db import models
 
+from records.history.digests import FieldChange
 from records.history.english import stored_text
 from records.history.statements import Reading, Rows, Statement, ask, reading, rows_with, together
 
 Snapshot = dict[str, Any]
-FieldChange = dict[str, Any]
 Children = dict[str, list[Any]]
 Related = tuple[str, Reading, str]
 """A relation, the statement that reads it, and the column of its targets for a list, or "" for child rows."""
@@ -239,16 +239,15 @@ def _child_differences(
     found: list[FieldChange] = []
     for row in [*new, *(row for row in old if row not in new)]:
         if row not in old or row not in new:
-            sides = {"old": old.get(row), "new": new.get(row)}
-            whole = {side: known.whole(model, content) for side, content in sides.items()}
-            found.append({"field": relation, "row": row, **whole})
+            was, is_now = known.whole(model, old.get(row)), known.whole(model, new.get(row))
+            found.append({"field": relation, "row": row, "old": was, "new": is_now})
             continue
         for name, value in new[row].items():
             before = old[row].get(name)
             if value != before:
                 field = model._meta.get_field(name)
-                sides = {"old": known.printed(field, before), "new": known.printed(field, value)}
-                found.append({"field": f"{relation}.{name}", "row": row, **sides})
+                was, is_now = known.printed(field, before), known.printed(field, value)
+                found.append({"field": f"{relation}.{name}", "row": row, "old": was, "new": is_now})
     return found
 
 

@@ -4,10 +4,11 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from typing import Any
 
 import orjson
 from django.db import connection
+
+from records.history.digests import FieldChange
 
 ROWS_AT_ONCE = 2000
 IDS = ("chain", "site_id", "author_id", "record_id")
@@ -33,7 +34,7 @@ class Row:
     record_id: str
     record_name: str
     lowest_role: str
-    fields: list[dict[str, Any]]
+    fields: list[FieldChange]
     salts: list[str]
     digest_version: int
     previous_hash: str

@@ -5,21 +5,22 @@ changes of other models (accounts, roles, keys) are not in the feed.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from django.db import models
+
+from records.history.digests import FieldChange
 
 NOBODY, READER, STANDARD, MANAGER, SITE_ADMINISTRATOR = "", "reader", "standard", "manager", "site_administrator"
 ROLES = (READER, STANDARD, MANAGER, SITE_ADMINISTRATOR)
 """The default roles by their stored names, lowest first."""
 
 
-def private_fields(model: Any) -> Mapping[str, str]:
+def private_fields(model: type[models.Model]) -> Mapping[str, str]:
     """Return the model's fields that not every reader sees, each with the lowest default role that sees it."""
     return getattr(model, "HISTORY_PRIVATE", {})
 
 
-def lowest_role(record: models.Model, changed: Iterable[dict[str, Any]]) -> str:
+def lowest_role(record: models.Model, changed: Iterable[FieldChange]) -> str:
     """Return the lowest default role that may see a change of these fields; empty if the feed never shows it.
 
     A change of only private fields is visible to everybody who sees one of them.

@@ -2,7 +2,6 @@
 
 import datetime
 from collections.abc import Sequence
-from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -12,6 +11,7 @@ from django.utils.translation import gettext
 from records.accounts import access
 from records.accounts.models import User
 from records.files import storage
+from records.history.digests import FieldChange
 from records.history.models import Change
 from records.history.trail import Author, recording
 from records.packs.kinds import permission_of
@@ -84,14 +84,14 @@ def was_erased_since(pack: Pack) -> bool:
 def note_opening(pack: Pack, *, author: Author) -> None:
     """Record who opened the pack."""
     with recording() as trail:
-        entry = {"field": "file_hash", "old": None, "new": pack.file.file_hash}
+        entry: FieldChange = {"field": "file_hash", "old": None, "new": pack.file.file_hash}
         trail.add(pack, [entry], author=author, operation="OpenPack", site_id=pack.site_id)
 
 
 def note_making(pack: Pack, file: PackFile, *, author: Author) -> None:
     """Record the file of the finished pack."""
     with recording() as trail:
-        changed: list[dict[str, Any]] = [
+        changed: list[FieldChange] = [
             {"field": "file_hash", "old": None, "new": file.file_hash},
             {"field": "file_size", "old": None, "new": file.file_size},
         ]
@@ -105,7 +105,7 @@ def remove_file(pack: Pack, *, author: Author, reason: str) -> None:
         if file is None:
             return
         Pack.objects.filter(pk=pack.pk).update(status=Status.REMOVED)
-        entry = {"field": "file_hash", "old": file.file_hash, "new": None}
+        entry: FieldChange = {"field": "file_hash", "old": file.file_hash, "new": None}
         trail.add(pack, [entry], author=author, operation="RemovePack", reason=reason, site_id=pack.site_id)
         file.delete()
         transaction.on_commit(lambda: storage.discard(file.path))

@@ -10,6 +10,7 @@ from django.db import models
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from records.history.digests import FieldChange
 from records.history.trail import now
 from records.history.visibility import READER
 from records.reference.folding import FoldedField
@@ -42,7 +43,7 @@ class ReferenceEntry(models.Model):
     def __str__(self) -> str:
         return self.name
 
-    def history_role(self, changed: Iterable[dict[str, Any]]) -> str:
+    def history_role(self, changed: Iterable[FieldChange]) -> str:
         """Return the lowest default role that may see the change: every reader sees the lists."""
         return READER
 

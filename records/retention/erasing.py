@@ -16,10 +16,9 @@ from django.db import models
 from django.utils.translation import gettext
 
 from records.accounts import peppers
-from records.history.digests import ERASED
+from records.history.digests import ERASED, SIDES, FieldChange
 from records.history.erasure import Personal, erase_from_history, is_mark
 from records.history.models import Change
-from records.history.snapshots import FieldChange
 from records.history.trail import Author, recording
 from records.retention.actions import refuse_on_hold
 from records.retention.words import Words
@@ -136,7 +135,7 @@ def texts_that_say_it(record: SiteRecord, personal: Personal) -> list[str]:
         name
         for name in found.free_texts
         if found.says(getattr(record, name))
-        or any(entry["field"] == name and found.texts(entry, side) for entry in entries for side in ("old", "new"))
+        or any(entry["field"] == name and found.texts(entry, side) for entry in entries for side in SIDES)
     ]
 
 
@@ -147,7 +146,7 @@ def words_in_history(record: models.Model, personal: Personal) -> set[str]:
         text
         for fields in changes.values_list("fields", flat=True)
         for entry in fields
-        for side in ("old", "new")
+        for side in SIDES
         for text in personal.texts(entry, side)
         if isinstance(entry.get(side), str) or personal.relation
     }

@@ -117,7 +117,7 @@ def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
         return ()
     name = "lift" if _on_hold_since(record) else "set"
     step = ADDRESSES[name]
-    if not access.may(user_of(request), record.site_id, step.permission):
+    if not access.may(request.user, record.site_id, step.permission):
         return ()
     url = reverse("admin:retention_hold", args=(name, record.ENTITY.value, record.pk))
     return (RecordLink("legal-hold", step.label, url),)
@@ -131,7 +131,7 @@ def hold(request: HttpRequest, name: str, entity: str, record_id: uuid.UUID) -> 
         raise Http404
     page: Any = admin.site.get_model_admin(model)
     record = page.record_or_404(request, str(record_id))
-    if not access.may(user_of(request), record.site_id, step.permission):
+    if not access.may(request.user, record.site_id, step.permission):
         raise PermissionDenied
     answer: HttpResponse = page.taken(request, step, record)
     return answer

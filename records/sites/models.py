@@ -11,6 +11,7 @@ from django.db.models.functions import Lower
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from records.history.digests import FieldChange
 from records.history.trail import now
 from records.history.visibility import READER
 from records.sites.text import LineField, fold
@@ -130,7 +131,7 @@ class EntityFolder(models.Model):
     def __str__(self) -> str:
         return self.name
 
-    def history_role(self, changed: Iterable[dict[str, Any]]) -> str:
+    def history_role(self, changed: Iterable[FieldChange]) -> str:
         """Return the lowest default role that may see the change: every reader of the site may see its folders."""
         return READER
 
@@ -226,7 +227,7 @@ class SiteRecord(models.Model):
         """Return the records of all sites that an account without `SEEN_WHOLE_WITH` may not see; by default none."""
         return cls._base_manager.none()
 
-    def history_role(self, changed: Iterable[dict[str, Any]]) -> str:
+    def history_role(self, changed: Iterable[FieldChange]) -> str:
         """Return the lowest default role that may see a change of these fields (DECISIONS 13.13); empty: any role."""
         return self.record_role()
 

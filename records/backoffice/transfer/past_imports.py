@@ -7,7 +7,7 @@ Whatever somebody touched since then stays as it is, and is reported with the re
 import hashlib
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,7 @@ from records.backoffice.transfer.name_resolution import listed, steps
 from records.backoffice.transfer.resources import RecordResource
 from records.backoffice.transfer.rows import Row
 from records.backoffice.wording import field_label
+from records.history.digests import FieldChange
 from records.history.models import Change
 from records.history.trail import now, recording
 from records.sites.models import permission_on
@@ -178,7 +179,7 @@ class _Undoing:
     def _values(self, line: Line, own: Sequence[Change], later: Sequence[Change]) -> dict[str, Any]:
         """Return the values that the fields had before the import, as an action takes them."""
         touched = {name: change for change in later for name in _names_in(change)}
-        entries: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+        entries: dict[str, list[FieldChange]] = defaultdict(list)
         for change in own:
             for entry in change.fields:
                 entries[entry["field"].partition(".")[0]].append(entry)

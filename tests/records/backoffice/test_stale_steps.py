@@ -14,6 +14,7 @@ from records.actions.models import Status
 from records.audits.models import AuditRecord
 from records.backoffice import transitions
 from records.complaints import actions
+from records.history.digests import FieldChange
 from records.history.models import Change
 from records.sites.models import Site
 from records.sites.writing import changing
@@ -118,7 +119,7 @@ STEPS = {
 def change(record: Any) -> None:
     """Change the record as Ann does; nothing of it is on the step's form."""
     ann = make.make_user("ann")
-    notes = [{"field": "legal_hold", "old": False, "new": False}]
+    notes: list[FieldChange] = [{"field": "legal_hold", "old": False, "new": False}]
     with changing(type(record), None, record.pk, author=make.author_of(ann), operation="Note", notes=notes):
         pass
 
