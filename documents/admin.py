@@ -142,7 +142,6 @@ UPLOAD = RecordStep(
 class DocumentAdmin(RecordAdmin):
     """The documents with their version in force, their status and their next review."""
 
-    form = NewDocumentForm
     update_action = staticmethod(actions.change_details)
     archive_action = staticmethod(actions.archive_document)
     record_actions = (UPLOAD, ARCHIVE, RESTORE)
@@ -164,10 +163,9 @@ class DocumentAdmin(RecordAdmin):
     search_fields = ("name", "description", "file_name")
     readonly_fields = FACTS
 
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+    def form_for(self, record: Any) -> type[RecordForm]:
         """Return the form. A new document includes its file; later files are uploaded as new versions."""
-        form: Any = NewDocumentForm if obj is None else RecordForm
-        return super().get_form(request, obj, change, **{"form": form, **kwargs})
+        return NewDocumentForm if record is None else RecordForm
 
     def own_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the fields: those of the first file for a new document, else the data of the visible version."""
@@ -184,7 +182,7 @@ class DocumentAdmin(RecordAdmin):
 
     def sees_pending(self, request: HttpRequest, record: Any = None) -> bool:
         """Return whether the user may see versions that are not in force, at the record's or else the current site."""
-        return access.may(user_of(request), record.site_id if record else current_site(request), SEE_PENDING)
+        return access.may(request.user, record.site_id if record else current_site(request), SEE_PENDING)
 
     @admin.display(description=_("file size"))
     def size(self, document: Document) -> str:

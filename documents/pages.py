@@ -122,7 +122,7 @@ def versions(request: HttpRequest, document: Document) -> HttpResponseBase:
         .prefetch_related("signatures", Prefetch("signers", Signer.objects.select_related("user", "signature")))
         .order_by("-version")
     )
-    may_replace = access.may(user_of(request), document.site_id, REPLACE)
+    may_replace = access.may(request.user, document.site_id, REPLACE)
     show_times_of(site_at(request, document.site_id))
     shown_versions = [_shown(version, may_replace=may_replace) for version in rows]
     title = gettext("Versions: %(document)s") % {"document": document}
@@ -218,7 +218,7 @@ class ReplaceForm(ReasonForm):
 
 def replace(request: HttpRequest, document: Document, signer_id: uuid.UUID) -> HttpResponseBase:
     """Ask who signs instead of a person who is away, and why."""
-    if not access.may(user_of(request), document.site_id, REPLACE):
+    if not access.may(request.user, document.site_id, REPLACE):
         raise PermissionDenied
     signer = Signer.objects.select_related("user", "version").filter(pk=signer_id, document=document).first()
     if signer is None:

@@ -43,7 +43,7 @@ PEOPLE, DOCUMENTS = 50, 8
 
 def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
     """Return the link from a document's page to its readers, for users who may see readings."""
-    if not isinstance(record, Document) or not access.may(user_of(request), record.site_id, SEE):
+    if not isinstance(record, Document) or not access.may(request.user, record.site_id, SEE):
         return ()
     return (
         RecordLink(
@@ -105,7 +105,7 @@ def confirm(request: HttpRequest, version_id: uuid.UUID) -> HttpResponse:
 
 def readers(request: HttpRequest, document: Document) -> HttpResponse:
     """Show who must read a document's version in force, who has read it and who has not; seven queries."""
-    if not access.may(user_of(request), document.site_id, SEE):
+    if not access.may(request.user, document.site_id, SEE):
         raise PermissionDenied
     show_times_of(site_at(request, document.site_id))
     version = DocumentVersion.objects.filter(document=document, record_status__in=IN_FORCE).first()

@@ -322,8 +322,8 @@ class Batch:
 def differs(material: Material, name: str, value: Any) -> bool:
     """Return whether a column of the material has another value."""
     column: Any = Material._meta.get_field(name)
-    held = getattr(material, column.attname)
-    return bool(held != (value.pk if isinstance(value, Model) else value))
+    stored = getattr(material, column.attname)
+    return bool(stored != (value.pk if isinstance(value, Model) else value))
 
 
 def asking(site_id: uuid.UUID, upserts: Sequence[DesiredMaterial]) -> list[Asked]:

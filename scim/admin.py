@@ -2,9 +2,9 @@
 
 import json
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 from django import forms
 from django.conf import settings
@@ -33,14 +33,14 @@ from records.backoffice.forms import CredentialForm, ReasonForm
 from records.backoffice.lists import UnreadableListError
 from records.backoffice.logs import LogAdmin, PeriodFilter
 from records.backoffice.permissions import Pages
-from records.backoffice.plain_records import CHANGE_TO_ARCHIVE, PlainAdmin, unchanged_since_seen
+from records.backoffice.plain_records import CHANGE_TO_ARCHIVE, PlainAdmin
 from records.backoffice.saved_filters import SavedFilterPages
 from records.backoffice.shown_once import redirect_with_secret, secret_of, showing_once
 from records.history.trail import recording
 from records.operations.values import show_date_time
 from records.sites.models import Site
 from records.sites.text import read_uuid
-from records.sites.writing import Values
+from records.sites.writing import Recorded, Values
 from scim.models import ProvisioningCall
 from scim.mounts import Mount, base_of
 
@@ -129,18 +129,17 @@ class DirectoryAdmin(PlainAdmin):
         name, sites = given.pop("name"), given.pop("sites", ())
         return directories.add_directory(name, site, sites=sites, author=author_of(request), **given)
 
-    def update_record(
-        self, request: HttpRequest, record: Any, values: Values, *, reason: str, precondition: Callable[[Any], None]
-    ) -> Any:
+    def update_record(self, request: HttpRequest, record: Any, values: Values, **recorded: Unpack[Recorded]) -> Any:
         """Change the settings; the home site always remains one of the directory's sites."""
         given = dict(values)
         sites = given.pop("sites", None)
-        with recording(), unchanged_since_seen(record, precondition):
-            actor = actor_of(author_of(request))
+        author = recorded["author"]
+        with recording():
+            actor = actor_of(author)
             require(actor, Act.PROVISION, record)
-            locked = super().update_record(request, record, given, reason=reason, precondition=lambda _: None)
+            locked = super().update_record(request, record, given, **recorded)
             if sites is not None:
-                directories.set_sites(locked, sites, author=author_of(request))
+                directories.set_sites(locked, sites, author=author)
             require(actor, Act.PROVISION, locked)
         return locked
 
@@ -364,12 +363,14 @@ class ProvisioningCallAdmin(LogAdmin, SavedFilterPages):
         response["Cache-Control"] = "no-store"
         return response
 
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        """Show the log, with a link to the export and a text for the empty list."""
-        empty = {"empty_list": gettext("No directory has called yet. Connect one on its page, under Directories.")}
+    def list_context(self, request: HttpRequest) -> dict[str, object]:
+        """Return also the link to the export, and what an empty list says."""
         export = f"{self.url_of('export')}?{request.GET.urlencode()}"
-        links = {"exchange": [{"url": export, "label": gettext("Export as JSON lines")}]}
-        return super().changelist_view(request, {**empty, **links, **(extra_context or {})})
+        return {
+            **super().list_context(request),
+            "exchange": [{"url": export, "label": gettext("Export as JSON lines")}],
+            "empty_list": gettext("No directory has called yet. Connect one on its page, under Directories."),
+        }
 
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None

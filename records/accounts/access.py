@@ -10,6 +10,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Callable
 
+from django.contrib.auth.models import AnonymousUser
 from django.db import connection
 from django.db.models import QuerySet
 from django.db.models.expressions import RawSQL
@@ -20,6 +21,8 @@ from records.history.statements import parameter
 from records.sites.models import Site
 
 Permissions = frozenset[str]
+Visitor = User | AnonymousUser
+"""The user of a request. Somebody who is not signed in may do nothing."""
 
 EVERYTHING: Permissions = frozenset({"*"})
 NOTHING: Permissions = frozenset()
@@ -73,7 +76,7 @@ def roles_held(user_id: uuid.UUID, *, at_archived_sites: bool = False) -> dict[u
     return roles
 
 
-def permissions_by_site(user: User) -> dict[uuid.UUID, Permissions]:
+def permissions_by_site(user: Visitor) -> dict[uuid.UUID, Permissions]:
     """Return what the user may do at each site. The user object, which lives for one request, keeps the result."""
     kept = user.__dict__.get("_permissions_by_site")
     if kept is None:
@@ -92,7 +95,7 @@ def granted(permissions: Permissions, *any_of: str) -> bool:
     return not permissions.isdisjoint(("*", *any_of))
 
 
-def may(user: User, site: Site | uuid.UUID | None, permission: str) -> bool:
+def may(user: Visitor, site: Site | uuid.UUID | None, permission: str) -> bool:
     """Return whether the user may do this at this site."""
     site_id = site.pk if isinstance(site, Site) else site
     if site_id is None:
@@ -101,19 +104,19 @@ def may(user: User, site: Site | uuid.UUID | None, permission: str) -> bool:
     return permission in permissions or "*" in permissions
 
 
-def asking(user: User, site: Site | uuid.UUID | None) -> Callable[[str], bool]:
+def asking(user: Visitor, site: Site | uuid.UUID | None) -> Callable[[str], bool]:
     """Return the function that tells whether the user holds a permission at the site."""
     return lambda permission: may(user, site, permission)
 
 
-def may_anywhere(user: User, permission: str) -> bool:
+def may_anywhere(user: Visitor, permission: str) -> bool:
     """Return whether the user may do this at at least one site."""
     return (user.is_active and user.is_superuser) or any(
         granted(permissions, permission) for permissions in permissions_by_site(user).values()
     )
 
 
-def may_see_app(user: User, app_label: str) -> bool:
+def may_see_app(user: Visitor, app_label: str) -> bool:
     """Return whether the user holds any permission of the app at at least one site."""
     if user.is_active and user.is_superuser:
         return True
@@ -121,7 +124,7 @@ def may_see_app(user: User, app_label: str) -> bool:
     return any(p.startswith(start) for permissions in permissions_by_site(user).values() for p in permissions)
 
 
-def sites_where(user: User, *any_of: str) -> list[uuid.UUID]:
+def sites_where(user: Visitor, *any_of: str) -> list[uuid.UUID]:
     """Return the sites at which the user has one of the permissions; without any, those at which they hold a role."""
     by_site = permissions_by_site(user)
     return [site for site in by_site if not any_of or granted(by_site[site], *any_of)]

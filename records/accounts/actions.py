@@ -1,8 +1,7 @@
 """Writes to sites, accounts and roles, each one transaction with its history."""
 
-import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import Permission
@@ -21,10 +20,10 @@ from records.accounts.names import check_address, check_user_name
 from records.accounts.recovery import follow_fact
 from records.accounts.roles_held import lock_nesting, touch_members, touch_users
 from records.accounts.security import security_event, security_events
-from records.history.snapshots import FieldChange
+from records.history.digests import FieldChange
 from records.history.trail import Author, recording
 from records.sites.models import Site
-from records.sites.writing import add_record, apply, changing, stamp
+from records.sites.writing import Recorded, add_record, apply, changing, stamp
 
 
 def add_site(site: Site, *, author: Author) -> Site:
@@ -51,7 +50,7 @@ def add_user(
 
 def set_password(user: User, password: str, *, author: Author) -> None:
     """Give the account a password, which ends all its other sessions. The history does not contain the password."""
-    notes = [{"field": "password", "old": "", "new": "set"}]
+    notes: list[FieldChange] = [{"field": "password", "old": "", "new": "set"}]
     hashed = make_password(password)  # This takes long, and nobody waits for it as long as nothing is locked.
     with changing(User, None, user.pk, author=author, operation="SetPassword", notes=notes) as locked:
         locked.password = hashed
@@ -59,10 +58,10 @@ def set_password(user: User, password: str, *, author: Author) -> None:
     user.password = locked.password
 
 
-def end_access(user: User, *, author: Author, operation: str = "EndAccess", reason: str = "") -> None:
+def end_access(user: User, *, author: Author, reason: str = "") -> None:
     """Make the account inactive and end its sessions, keys and tokens at once, in this transaction (DECISIONS 7.9)."""
     with recording():
-        with changing(User, None, user.pk, author=author, operation=operation, reason=reason) as locked:
+        with changing(User, None, user.pk, author=author, operation="EndAccess", reason=reason) as locked:
             locked.is_active = False
         user.is_active = False
         security_event(SecurityKind.ACCESS_ENDED, account=user, author=author, detail=reason)
@@ -82,14 +81,15 @@ def give_access(user: User, *, author: Author, reason: str = "") -> None:
         security_event(SecurityKind.ACCESS_GIVEN, account=locked, author=author, detail=reason)
 
 
-def update_user(user: User, values: Mapping[str, Any], *, author: Author, reason: str = "") -> User:
+def update_user(user: User, values: Mapping[str, Any], **recorded: Unpack[Recorded]) -> User:
     """Change an account's names, e-mail address or superuser flag; the recovery address follows (DECISIONS 9.3).
 
-    Raises ValidationError if the name is in use, and NotAllowedError if the author may not change the account's
-    identity.
+    Raises ValidationError if the name is in use, NotAllowedError if the author may not change the account's identity,
+    or the error of the precondition.
     """
+    author = recorded["author"]
     actor = actor_of(author)
-    with changing(User, None, user.pk, author=author, operation="UpdateUser", reason=reason) as locked:
+    with changing(User, None, user.pk, operation="UpdateUser", **recorded) as locked:
         require(actor, Act.RENAME, locked)
         if values.get("is_superuser", locked.is_superuser) != locked.is_superuser:
             require(actor, Act.MAKE_SUPERUSER, locked)
@@ -129,10 +129,10 @@ def end_sessions(user: User) -> None:
     user.refresh_from_db(fields=["session_epoch"])
 
 
-def add_role(role: Role, *, permissions: Iterable[Permission] = (), author: Author, reason: str = "") -> Role:
+def add_role(role: Role, *, permissions: Iterable[Permission] = (), author: Author) -> Role:
     """Store a role of a site with its permissions; raises ValidationError if the name is in use."""
     with recording():
-        add_record(role, author=author, operation="AddRole", reason=reason)
+        add_record(role, author=author, operation="AddRole")
         chosen = list(permissions)
         if chosen:
             adding = {f"{one.content_type.app_label}.{one.codename}" for one in chosen}
@@ -143,16 +143,21 @@ def add_role(role: Role, *, permissions: Iterable[Permission] = (), author: Auth
 
 
 def update_role(
-    role: Role, *, name: str | None = None, permissions: Iterable[Permission] | None = None, author: Author, reason: str
+    role: Role,
+    *,
+    name: str | None = None,
+    permissions: Iterable[Permission] | None = None,
+    **recorded: Unpack[Recorded],
 ) -> Role:
     """Rename a role or change what it permits; None leaves a value as it is.
 
-    Raises ValidationError if the name is in use, and NotAllowedError if the author does not hold everything that the
-    role permits, before and after the change (DECISIONS 9.4).
+    Raises ValidationError if the name is in use, NotAllowedError if the author does not hold everything that the role
+    permits, before and after the change (DECISIONS 9.4), or the error of the precondition.
     """
+    author = recorded["author"]
     chosen = None if permissions is None else list(permissions)
     adding = {f"{one.content_type.app_label}.{one.codename}" for one in chosen or ()}
-    with changing(Role, None, role.pk, author=author, operation="UpdateRole", reason=reason) as locked:
+    with changing(Role, None, role.pk, operation="UpdateRole", **recorded) as locked:
         require(actor_of(author), Act.GIVE_ROLE, locked, adding=adding)
         if name is not None:
             locked.name = name
@@ -169,9 +174,7 @@ def set_members(
     add: Sequence[User | Role] = (),
     remove: Sequence[User | Role] = (),
     author: Author,
-    operation: str = "ChangeMembers",
     reason: str = "",
-    directory_id: uuid.UUID | None = None,
 ) -> None:
     """Add and remove members; adding a present member or removing an absent one changes nothing. Locks the role's row.
 
@@ -179,7 +182,7 @@ def set_members(
     NotAllowedError if the author may not give or take away what the role permits.
     """
     notes: list[FieldChange] = []
-    with changing(Role, None, role.pk, author=author, operation=operation, reason=reason, notes=notes) as locked:
+    with changing(Role, None, role.pk, author=author, operation="ChangeMembers", reason=reason, notes=notes) as locked:
         actor = actor_of(author)
         for act, members in ((Act.GIVE_ROLE, add), (Act.TAKE_ROLE, remove)):
             if members:
@@ -199,7 +202,6 @@ def set_members(
                     role=locked,
                     user=member if isinstance(member, User) else None,
                     member_role=member if isinstance(member, Role) else None,
-                    directory_id=directory_id,
                 )
                 for member in new
             ]

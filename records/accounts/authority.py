@@ -110,20 +110,17 @@ class Actor:
         return self.user is None and self.directory is None
 
 
-def actor_of(author: Author, *, reauthenticated: bool = False) -> Actor:
+def actor_of(author: Author) -> Actor:
     """Return the actor of an author of changes; an account that has been removed may do nothing."""
     if author.id is None:
         return Actor()
     user = User.objects.filter(pk=author.id).first() or User(pk=author.id, is_active=False)
-    return Actor(user=user, reauthenticated=reauthenticated)
+    return Actor(user=user)
 
 
-def may_act(actor: Actor, act: Act, target: Target, *, adding: Iterable[str] = ()) -> bool:
-    """Return whether the actor may do this to the account, role or directory.
-
-    `adding` are permissions (`app.codename`) that are to be added to the role.
-    """
-    return not refusal(actor, act, target, adding=adding)
+def may_act(actor: Actor, act: Act, target: Target) -> bool:
+    """Return whether the actor may do this to the account, role or directory."""
+    return not refusal(actor, act, target)
 
 
 def require(actor: Actor, act: Act, target: Target, *, adding: Iterable[str] = (), given: Rows | None = None) -> None:
@@ -135,7 +132,8 @@ def require(actor: Actor, act: Act, target: Target, *, adding: Iterable[str] = (
 def refusal(actor: Actor, act: Act, target: Target, *, adding: Iterable[str] = (), given: Rows | None = None) -> str:
     """Return why the actor may not do this; '' if they may.
 
-    `given` are the rows of the statement `giving` about the role, if it ran in this transaction already.
+    `adding` are permissions (`app.codename`) that are to be added to the role. `given` are the rows of the statement
+    `giving` about the role, if it ran in this transaction already.
     """
     if actor.is_product:
         return ""

@@ -10,6 +10,7 @@ from records.accounts import peppers
 from records.accounts.authority import Act, actor_of, require
 from records.accounts.credentials import issue, note_event, revoke
 from records.accounts.models import SCOPES, AccessToken, OAuthClient, User
+from records.history.digests import FieldChange
 from records.history.trail import Author, now, recording
 from records.sites.text import read_uuid
 from records.sites.writing import changing
@@ -48,17 +49,15 @@ def issue_client(
         return issue(client, "ls", author=author, operation="IssueClient")
 
 
-def rotate_client(client_id: uuid.UUID, *, author: Author, reason: str = "") -> tuple[OAuthClient, str]:
+def rotate_client(client_id: uuid.UUID, *, author: Author) -> tuple[OAuthClient, str]:
     """Give a live client a new secret; the old secret and every token fetched with it end at once.
 
     Locks the client's row. Somebody who needs an overlap issues a second client first. Raises ValidationError if the
     client has ended.
     """
     secret = peppers.new_secret("ls")
-    notes = [{"field": "secret", "old": "", "new": "rotated"}]
-    with changing(
-        OAuthClient, None, client_id, author=author, operation="RotateClient", reason=reason, notes=notes
-    ) as client:
+    notes: list[FieldChange] = [{"field": "secret", "old": "", "new": "rotated"}]
+    with changing(OAuthClient, None, client_id, author=author, operation="RotateClient", notes=notes) as client:
         if not client.is_live:
             raise ValidationError(gettext("This client has ended; issue a new one."), code="InvalidTransition")
         require(actor_of(author), Act.ISSUE_CREDENTIAL, client.user)

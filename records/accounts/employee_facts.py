@@ -8,7 +8,6 @@ from typing import Any
 
 from django.db.models import F
 
-from records.accounts.authority import Actor
 from records.accounts.models import User, UserAttribute, UserEmail
 from records.accounts.models.attributes import START
 from records.accounts.recovery import follow_fact
@@ -53,13 +52,11 @@ def folded(text: str) -> str:
     return unicodedata.normalize("NFC", lower).replace("ς", "σ")  # noqa: RUF001 (the letter is meant)
 
 
-def follow_employee(
-    user_id: uuid.UUID, before: EmployeeFacts, after: EmployeeFacts, *, author: Author, actor: Actor | None = None
-) -> None:
+def follow_employee(user_id: uuid.UUID, before: EmployeeFacts, after: EmployeeFacts, *, author: Author) -> None:
     """Copy what changed of an employee to the account, in the employee's transaction, which has the history entry.
 
     Always increments the account's revision, because directories read account and employee as one. Locks the account's
-    row. The recovery address follows only if the author, or the `actor` in their place, may change it (DECISIONS 9.3).
+    row. The recovery address follows only if the author may change it (DECISIONS 9.3).
     """
     user = User.objects.select_for_update(of=("self",), no_key=True).get(pk=user_id)
     for name in ("given_name", "family_name"):
@@ -69,7 +66,7 @@ def follow_employee(
         user.honorific_prefix = after.title
     if after.email != before.email:
         _set_primary_email(user, after.email)
-        follow_fact(user, user.email, after.email, author=author, actor=actor)
+        follow_fact(user, user.email, after.email, author=author)
         user.email = after.email
     _set_contacts(user, before, after)
     user.revision = F("revision") + 1

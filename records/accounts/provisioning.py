@@ -26,7 +26,8 @@ from records.accounts.models import Directory, ExternalId, RoleMembership, Secur
 from records.accounts.names import check_address, check_user_name, look_of
 from records.accounts.recovery import follow_fact
 from records.accounts.security import security_event
-from records.history.snapshots import FieldChange, differences, snapshot
+from records.history.digests import FieldChange
+from records.history.snapshots import differences, snapshot
 from records.history.trail import Author, is_rehearsal, now, recording
 from records.sites.text import fold
 
@@ -250,7 +251,7 @@ def _leave_undone(user: User, desired: DesiredAccount, actor: Actor) -> None:
             desired.notes.append(reason)
 
 
-def remove_account(user: User, directory: Directory, *, author: Author, operation: str = "RemoveUser") -> None:
+def remove_account(user: User, directory: Directory, *, author: Author) -> None:
     """End a locked account for good: no access, no roles; its name and external id become free (DECISIONS 7.9).
 
     Raises NotAllowedError for an account that holds more than the directory may give (the directory can still switch it
@@ -265,7 +266,7 @@ def remove_account(user: User, directory: Directory, *, author: Author, operatio
         user.user_name_key = user.user_name_look = None
         changed = differences(user, before, snapshot(user))
         _save(user)
-        trail.add(user, changed, author=author, operation=operation, site_id=user.home_site_id)
+        trail.add(user, changed, author=author, operation="RemoveUser", site_id=user.home_site_id)
         end_credentials(user, author=author)
         security_event(SecurityKind.ACCESS_ENDED, account=user, author=author, detail="deleted by its directory")
         ExternalId.objects.filter(user=user).delete()
@@ -275,7 +276,7 @@ def remove_account(user: User, directory: Directory, *, author: Author, operatio
                 membership.role,
                 [{"field": "members", "old": [entry], "new": []}],
                 author=author,
-                operation=operation,
+                operation="RemoveUser",
                 site_id=membership.role.site_id,
             )
             type(membership.role)._default_manager.filter(pk=membership.role_id).update(

@@ -1,9 +1,8 @@
 """The back-office pages of actions: added from a record or alone, done by their owner, judged by somebody else."""
 
 import uuid
-from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 from django import forms
 from django.contrib import admin
@@ -27,7 +26,7 @@ from records.backoffice.records import RecordAdmin
 from records.backoffice.transitions import ARCHIVE, RESTORE, RecordStep
 from records.sites.about import record_of
 from records.sites.text import read_uuid
-from records.sites.writing import Values
+from records.sites.writing import Recorded, Values
 
 
 class NewActionForm(RecordForm):
@@ -76,10 +75,9 @@ class ActionAdmin(RecordAdmin):
     search_fields = ("name", "description", "result", "owner__given_name", "owner__family_name", "owner__display_name")
     readonly_fields = ("record", "record_status", "effective", "closed_by", "closed_date")
 
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+    def form_for(self, record: Any) -> type[RecordForm]:
         """Return the form; that of a new action also has the record that the action is about."""
-        form: Any = NewActionForm if obj is None else RecordForm
-        return super().get_form(request, obj, change, **{"form": form, **kwargs})
+        return NewActionForm if record is None else RecordForm
 
     def own_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the fields; those about the result are shown after the action is stored."""
@@ -148,9 +146,7 @@ class ActionAdmin(RecordAdmin):
         sees = partial(may_see, user_of(request))
         return actions.add_action(site_id, {**given, **pointers}, author=author_of(request), sees=sees)
 
-    def update_record(
-        self, request: HttpRequest, record: Any, values: Values, *, reason: str, precondition: Callable[[Any], None]
-    ) -> Action:
+    def update_record(self, request: HttpRequest, record: Any, values: Values, **recorded: Unpack[Recorded]) -> Action:
         """Change an open action."""
-        by = mover(request, record, reason)
+        by, precondition = mover(request, record, recorded["reason"]), recorded.get("precondition")
         return actions.update_action(record.site_id, record.pk, values, mover=by, precondition=precondition)

@@ -57,16 +57,15 @@ class AttachmentAdmin(RecordAdmin):
         """Return the attachments, without those that show private facts which the user may not see."""
         left_out = Q()
         for site_id in self.sites_where(request, "view"):
-            if here := hidden(user_of(request).pk, asking(user_of(request), site_id)):
+            if here := hidden(user_of(request).pk, asking(request.user, site_id)):
                 left_out |= Q(site_id=site_id) & here
         rows = super().get_queryset(request)
         return rows.exclude(left_out) if left_out else rows
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """Show the list, with the used part of the site's storage."""
+    def list_context(self, request: HttpRequest) -> dict[str, object]:
+        """Return also the used part of the site's storage."""
         site = current_site(request)
-        shown = {"limits": limits_at(site.pk)} if site is not None else {}
-        return super().changelist_view(request, {**shown, **(extra_context or {})})
+        return {**super().list_context(request), **({"limits": limits_at(site.pk)} if site is not None else {})}
 
     def empty_list(self, request: HttpRequest) -> Any:
         """Return where files are attached."""

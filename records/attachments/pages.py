@@ -49,7 +49,7 @@ def panels(request: HttpRequest, record: Any) -> Sequence[RecordPanel]:
     """Return the panel of a record's attachments; three queries."""
     if not isinstance(record, SiteRecord) or record.ENTITY in NOT_ABOUT:
         return ()
-    may = asking(user_of(request), record.site_id)
+    may = asking(request.user, record.site_id)
     if not may("attachments.view_attachment") or not sees(record.ENTITY, may):
         return ()
     rows = Attachment.objects.at(record.site_id).filter(record_id=record.pk, is_archived=False)
@@ -73,7 +73,7 @@ def may_attach(request: HttpRequest, record: SiteRecord) -> bool:
     if record.is_archived:
         return False
     try:
-        actions.check_may_attach(record, author_of(request), asking(user_of(request), record.site_id))
+        actions.check_may_attach(record, author_of(request), asking(request.user, record.site_id))
     except (PermissionDenied, ValidationError):
         return False
     return True
@@ -167,7 +167,7 @@ def attach(
             {**values, **file, "record_id": record.pk},
             content,
             author=author_of(request),
-            may=asking(user_of(request), record.site_id),
+            may=asking(request.user, record.site_id),
             drafts=True,
             key=once,
         )

@@ -45,7 +45,7 @@ def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
     """Return the link that opens an audit in progress as a checklist, for users who may answer it."""
     if not isinstance(record, AuditRecord) or record.record_status != RecordStatus.IN_PROGRESS or record.is_archived:
         return ()
-    if not access.may(user_of(request), record.site_id, "audits.change_auditrecord"):
+    if not access.may(request.user, record.site_id, "audits.change_auditrecord"):
         return ()
     url = reverse("admin:audits_auditrecord_checklist", args=(record.pk,))
     return (RecordLink("checklist", gettext("Answer as a checklist"), url, is_next=True),)
@@ -122,7 +122,7 @@ class ChecklistPages(SitePermissions):
     def _counts(self, request: HttpRequest, record: AuditRecord, kind: Entity) -> Counter[Any]:
         """Return the number of attachments or actions of each finding that the user may see; one query."""
         model: Any = kinds()[kind]
-        if not access.may(user_of(request), record.site_id, permission_on(model)):
+        if not access.may(request.user, record.site_id, permission_on(model)):
             return Counter()
         rows = model.objects.filter(record_id=record.pk, is_archived=False, finding_id__isnull=False).order_by()
         return Counter(dict(rows.values_list("finding_id").annotate(count=Count("pk"))))

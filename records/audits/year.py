@@ -25,7 +25,7 @@ from django.views.decorators.http import require_safe
 from records.accounts import access
 from records.audits.models import AuditProgram, AuditRecord, RecordStatus
 from records.audits.schedule import months_later
-from records.backoffice.current import current_site, show_times_of, user_of, zone_of
+from records.backoffice.current import current_site, show_times_of, zone_of
 from records.backoffice.date_filters import begins, day_of, today_at
 from records.backoffice.extension_points import RecordLink
 from records.backoffice.fields import as_number
@@ -93,7 +93,7 @@ def links(request: HttpRequest, model: type[Any]) -> Sequence[RecordLink]:
 
 
 def _may_see(request: HttpRequest, site: Site) -> bool:
-    return all(access.may(user_of(request), site, permission) for permission in SEEN_WITH)
+    return all(access.may(request.user, site, permission) for permission in SEEN_WITH)
 
 
 def year_page(request: HttpRequest) -> HttpResponse:

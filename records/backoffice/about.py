@@ -6,6 +6,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q, QuerySet
+from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.text import capfirst
@@ -13,6 +14,8 @@ from django.utils.translation import gettext
 
 from records.accounts.access import asking
 from records.accounts.models import User
+from records.backoffice.current import user_of
+from records.history.digests import SIDES
 from records.history.models import Change
 from records.sites.about import findings_called, names_of
 from records.sites.hidden import POINTERS, exists_for, hideable_references, hides, is_hidden, without_hidden
@@ -36,9 +39,10 @@ def may_see(user: User, record: SiteRecord) -> bool:
     return may(permission_on(type(record))) and exists_for(record, user.pk, may)
 
 
-def hide_targets(user: User, record: Any) -> None:
+def hide_targets(request: HttpRequest, record: Any) -> None:
     """Clear a loaded record's references to records that do not exist for the user; do not save the record then."""
     if hideable_references(type(record)):
+        user = user_of(request)
         without_hidden(user.pk, asking(user, getattr(record, "site_id", None)), [record])
 
 
@@ -60,7 +64,7 @@ def name_pointers(user: User, changes: Sequence[Change]) -> None:
             {
                 key
                 for site, entry in entries
-                for side in ("old", "new")
+                for side in SIDES
                 if site == site_id and entry["field"] == pointer and (key := read_uuid(entry.get(side))) is not None
             }
             for pointer in POINTERS
@@ -68,7 +72,7 @@ def name_pointers(user: User, changes: Sequence[Change]) -> None:
         removed = gettext("a finding that was removed")
         found |= names_of(site_id, records, seen) | findings_called(site_id, findings, seen, removed=removed)
     for _, entry in entries:
-        for side in ("old", "new"):
+        for side in SIDES:
             if (key := read_uuid(entry.get(side))) is not None:
                 entry[side] = {"id": str(key), "name": found.get(key) or gettext("not shown to you")}
 

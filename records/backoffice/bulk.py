@@ -23,7 +23,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.about import address_of
-from records.backoffice.current import FormState, current_site, show_times_of, state_of
+from records.backoffice.current import FormState, author_of, current_site, show_times_of, state_of
 from records.backoffice.form_pages import FormPages
 from records.backoffice.forms import ReasonForm
 from records.backoffice.lists import UnreadableListError
@@ -70,14 +70,14 @@ class BulkPages(FormPages):
         ("bulk/result/", "bulk_result_view", "bulk_result"),
     )
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """Show the list with the actions for several of its records."""
+    def list_context(self, request: HttpRequest) -> dict[str, object]:
+        """Return also the actions for several of the list's records."""
         request.session.pop(RESULT, None)
-        found = {}
+        context = super().list_context(request)
         if self.has_view_permission(request):
-            address = self.url_of("bulk")
-            found = {"bulk": {"steps": self.bulk_steps(request), "address": f"{address}?{request.GET.urlencode()}"}}
-        return super().changelist_view(request, {**found, **(extra_context or {})})
+            address = f"{self.url_of('bulk')}?{request.GET.urlencode()}"
+            context["bulk"] = {"steps": self.bulk_steps(request), "address": address}
+        return context
 
     def get_actions(self, request: HttpRequest) -> Any:
         """Return a placeholder action if the user can do something to several records: the list then has checkboxes."""
@@ -136,7 +136,7 @@ class BulkPages(FormPages):
         return "" if name in self.settable_fields(request, record) else gettext("This field cannot be changed now.")
 
     def _set_field(self, request: HttpRequest, name: str, record: Any, reason: str, value: Any) -> None:
-        self.update_record(request, record, {name: value}, reason=reason, precondition=lambda locked: None)
+        self.update_record(request, record, {name: value}, author=author_of(request), reason=reason)
 
     # --- Several records ----------------------------------------------------------------------------------------------
 

@@ -122,7 +122,7 @@ def show_times_of(site: Site | None) -> None:
 def may_here(request: HttpRequest, *any_of: str) -> bool:
     """Return whether the user has one of the permissions at the current site; no query after the first call."""
     site = current_site(request)
-    return site is not None and any(access.may(user_of(request), site, permission) for permission in any_of)
+    return site is not None and any(access.may(request.user, site, permission) for permission in any_of)
 
 
 def site_where(request: HttpRequest, *any_of: str) -> Site:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 from django.contrib import messages
 from django.contrib.admin import helpers
@@ -41,10 +41,10 @@ from records.backoffice.history_pages import HistoryPages
 from records.backoffice.once import FIELD, DoneAlreadyError, claim, key_of
 from records.backoffice.transitions import StepPages
 from records.history.trail import recording
-from records.sites.hidden import hideable_references, hides, references, with_hidden_kept
+from records.sites.hidden import hideable_references, references, with_hidden_kept
 from records.sites.models import SiteRecord
 from records.sites.text import read_uuid
-from records.sites.writing import RecordNotFoundError, Values, add_record, apply, changing
+from records.sites.writing import Recorded, RecordNotFoundError, Values, add_record, apply, changing
 
 Action = Callable[..., Any]
 SAVED_ALREADY = _("This form was saved already. Nothing was added again.")
@@ -53,7 +53,6 @@ SAVED_ALREADY = _("This form was saved already. Nothing was added again.")
 class FormPages(StepPages, HistoryPages):
     """The page of a record's form."""
 
-    form: Any = RecordForm
     add_action: ClassVar[Action | None] = None
     update_action: ClassVar[Action | None] = None
 
@@ -66,28 +65,16 @@ class FormPages(StepPages, HistoryPages):
             return type(self).add_action(site_id, values, author=author)  # type: ignore[misc]
         return add_record(self.model(site_id=site_id), values, author=author, operation=f"Add{self.model.__name__}")
 
-    def update_record(
-        self, request: HttpRequest, record: Any, values: Values, *, reason: str, precondition: Callable[[Any], None]
-    ) -> Any:
+    def update_record(self, request: HttpRequest, record: Any, values: Values, **recorded: Unpack[Recorded]) -> Any:
         """Change a record through the room's action and return it.
 
         Raises ValidationError, RecordNotFoundError, or what the precondition raises under the record's lock.
         """
-        author, site_id = author_of(request), self.site_in_write(record)
+        site_id = self.site_in_write(record)
         if self.update_action is not None:
-            action = type(self).update_action
-            return action(  # type: ignore[misc]
-                site_id, record.pk, values, author=author, reason=reason, precondition=precondition
-            )
-        with changing(
-            self.model,
-            site_id,
-            record.pk,
-            author=author,
-            operation=f"Update{self.model.__name__}",
-            reason=reason,
-            precondition=precondition,
-        ) as locked:
+            return type(self).update_action(site_id, record.pk, values, **recorded)  # type: ignore[misc]
+        operation = f"Update{self.model.__name__}"
+        with changing(self.model, site_id, record.pk, operation=operation, **recorded) as locked:
             apply(locked, values)
         return locked
 
@@ -129,21 +116,24 @@ class FormPages(StepPages, HistoryPages):
             given["data"] = state.data
         return given
 
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+    def form_for(self, record: Any) -> type[RecordForm]:
+        """Return the form to which the fields of the record's page are added; None is a new record."""
+        return RecordForm
+
+    def _form_class(self, request: HttpRequest, state: FormState) -> Any:
         """Return the form class for the fields that the page shows and lets the user change; built once per request."""
-        state = form_state(request)
-        assert state is not None  # noqa: S101 (changeform_view has decided it)
-        fields = (
-            []
-            if not state.writable
-            else [
-                name for name in flatten_fieldsets(state.fieldsets) if not callable(name) and name not in state.readonly
-            ]
-        )
+        shown = flatten_fieldsets(state.fieldsets) if state.writable else []
+        fields = [name for name in shown if not callable(name) and name not in state.readonly]
         callback = partial(self.formfield_for_dbfield, request=request)
         return modelform_factory(
-            self.model, form=kwargs.get("form", self.form), fields=fields, formfield_callback=callback
+            self.model, form=self.form_for(state.record), fields=fields, formfield_callback=callback
         )
+
+    def _rows_of_form(self, request: HttpRequest, instance: Any) -> tuple[Any, Any]:
+        """Return the formsets of the child rows, and the inlines that they belong to."""
+        if not self.inlines:
+            return [], []
+        return self._create_formsets(request, instance, change=not instance._state.adding)  # type: ignore[attr-defined]
 
     def get_formsets_with_inlines(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the formset class and the inline of each relation of child rows; built once per request."""
@@ -169,13 +159,13 @@ class FormPages(StepPages, HistoryPages):
         if not writable and (record is None or request.method == "POST"):
             raise PermissionDenied
         if record is not None:
-            hide_targets(user_of(request), record)
+            hide_targets(request, record)
         site_id = self.site_id_of(record) if record is not None else self._site_for_new(request)
         state = state_of(request).form = FormState(record, site_id, writable)
         show_times_of(site_at(request, site_id))
         state.readonly = self.get_readonly_fields(request, record) if writable else ()
         state.fieldsets = self.get_fieldsets(request, record)
-        form_class = self.get_form(request, record, change=record is not None)
+        form_class = self._form_class(request, state)
         instance = copy(record) if record is not None else self._new_instance(site_id)  # typed values go here
         if request.method == "POST":
             return self._write(request, state, instance, form_class, extra_context)
@@ -184,7 +174,7 @@ class FormPages(StepPages, HistoryPages):
         if record is None:
             tokens[FIELD] = str(uuid.uuid4())
         form = form_class(instance=instance, initial={**initial, **tokens})
-        formsets, inlines = self._create_formsets(request, instance, change=record is not None)  # type: ignore[attr-defined]
+        formsets, inlines = self._rows_of_form(request, instance)
         return self._show(request, state, form, formsets, inlines, None, extra_context)
 
     def _was_writable(self, request: HttpRequest, record: Any) -> bool:
@@ -216,7 +206,7 @@ class FormPages(StepPages, HistoryPages):
     def _to_record(self, request: HttpRequest, record: Any) -> HttpResponseRedirect | None:
         """Return the redirect to the record's page; None if the user may not see the record."""
         seen = self.has_view_permission(request, record)
-        if seen and hides(self.model, asking(user_of(request), self.site_id_of(record))):
+        if seen and self.hides_some(request, record):
             seen = self.get_queryset(request).filter(pk=record.pk).exists()
         return redirect(self.page_of(record.pk)) if seen else None
 
@@ -246,7 +236,7 @@ class FormPages(StepPages, HistoryPages):
         conflict = self._conflict(request, record, form_class, data) if record is not None else None
         state.data = data
         form = form_class(data, request.FILES, instance=instance)
-        formsets, inlines = self._create_formsets(request, instance, change=record is not None)  # type: ignore[attr-defined]
+        formsets, inlines = self._rows_of_form(request, instance)
         valid = form.is_valid()
         valid = all_valid(formsets) and valid
         changes = bool(form.content_changed) or any(formset.has_changed() for formset in formsets)
@@ -264,7 +254,7 @@ class FormPages(StepPages, HistoryPages):
             except StaleError:
                 # Somebody changed the record between reading and locking it: read it again, and show the changes.
                 state.record = self.record_or_404(request, str(record.pk))
-                hide_targets(user_of(request), state.record)
+                hide_targets(request, state.record)
                 return self._write(request, state, copy(state.record), form_class, extra_context)
             except RecordNotFoundError:
                 raise Http404 from None
@@ -286,14 +276,15 @@ class FormPages(StepPages, HistoryPages):
                 values[formset.relation] = formset.rows()
         if record is None:
             return self._add_once(request, state, values)
-        if hideable_references(self.model) and references(self.model, asking(user_of(request), state.site_id)):
+        if hideable_references(self.model) and references(self.model, asking(request.user, state.site_id)):
             stored = self.model._default_manager.get(pk=record.pk)
-            values = with_hidden_kept(stored, values, user_of(request).pk, asking(user_of(request), state.site_id))
+            values = with_hidden_kept(stored, values, user_of(request).pk, asking(request.user, state.site_id))
         return self.update_record(
             request,
             record,
             values,
             reason=form.reason(),
+            author=author_of(request),
             precondition=partial(conflicts.refuse_when_stale, seen=seen),
         )
 

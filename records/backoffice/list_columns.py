@@ -48,10 +48,10 @@ class ColumnPages(SitePermissions):
 
     own_pages: ClassVar[Pages] = (("columns/", "columns_view", "columns"),)
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """Show the list with the choice of its columns."""
+    def list_context(self, request: HttpRequest) -> dict[str, object]:
+        """Return also the choice of the list's columns."""
         found = {"columns": self.columns_offered(request)} if self.has_view_permission(request) else {}
-        return super().changelist_view(request, {**found, **(extra_context or {})})
+        return {**super().list_context(request), **found}
 
     def fixed_columns(self) -> Sequence[str]:
         """Return the columns that link to the record, which every list shows."""
@@ -65,7 +65,7 @@ class ColumnPages(SitePermissions):
             fields = {field.name: field for field in self.opts.concrete_fields}
             named = (*map(str, flatten_fieldsets(self.fieldsets)), *MORE)
             more = [name for name in named if name in fields and not isinstance(fields[name], models.TextField)]
-        hidden: Any = getattr(self, "hidden_fields", lambda request: ())(request)
+        hidden = self.hidden_fields(request)
         return [name for name in dict.fromkeys([*map(str, self.list_display), *more]) if name not in hidden]
 
     def chosen_columns(self, request: HttpRequest) -> list[str]:

@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.choice_filters import ChoiceFilter, Offered
+from records.backoffice.datetimes import moment_column
 from records.backoffice.lists import RecordList, UncountedPaginator, search
 from records.backoffice.permissions import SitePermissions
 from records.history.trail import now
@@ -54,6 +55,10 @@ class LogAdmin(SitePermissions):
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return False: an entry is never edited."""
         return False
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        """Return the columns, with the entry's time in the site's time zone."""
+        return [moment_column("at", "when", day=False) if name == "at" else name for name in self.list_display]
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
         """Return the list class that does not count the rows."""

@@ -1,7 +1,7 @@
 """Who sees and changes what in the back-office: every check asks access.may, for the object's own site."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -17,7 +17,6 @@ from django.utils.translation import gettext
 
 from records.accounts import access
 from records.accounts.access import asking
-from records.accounts.models import User
 from records.backoffice.about import existing_for
 from records.backoffice.current import current_site, user_of
 from records.backoffice.lists import UnreadableListError
@@ -37,6 +36,9 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
     """The foreign key to the record's site; None for records that all sites share."""
     own_pages: ClassVar[Pages] = ()
     """The pages that a class adds to Django's."""
+    private_fields: ClassVar[tuple[str, ...]] = ()
+    private_permission: ClassVar[str] = ""
+    """The permission without which users neither see nor set the private fields."""
     opens_reading = False
     """Whether a record opens with its reading page, instead of with its form."""
 
@@ -69,26 +71,35 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
 
     def may(self, request: HttpRequest, action: str, record: Any = None) -> bool:
         """Return whether the user may do this to the record; without a record, at the current site."""
-        user = request.user
-        if not isinstance(user, User):
-            return False  # The sign-in page also asks, for its list of applications.
+        return access.may(request.user, self._site_id(request, record), self.permission(action))
+
+    def _site_id(self, request: HttpRequest, record: Any) -> uuid.UUID | None:
+        """Return the site of the record; without a record, the current one if the kind belongs to sites."""
         if record is not None:
-            site_id = self.site_id_of(record)
-        else:
-            site = current_site(request) if self.site_field else None
-            site_id = site.pk if site is not None else None
-        return access.may(user, site_id, self.permission(action))
+            return self.site_id_of(record)
+        site = current_site(request) if self.site_field else None
+        return site.pk if site is not None else None
+
+    def hidden_fields(self, request: HttpRequest, record: Any = None) -> tuple[str, ...]:
+        """Return the private fields of the record that this user may neither see nor set."""
+        if not self.private_fields or access.may(request.user, self._site_id(request, record), self.private_permission):
+            return ()
+        return self.private_fields
 
     def sites_where(self, request: HttpRequest, *any_of: str) -> list[uuid.UUID]:
         """Return the sites at which the user may do one of these actions."""
-        return access.sites_where(user_of(request), *map(self.permission, any_of))
+        return access.sites_where(request.user, *map(self.permission, any_of))
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Show the list, or report which filters of the URL cannot be read."""
         try:
-            return super().changelist_view(request, extra_context)
+            return super().changelist_view(request, {**self.list_context(request), **(extra_context or {})})
         except UnreadableListError as error:
             return self.unreadable(request, error)
+
+    def list_context(self, request: HttpRequest) -> dict[str, object]:
+        """Return what the list shows besides Django's context; a class adds to what its bases return."""
+        return {}
 
     def unreadable(self, request: HttpRequest, error: UnreadableListError) -> TemplateResponse:
         """Report which filters of a URL cannot be read, with a link to the whole list."""
@@ -134,9 +145,15 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
 
         If some records of the kind are hidden from the user, the whole history of the kind is.
         """
-        may = asking(user_of(request), self.site_id_of(obj))
+        may = asking(request.user, self.site_id_of(obj))
         # What was once hidden stays in the history.
         return may("history.view_change") and not hides(self.model, may)
+
+    def hides_some(self, request: HttpRequest, record: Any) -> bool:
+        """Return whether some records of the kind at the record's site do not exist for the user."""
+        return hasattr(self.model, "SEEN_WHOLE_WITH") and hides(
+            self.model, asking(request.user, self.site_id_of(record))
+        )
 
     def at_site(self, rows: models.QuerySet[Any], site: Site | None) -> models.QuerySet[Any]:
         """Return the rows that the list shows for the site."""
@@ -155,10 +172,10 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         if lookup in own or name not in {field.name for field in self.opts.get_fields(include_hidden=True)}:
             # The parameter of one of our filters; an unknown parameter is refused later.
             return True
-        hidden = getattr(self, "hidden_fields", lambda request: ())(request) if request is not None else ()
+        hidden: Collection[str] = self.hidden_fields(request) if request is not None else ()
         if lookup.endswith("__isnull") and request is not None and self.site_field:
             site = current_site(request)
-            hidden = {*hidden, *revealing_fields(self.model, asking(user_of(request), site.pk if site else None))}
+            hidden = {*hidden, *revealing_fields(self.model, asking(request.user, site.pk if site else None))}
         plain = {
             field.name
             for field in self.opts.concrete_fields

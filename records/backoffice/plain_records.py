@@ -1,27 +1,16 @@
 """The common pages of rows that are not numbered records: sites, list entries, accounts, roles."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from django.db import models
 from django.http import HttpRequest
 
 from records.backoffice.records import RecordAdmin
 from records.backoffice.transitions import ARCHIVE, RESTORE, RecordStep
-from records.history.trail import recording
 
 CHANGE_TO_ARCHIVE = (replace(ARCHIVE, permission="change"), replace(RESTORE, permission="change"))
 """Archiving and restoring for models without a separate permission for it."""
-
-
-@contextmanager
-def unchanged_since_seen(record: models.Model, precondition: Callable[[Any], None]) -> Iterator[None]:
-    """Open the write's transaction, lock the row, and check the precondition before the block runs."""
-    with recording():
-        precondition(type(record)._default_manager.select_for_update(of=("self",), no_key=True).get(pk=record.pk))
-        yield
 
 
 class PlainAdmin(RecordAdmin):

@@ -36,11 +36,10 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.translation import gettext
 
-from records.accounts import access
 from records.backoffice import extension_points
 from records.backoffice.bulk import BulkPages
 from records.backoffice.choice_filters import ArchivedFilter
-from records.backoffice.current import author_of, current_site, form_state, show_times_of, user_of
+from records.backoffice.current import author_of, current_site, form_state, show_times_of
 from records.backoffice.form_pages import FormPages
 from records.backoffice.formfields import RecordFields
 from records.backoffice.list_columns import ColumnPages
@@ -65,8 +64,6 @@ class RecordAdmin(
 
     record_actions: Sequence[RecordStep] = (ARCHIVE, RESTORE)
     archive_action: ClassVar[Callable[..., Any] | None] = None
-    private_fields: ClassVar[tuple[str, ...]] = ()
-    private_permission: ClassVar[str] = ""
 
     list_filter: ClassVar[Any] = (ArchivedFilter,)
     list_per_page = 50
@@ -93,20 +90,13 @@ class RecordAdmin(
 
     # --- What the pages show ---------------------------------------------------------------------------------------
 
-    def hidden_fields(self, request: HttpRequest, record: Any = None) -> tuple[str, ...]:
-        """Return the private fields of the record that this user may neither see nor set."""
-        if not self.private_fields:
-            return ()
-        if record is not None:
-            site_id = self.site_id_of(record)
-        else:
-            site = current_site(request)
-            site_id = site.pk if site else None
-        return () if access.may(user_of(request), site_id, self.private_permission) else self.private_fields
+    def left_out(self, record: Any) -> Sequence[str]:
+        """Return the fields that the page of the record leaves out for all users; None is a new record."""
+        return ()
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the room's fieldsets without hidden fields, but with the reason and the stamps."""
-        hidden = self.hidden_fields(request, obj)
+        hidden = (*self.hidden_fields(request, obj), *self.left_out(obj))
         state = form_state(request)
         writable = state is not None and state.writable
         shown = []
@@ -180,12 +170,11 @@ class RecordAdmin(
         hidden = self.hidden_fields(request)
         return [name for name in super().get_search_fields(request) if name not in hidden]
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """Show the current site's list in the site's time zone."""
+    def list_context(self, request: HttpRequest) -> dict[str, object]:
+        """Show times in the current site's time zone; return also the list's links and what an empty list says."""
         show_times_of(current_site(request))
         links = extension_points.all_of(extension_points.list_links, request, self.model)
-        shown = {"list_links": links, "empty_list": self.empty_list(request)}
-        return super().changelist_view(request, {**shown, **(extra_context or {})})
+        return {**super().list_context(request), "list_links": links, "empty_list": self.empty_list(request)}
 
     def empty_list(self, request: HttpRequest) -> Any:
         """Return what an empty list says, where its records are not added above it; override it with the next step."""

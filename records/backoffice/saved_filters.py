@@ -96,10 +96,10 @@ class SavedFilterPages(SitePermissions):
 
     own_pages: ClassVar[Pages] = (("filters/", "filters_view", "filters"),)
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """Show the list with its saved filters."""
+    def list_context(self, request: HttpRequest) -> dict[str, object]:
+        """Return also the list's saved filters."""
         found = {"saved_filters": self.saved_filters(request)} if self.has_view_permission(request) else {}
-        return super().changelist_view(request, {**found, **(extra_context or {})})
+        return {**super().list_context(request), **found}
 
     def saved_filters(self, request: HttpRequest) -> dict[str, Any]:
         """Return what the list shows: saved filters, and whether the active one can be saved and shared."""

@@ -150,7 +150,7 @@ class StepPages(SitePermissions):
     def may_step(self, request: HttpRequest, step: RecordStep, record: Any) -> bool:
         """Return whether the user may take the step on the record."""
         permission = step.permission if "." in step.permission else self.permission(step.permission)
-        return access.may(user_of(request), self.site_id_of(record), permission)
+        return access.may(request.user, self.site_id_of(record), permission)
 
     def steps_for(self, request: HttpRequest, record: Any) -> list[dict[str, Any]]:
         """Return label and URL of the record's steps that the user may take, and whether the button is primary."""

@@ -1,14 +1,14 @@
 """The writes to complaints. Each is one transaction with its history; the workflow steps are in workflow.py."""
 
 import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Unpack
 
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 
-from records.complaints.models import Complaint, RecordStatus
+from records.complaints.models import Complaint, RecordStatus, UnitsSold
 from records.history.statements import new_row
 from records.history.trail import Author, now
 from records.sites.writing import (
@@ -77,10 +77,9 @@ def import_complaints(
     return add_records(complaints, author=author, operation=operation, reason=reason)
 
 
-@contextmanager
 def changing_submitted(
     site_id: uuid.UUID, complaint_id: uuid.UUID, *, precondition: Precondition | None = None, **recorded: Any
-) -> Iterator[Complaint]:
+) -> AbstractContextManager[Complaint]:
     """Lock a submitted complaint and let the block change it; raises RecordNotFoundError for a draft."""
 
     def check(complaint: Complaint) -> None:
@@ -89,5 +88,18 @@ def changing_submitted(
         if precondition is not None:
             precondition(complaint)
 
-    with changing(Complaint, site_id, complaint_id, precondition=check, **recorded) as complaint:
-        yield complaint
+    return changing(Complaint, site_id, complaint_id, precondition=check, **recorded)
+
+
+def add_units_sold(site_id: uuid.UUID, values: Values, *, author: Author, reason: str = "") -> UnitsSold:
+    """Store the units of a month; raises ValidationError, code Duplicate where the month has units already."""
+    return add_record(UnitsSold(site_id=site_id), values, author=author, operation="AddUnitsSold", reason=reason)
+
+
+def update_units_sold(
+    site_id: uuid.UUID | None, key: uuid.UUID, values: Values, **recorded: Unpack[Recorded]
+) -> UnitsSold:
+    """Change the month or the number of an entry; raises ValidationError, or the error of the precondition."""
+    with changing(UnitsSold, site_id, key, operation="UpdateUnitsSold", **recorded) as units:
+        apply(units, values)
+    return units

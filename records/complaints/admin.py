@@ -1,8 +1,7 @@
 """The back-office pages of complaints, from the draft to the completed review."""
 
 import uuid
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
 from django.contrib import admin
 from django.db.models import Count, F, Q
@@ -11,19 +10,19 @@ from django.utils.translation import gettext_lazy as _
 
 from records.accounts import access
 from records.backoffice.choice_filters import ArchivedFilter, OwnerFilter
-from records.backoffice.current import author_of, form_state, user_of
+from records.backoffice.current import author_of, form_state
 from records.backoffice.date_filters import DaysFilter
 from records.backoffice.due import due_shown
 from records.backoffice.filter_bar import ReferenceFilter
-from records.backoffice.plain_records import PlainAdmin, unchanged_since_seen
+from records.backoffice.plain_records import PlainAdmin
 from records.backoffice.records import RecordAdmin
 from records.backoffice.transitions import ARCHIVE, RESTORE
-from records.complaints import actions, units, workflow
+from records.complaints import actions, workflow
 from records.complaints.filters import ResponseFilter, TargetFilter, TriageFilter
 from records.complaints.models import CONSUMER, HANDLING, Complaint, RecordStatus, UnitsSold
 from records.complaints.transitions import COMPLETE, ERASE, REOPEN, SUBMIT, TRIAGE
 from records.history.trail import recording
-from records.sites.writing import Values
+from records.sites.writing import Recorded, Values
 
 SUBMIT_TOO = "_submit"
 """The name of the button that saves a new complaint and submits it at once."""
@@ -143,7 +142,7 @@ class ComplaintAdmin(RecordAdmin):
 
     def may_complete(self, request: HttpRequest, complaint: Complaint) -> bool:
         """Return whether the user may complete the complaint and change it afterwards."""
-        return access.may(user_of(request), complaint.site_id, "complaints.complete_complaint")
+        return access.may(request.user, complaint.site_id, "complaints.complete_complaint")
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return whether the user may change the complaint; only Managers may change a completed one (DECISIONS 5)."""
@@ -155,25 +154,24 @@ class ComplaintAdmin(RecordAdmin):
         """Return whether a change needs a reason; it does not while the complaint is a draft."""
         return not record.is_draft
 
-    def hidden_fields(self, request: HttpRequest, record: Any = None) -> tuple[str, ...]:
-        """Return the fields to leave out: a new complaint has no status yet, and a draft has no handling or review."""
-        hidden = super().hidden_fields(request, record)
-        if form_state(request) is None:
-            return hidden  # This is a list, not a form.
+    def left_out(self, record: Any) -> tuple[str, ...]:
+        """Return what is not there yet: a new complaint has no status, and a draft has no handling or review."""
         if record is None:
-            return (*hidden, *HANDLING, "record_status", "review_report")
-        return (*hidden, *HANDLING, "review_report") if record.is_draft else hidden
+            return (*HANDLING, "record_status", "review_report")
+        return (*HANDLING, "review_report") if record.is_draft else ()
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the fields that the workflow sets; only users who may complete the complaint can edit the report."""
-        given = (*super().get_readonly_fields(request, obj), "record_status")
-        return given if obj is None or self.may_complete(request, obj) else (*given, "review_report")
+        own = (
+            ("record_status",) if obj is None or self.may_complete(request, obj) else ("record_status", "review_report")
+        )
+        return (*super().get_readonly_fields(request, obj), *own)
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
         """Show the page with the button that saves and submits a new complaint."""
         state = form_state(request)
         site_id = state.site_id if state is not None else None
-        may_submit = access.may(user_of(request), site_id, "complaints.submit_complaint")
+        may_submit = access.may(request.user, site_id, "complaints.submit_complaint")
         context["submit_too"] = SUBMIT_TOO if kwargs.get("add") and may_submit else ""
         return super().render_change_form(request, context, *args, **kwargs)
 
@@ -188,33 +186,26 @@ class ComplaintAdmin(RecordAdmin):
         author = author_of(request)
         with recording():
             draft = workflow.add_draft(site_id, values, author=author)
-            if SUBMIT_TOO in request.POST and access.may(user_of(request), site_id, "complaints.submit_complaint"):
+            if SUBMIT_TOO in request.POST and access.may(request.user, site_id, "complaints.submit_complaint"):
                 return workflow.submit(site_id, draft.pk, author=author)
         return draft
 
     def update_record(
-        self, request: HttpRequest, record: Any, values: Values, *, reason: str, precondition: Callable[[Any], None]
+        self, request: HttpRequest, record: Any, values: Values, **recorded: Unpack[Recorded]
     ) -> Complaint:
         """Change a draft or a submitted complaint."""
-        author, site_id = author_of(request), record.site_id
+        site_id, key, may = record.site_id, record.pk, self.may_complete(request, record)
         if record.is_draft:
-            return workflow.update_draft(
-                site_id, record.pk, values, author=author, reason=reason, precondition=precondition
-            )
-        return actions.update_complaint_detail(
-            site_id,
-            record.pk,
-            values,
-            author=author,
-            may_change_completed=self.may_complete(request, record),
-            reason=reason,
-            precondition=precondition,
-        )
+            return workflow.update_draft(site_id, key, values, **recorded)
+        return actions.update_complaint_detail(site_id, key, values, may_change_completed=may, **recorded)
 
 
 @admin.register(UnitsSold)
 class UnitsSoldAdmin(PlainAdmin):
     """How many units the site sold in each month: the figures compare complaints with them."""
+
+    add_action = staticmethod(actions.add_units_sold)
+    update_action = staticmethod(actions.update_units_sold)
 
     ordering = ("-month", "id")
     list_display = ("month_name", "units")
@@ -226,14 +217,3 @@ class UnitsSoldAdmin(PlainAdmin):
     def month_name(self, units_sold: UnitsSold) -> str:
         """Return the month as people write it."""
         return str(units_sold)
-
-    def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> UnitsSold:
-        """Add the units of a month."""
-        return units.add_units_sold(site_id, values, author=author_of(request))
-
-    def update_record(
-        self, request: HttpRequest, record: Any, values: Values, *, reason: str, precondition: Callable[[Any], None]
-    ) -> UnitsSold:
-        """Change the units of a month."""
-        with unchanged_since_seen(record, precondition):
-            return units.update_units_sold(record, values, author=author_of(request), reason=reason)

@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from records.history.trail import now
-from records.history.visibility import NOBODY, STANDARD
+from records.history.visibility import NOBODY, READER, STANDARD
 from records.reference.folding import FoldedField
 from records.sites.models import Entity, Site, SiteRecord, SiteRows, site_record_constraints
 from records.sites.text import EMAIL, FreeTextField, LineField, is_blank
@@ -227,7 +227,7 @@ class Complaint(SiteRecord):
 
     def record_role(self) -> str:
         """Return the lowest default role that sees the complaint; only the back-office shows a draft."""
-        return NOBODY if self.is_draft else super().record_role()
+        return NOBODY if self.is_draft else READER
 
     @property
     def is_draft(self) -> bool:

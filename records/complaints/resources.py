@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from records.backoffice.transfer.registry import transferable
 from records.backoffice.transfer.resources import RecordResource
-from records.complaints import actions, units, workflow
+from records.complaints import actions, workflow
 from records.complaints.models import Complaint, UnitsSold
 from records.complaints.serializers import ComplaintSerializer, UnitsSoldSerializer
 from records.operations.tables import WireTable
@@ -46,8 +46,5 @@ class UnitsSoldResource(RecordResource):
     model = UnitsSold
     table = WireTable(UnitsSoldSerializer)
     key = "Month"
-    add_action = staticmethod(units.add_units_sold)
-
-    def change(self, record: UnitsSold, values: Values) -> UnitsSold:
-        """Change the units of a month."""
-        return units.update_units_sold(record, values, author=self.author, reason=self.reason)
+    add_action = staticmethod(actions.add_units_sold)
+    update_action = staticmethod(actions.update_units_sold)

@@ -28,8 +28,6 @@ def add_draft(
     values: Values,
     *,
     author: Author,
-    operation: str = "AddComplaintDraft",
-    reason: str = "",
     key: uuid.UUID | None = None,
 ) -> Complaint:
     """Save a complaint that is still incomplete, without a number; `key` sets its id.
@@ -37,7 +35,7 @@ def add_draft(
     Raises ValidationError, or IntegrityError if the key is already in use.
     """
     draft = Complaint(site_id=site_id, record_status=RecordStatus.DRAFT, **({"id": key} if key else {}))
-    return add_record(draft, values, author=author, operation=operation, reason=reason, numbered=False)
+    return add_record(draft, values, author=author, operation="AddComplaintDraft", numbered=False)
 
 
 def update_draft(

@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 
 from records.accounts import access
 from records.backoffice.about import list_of
-from records.backoffice.current import current_site, show_times_of, user_of, zone_of
+from records.backoffice.current import current_site, show_times_of, zone_of
 from records.backoffice.extension_points import RecordLink
 from records.backoffice.lists import UnreadableListError, list_of_query
 from records.backoffice.responses import page_response
@@ -57,7 +57,7 @@ def figures(request: HttpRequest) -> HttpResponse:
         gettext("Complaints as charts"),
         subtitle=str(site),
         cl=changelist,
-        charts=complaint_charts(scope, period, access.asking(user_of(request), site)),
+        charts=complaint_charts(scope, period, access.asking(request.user, site)),
         figures_title=period.name,
         period=period,
         period_fault=fault,

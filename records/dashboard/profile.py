@@ -190,7 +190,7 @@ class _Page:
         }
         if own:
             context["panels"] = extension_points.all_of(extension_points.profile_panels, self.request)
-            sites = access.sites_where(user_of(self.request), "accounts.change_user")
+            sites = access.sites_where(self.request.user, "accounts.change_user")
             mine = User.objects.filter(is_service_account=True, is_active=True, home_site__in=sites)
             context["service_accounts"] = mine.select_related("home_site").order_by("user_name", "id")[:200]
         return context

@@ -98,11 +98,11 @@ def quick_complaint(request: HttpRequest) -> HttpResponse:
     """Show the short form, or keep what was sent; a script of the page sends the photos after it, one by one."""
     site = site_at(request, read_uuid(request.POST["larder_site"])) if request.POST.get("larder_site") else None
     site = site or current_site(request)
-    if site is None or not access.may(user_of(request), site, "complaints.add_complaint"):
+    if site is None or not access.may(request.user, site, "complaints.add_complaint"):
         raise PermissionDenied
     show_times_of(site)
     initial = {"once": uuid.uuid4(), "larder_site": site.pk}
-    sees_consumers = access.may(user_of(request), site, Complaint.ATTACHMENTS_SEEN_WITH)
+    sees_consumers = access.may(request.user, site, Complaint.ATTACHMENTS_SEEN_WITH)
     form = QuickComplaintForm(site, request.POST or None, initial=initial, sees_consumers=sees_consumers)
     by_script = "application/json" in request.headers.get("Accept", "")
     if request.method == "POST" and form.is_valid():
@@ -134,7 +134,7 @@ def _keep(request: HttpRequest, site: Site, given: Values) -> tuple[Complaint, b
     names = ("complaint_description", "trace_number", *CALLER, *REQUIRED)
     values = {name: given[name] for name in names if name in given}
     author, key = author_of(request), given["once"]
-    may_submit = access.may(user_of(request), site, "complaints.submit_complaint")
+    may_submit = access.may(request.user, site, "complaints.submit_complaint")
 
     def submitted(complaint: Complaint) -> Complaint:
         is_whole = all(getattr(complaint, f"{name}_id") is not None for name in REQUIRED)
@@ -156,7 +156,7 @@ def _keep(request: HttpRequest, site: Site, given: Values) -> tuple[Complaint, b
     if not changed:
         return known, False
     # The answer to the first attempt was lost, and the person wrote on before sending again.
-    if not access.may(user_of(request), site, "complaints.change_complaint"):
+    if not access.may(request.user, site, "complaints.change_complaint"):
         raise ValidationError(SENT_ALREADY)
     update = workflow.update_draft if known.is_draft else partial(update_complaint_detail, may_change_completed=False)
     with recording():

@@ -14,7 +14,7 @@ from records.accounts.admin.permission_matrix import COLUMNS, permission_words
 from records.accounts.admin.roles import grantable
 from records.accounts.default_roles import ORDER
 from records.accounts.models import Role, RoleMembership
-from records.backoffice.current import may_here, site_where, user_of
+from records.backoffice.current import may_here, site_where
 from records.backoffice.extension_points import RecordLink
 from records.backoffice.responses import page_response
 
@@ -54,7 +54,7 @@ def rights(request: HttpRequest) -> HttpResponse:
         gettext("Who may do what at %(site)s") % {"site": site},
         roles=roles,
         lines=sorted(lines, key=lambda line: str(line["name"])),
-        people=_people(roles, may_see_users=access.may(user_of(request), site, "accounts.view_user")),
+        people=_people(roles, may_see_users=access.may(request.user, site, "accounts.view_user")),
         most=PEOPLE,
     )
 

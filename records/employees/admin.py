@@ -1,6 +1,5 @@
 """The back-office pages of employees and job descriptions."""
 
-import uuid
 from typing import Any
 
 from django.contrib import admin
@@ -13,7 +12,6 @@ from django.utils.translation import gettext_lazy as _
 from records.accounts import access
 from records.backoffice import extension_points
 from records.backoffice.choice_filters import ArchivedFilter
-from records.backoffice.current import author_of, user_of
 from records.backoffice.date_filters import DaysFilter
 from records.backoffice.extension_points import RecordLink
 from records.backoffice.filter_bar import ReferenceFilter
@@ -24,7 +22,6 @@ from records.backoffice.transitions import ARCHIVE, RESTORE
 from records.employees import actions
 from records.employees.models import Course, EducationTraining, Employee, EmploymentHistory, JobDescription
 from records.employees.transitions import ERASE, GIVE_ACCOUNT
-from records.sites.writing import Values, add_record
 
 
 class EducationRows(RowsStacked):
@@ -118,17 +115,12 @@ class CourseAdmin(PlainAdmin):
     list_display = ("name", "months_of_validity")
     fieldsets = ((None, {"fields": ("name", "months_of_validity")}),)
 
-    def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Course:
-        """Add a course to the site."""
-        course = Course(site_id=site_id, **values)
-        return add_record(course, author=author_of(request), operation="AddCourse")
-
 
 def account_links(request: HttpRequest, record: Any) -> list[RecordLink]:
     """Return the button that leads from an employee to the account, for users who manage the site's accounts."""
     if not isinstance(record, Employee) or record.user_id is None:
         return []
-    if not access.may(user_of(request), record.site_id, "accounts.change_user"):
+    if not access.may(request.user, record.site_id, "accounts.change_user"):
         return []
     return [
         RecordLink("account", gettext("Account"), reverse("admin:accounts_user_read", args=(quote(record.user_id),)))

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from records.accounts import access
 from records.accounts.models import DefaultRole
-from records.backoffice.current import author_of, user_of
+from records.backoffice.current import author_of
 from records.backoffice.fields import TextField
 from records.backoffice.forms import ReasonForm
 from records.backoffice.tasks import invite
@@ -62,7 +62,7 @@ def _say_where_it_goes(form: Any, employee: Employee) -> None:
 
 
 def _give(model_admin: Any, request: HttpRequest, employee: Employee, reason: str, data: dict[str, Any]) -> None:
-    if data["role"] and not access.may(user_of(request), employee.site_id, MAY_GIVE_ROLES):
+    if data["role"] and not access.may(request.user, employee.site_id, MAY_GIVE_ROLES):
         raise ValidationError({"role": gettext("Only people who administer the site's roles can give roles.")})
     if data["invites"] and not employee.email_address:
         text = gettext("The employee's page has no e-mail address to send it to.")

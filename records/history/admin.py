@@ -92,10 +92,6 @@ class ChangeAdmin(LogAdmin, SavedFilterPages):
         """Return the printed name of the author."""
         return change.author_name
 
-    def get_list_display(self, request: HttpRequest) -> Any:
-        """Return the columns; the time is shown in the site's time zone."""
-        return [moment_column("at", "when", day=False) if name == "at" else name for name in self.list_display]
-
     @admin.display(description=_("operation"))
     def did(self, change: Change) -> str:
         """Return the operation in words."""
@@ -107,20 +103,16 @@ class ChangeAdmin(LogAdmin, SavedFilterPages):
         return kind_of(change)
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> Any:
-        """Return the changes that hold every word of the term."""
+        """Return the changes that contain every word of the term."""
         return super().get_search_results(request, queryset, operation_words(search_term))
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """Show the current site's history in its time zone, and when the history was last verified."""
-        show_times_of(current_site(request))
+    def list_context(self, request: HttpRequest) -> dict[str, object]:
+        """Show times in the site's time zone; return also the exports and when the history was last verified."""
+        site = current_site(request)
+        show_times_of(site)
         query = f"?{request.GET.urlencode()}" if request.GET else ""
         exports = [(kind.upper(), self.url_of("export", kind) + query) for kind in KINDS]
-        site = current_site(request)
-        context = {
-            **_proven(site.pk if site is not None else None),
-            "exports": exports,
-        }
-        return super().changelist_view(request, {**context, **(extra_context or {})})
+        return {**super().list_context(request), **_proven(site.pk if site else None), "exports": exports}
 
     def changeform_view(
         self,
@@ -160,7 +152,7 @@ class ChangeAdmin(LogAdmin, SavedFilterPages):
             page: Any = self.admin_site.get_model_admin(model)
         except (LookupError, NotRegistered):
             return lines_of(Change, change.fields, (), lambda name: False)
-        may = asking(user_of(request), change.site_id)
+        may = asking(request.user, change.site_id)
         private = getattr(page, "private_fields", ())
         hidden = () if not private or may(page.private_permission) else private
         return lines_of(model, change.fields, [*hidden, *revealing_fields(model, may)], page.is_day)

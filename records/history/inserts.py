@@ -17,7 +17,7 @@ import orjson
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import DEFAULT_DB_ALIAS, connection, connections, models
 
-from records.history.statements import Statement, parameter, together
+from records.history.statements import Statement, together
 
 ROWS_AT_ONCE = 200
 
@@ -176,9 +176,9 @@ def _kind(field: Any, vendor: str) -> type | None:
 
 def update_of(row: models.Model) -> Statement:
     """Return the statement that stores all columns of an existing row."""
-    fields: Sequence[Any] = row._meta.local_concrete_fields
-    values = [value for field, value in zip(fields, database_values(row), strict=True) if not field.primary_key]
-    return _update(type(row), connection.vendor), [*values, parameter(row.pk)]
+    values = database_values(row)
+    key = values.pop(row._meta.local_concrete_fields.index(row._meta.pk))
+    return _update(type(row), connection.vendor), [*values, key]
 
 
 @cache

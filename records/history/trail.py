@@ -9,12 +9,11 @@ from typing import Any
 from django.db import connection, models, transaction
 
 from records.history.appending import appending, complete, printed_name
-from records.history.digests import VERSION, digest, lines_of, new_salts, values_of
+from records.history.digests import VERSION, FieldChange, digest, lines_of, new_salts, values_of
 from records.history.inserts import insertions
 from records.history.models import INSTALLATION, ChainHead, Change, Channel
 from records.history.moments import now, start_stamping, stop_stamping
 from records.history.origin import origin_id
-from records.history.snapshots import FieldChange
 from records.history.statements import Rows, Statement, parameter, row_of, together
 from records.history.visibility import lowest_role
 

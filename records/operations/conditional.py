@@ -26,7 +26,7 @@ def etag(revision: int, *, with_private: bool = True, variant: str = "") -> str:
 
 
 def fingerprint(values: Sequence[Any]) -> str:
-    """Return letters that differ if what a view shows of other records differs, for its tag."""
+    """Return a text for a view's tag, which differs if the view shows other values of the records that it refers to."""
     digest = hashlib.sha256(repr([str(value) for value in values]).encode()).hexdigest()[:16]
     return digest.translate(_LETTERS)
 

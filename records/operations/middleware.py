@@ -160,19 +160,18 @@ def _working_for(request: HttpRequest) -> AbstractContextManager[Origin]:
 def note(request: HttpRequest, response: HttpResponse, duration_ms: float) -> None:
     """Log the request, and add it to the recent calls of its key."""
     request_id: str = request.request_id  # type: ignore[attr-defined]
-    operation = operation_of(request)
+    caller, key_id, operation = _caller(request), _key(request), operation_of(request)
     if access.isEnabledFor(logging.INFO):
         access.info(
             "request",
             extra={
                 "request_id": request_id,
-                "caller": _caller(request),
+                "caller": caller,
                 "operation": operation,
                 "status": response.status_code,
                 "duration_ms": duration_ms,
             },
         )
-    key_id = _key(request)
     if key_id is not None:
         recent_calls.note(key_id, operation, response.status_code, duration_ms, request_id)
 

@@ -57,7 +57,7 @@ class Column:
 
     @property
     def label(self) -> str:
-        """Return what people call the field; child rows and lists of the other side are called after what they hold."""
+        """Return what people call the field; for child rows and lists of the other side, the name of their rows."""
         if self.relation.auto_created and not self.relation.concrete:
             return capfirst(str(self.relation.related_model._meta.verbose_name_plural))
         return "Id" if self.relation.primary_key else capfirst(str(self.relation.verbose_name))

@@ -2,13 +2,13 @@
 
 import uuid
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 from records.history.trail import Author
 from records.reference.checklists import put_questions
 from records.reference.models import Checklist, Rating, ReferenceEntry, SiteEntry
 from records.reference.ratings import put_bands, put_responses
-from records.sites.writing import adding, apply, changing
+from records.sites.writing import Recorded, adding, apply, changing
 
 Entry = TypeVar("Entry", bound=ReferenceEntry)
 
@@ -38,35 +38,35 @@ def add_entry(
     return entry
 
 
-def update_entry(entry: Entry, values: Mapping[str, Any], *, author: Author, reason: str = "") -> Entry:
+def update_entry(entry: Entry, values: Mapping[str, Any], **recorded: Unpack[Recorded]) -> Entry:
     """Set the values and return the changed entry; if nothing changes, nothing is written.
 
-    Locks the entry. An array of responses, bands or questions replaces the whole old one. Raises ValidationError.
+    Locks the entry. An array of responses, bands or questions replaces the whole old one. Raises ValidationError or
+    the error of the precondition.
     """
-    return _change(entry, f"Update{type(entry).__name__}", author, reason, values=values)
+    return _change(entry, "Update", values=values, **recorded)
 
 
 def archive_entry(entry: Entry, *, author: Author, reason: str = "") -> Entry:
     """Archive an entry: old records keep it, and new ones cannot use it. Locks it; repeating it changes nothing."""
-    return _change(entry, f"Archive{type(entry).__name__}", author, reason, is_archived=True)
+    return _change(entry, "Archive", is_archived=True, author=author, reason=reason)
 
 
 def restore_entry(entry: Entry, *, author: Author, reason: str = "") -> Entry:
     """Restore an archived entry; repeating it changes nothing. Locks it; raises ValidationError (name in use)."""
-    return _change(entry, f"Restore{type(entry).__name__}", author, reason, is_archived=False)
+    return _change(entry, "Restore", is_archived=False, author=author, reason=reason)
 
 
 def _change(
     entry: Entry,
-    operation: str,
-    author: Author,
-    reason: str,
+    verb: str,
     *,
     values: Mapping[str, Any] | None = None,
     is_archived: bool | None = None,
+    **recorded: Unpack[Recorded],
 ) -> Entry:
     columns = _columns(entry, values or {})
-    with changing(type(entry), None, entry.pk, author=author, operation=operation, reason=reason) as locked:
+    with changing(type(entry), None, entry.pk, operation=f"{verb}{type(entry).__name__}", **recorded) as locked:
         apply(locked, columns)
         if is_archived is not None:
             locked.is_archived = is_archived

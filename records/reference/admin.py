@@ -1,21 +1,20 @@
 """The back-office pages of the reference lists."""
 
 import uuid
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 from django.contrib import admin
 from django.db import models
 from django.http import HttpRequest
 
 from records.accounts import access
-from records.backoffice.current import author_of, user_of
+from records.backoffice.current import author_of
 from records.backoffice.inlines import RowsTabular
-from records.backoffice.plain_records import PlainAdmin, unchanged_since_seen
+from records.backoffice.plain_records import PlainAdmin
 from records.reference import actions
 from records.reference.lists import SITE_LISTS, SYSTEM_LISTS
 from records.reference.models import Checklist, ChecklistQuestion, Rating, RatingResponse, ScoreBand
-from records.sites.writing import Values
+from records.sites.writing import Recorded, Values
 
 
 class EntryAdmin(PlainAdmin):
@@ -30,12 +29,9 @@ class EntryAdmin(PlainAdmin):
         """Add an entry to the list."""
         return actions.add_entry(self.model, values, author=author_of(request), site_id=site_id)
 
-    def update_record(
-        self, request: HttpRequest, record: Any, values: Values, *, reason: str, precondition: Callable[[Any], None]
-    ) -> Any:
+    def update_record(self, request: HttpRequest, record: Any, values: Values, **recorded: Unpack[Recorded]) -> Any:
         """Change an entry of the list."""
-        with unchanged_since_seen(record, precondition):
-            return actions.update_entry(record, values, author=author_of(request), reason=reason)
+        return actions.update_entry(record, values, **recorded)
 
     def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
         """Archive or restore an entry; records that use an archived entry keep it."""
@@ -51,12 +47,12 @@ class SharedEntryAdmin(EntryAdmin):
     def may(self, request: HttpRequest, action: str, record: Any = None) -> bool:
         """Return whether the user may do this to a list that all sites share."""
         if action == "view":
-            return access.may_anywhere(user_of(request), self.permission("view"))
+            return access.may_anywhere(request.user, self.permission("view"))
         return super().may(request, action, record)
 
     def has_history_permission(self, request: HttpRequest, obj: Any) -> bool:
         """Return whether the user may read the entry's history."""
-        return access.may_anywhere(user_of(request), "history.view_change")
+        return access.may_anywhere(request.user, "history.view_change")
 
 
 class ResponseRows(RowsTabular):

@@ -105,8 +105,8 @@ def findings_called(
 ) -> dict[uuid.UUID, str]:
     """Return the questions of the findings with these Ids; at most two queries for each kind that has findings.
 
-    `seen` removes the records of a kind that do not exist for the user. `removed` is what a finding is called that its
-    record does not have any more, for somebody who sees records of the kind; without it, such findings are left out.
+    `seen` removes the records of a kind that do not exist for the user. `removed` is the name of a finding
+    that its record no longer has, for somebody who sees records of the kind; without it, such findings are left out.
     """
     found: dict[uuid.UUID, str] = {}
     for model in kinds().values() if keys else ():

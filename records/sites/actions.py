@@ -33,8 +33,6 @@ def add_folder(
     parent_id: uuid.UUID | None = None,
     idx: int = 0,
     author: Author,
-    operation: str = "AddFolder",
-    reason: str = "",
 ) -> EntityFolder:
     """Add a folder for records of one entity, inside `parent` or at the top.
 
@@ -46,7 +44,7 @@ def add_folder(
         _lock(site_id)
         _place(folder, parent_id)
 
-    return add_record(folder, author=author, operation=operation, reason=reason, check=check)
+    return add_record(folder, author=author, operation="AddFolder", check=check)
 
 
 def folder_named(site_id: uuid.UUID, entity: Entity, name: str, *, author: Author) -> EntityFolder:

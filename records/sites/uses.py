@@ -53,7 +53,7 @@ def uses_of(target: Any, seen: Callable[[type[models.Model]], "models.QuerySet[A
 
 
 def used_among(model: type[models.Model], keys: Collection[uuid.UUID]) -> dict[uuid.UUID, set[str]]:
-    """Return, for those of the records that other records or rows refer to, the kinds that do, in the plural.
+    """Return the records that other records or rows refer to, each with the kinds that refer to it, in the plural.
 
     Archived ones and records among `keys` do not count. One query for each column that can refer to them.
     """

@@ -133,6 +133,8 @@ def apply(record: models.Model, values: Mapping[str, Any], *, in_order: Collecti
     says nothing.
     """
     rest = set_columns(record, values)
+    if not rest:
+        return
     children = children_of(record)
     stored = {name: listed(record, name) for name in rest if name not in children}
     if stored:

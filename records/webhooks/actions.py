@@ -8,6 +8,7 @@ from typing import Unpack
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 
+from records.history.digests import FieldChange
 from records.history.models import ChainHead
 from records.history.trail import Author, now, recording
 from records.sites.models import Site
@@ -108,7 +109,7 @@ def rotate_secret(subscription: Subscription, *, author: Author, reason: str = "
     secrets sign. Locks the row.
     """
     secret = signing.new_secret()
-    notes = [{"field": "secret", "old": "", "new": "rotated"}]
+    notes: list[FieldChange] = [{"field": "secret", "old": "", "new": "rotated"}]
     with changing(
         Subscription, None, subscription.pk, author=author, operation="RotateWebhookSecret", reason=reason, notes=notes
     ) as locked:
@@ -120,7 +121,7 @@ def rotate_secret(subscription: Subscription, *, author: Author, reason: str = "
 
 def show_secret(subscription: Subscription, *, author: Author) -> str:
     """Return the secret of a new subscription; raises ValidationError if it was shown before."""
-    notes = [{"field": "secret", "old": "", "new": "shown"}]
+    notes: list[FieldChange] = [{"field": "secret", "old": "", "new": "shown"}]
     with changing(
         Subscription, None, subscription.pk, author=author, operation="ShowWebhookSecret", notes=notes
     ) as locked:
@@ -151,7 +152,7 @@ def request_resend(delivery: Delivery, *, author: Author) -> Delivery:
 def _ask(
     subscription: Subscription, kind: Kind, number: int | None, message_id: str, author: Author, operation: str
 ) -> Delivery:
-    notes = [{"field": "message", "old": "", "new": message_id}]
+    notes: list[FieldChange] = [{"field": "message", "old": "", "new": message_id}]
     with changing(Subscription, None, subscription.pk, author=author, operation=operation, notes=notes) as locked:
         if locked.is_archived:
             raise ValidationError(gettext("The webhook is archived; restore it first."), code="InvalidTransition")

@@ -1,8 +1,8 @@
 """The pages of webhooks: the address, the secret, and each delivery with the receiver's answer."""
 
 import uuid
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar, Unpack
 
 from django import forms
 from django.contrib import admin, messages
@@ -29,7 +29,7 @@ from records.backoffice.plain_records import CHANGE_TO_ARCHIVE, PlainAdmin
 from records.backoffice.shown_once import redirect_with_secret, secret_of, showing_once
 from records.backoffice.transitions import RecordStep, on_row
 from records.changes import feed
-from records.sites.writing import Values
+from records.sites.writing import Recorded, Values
 from records.webhooks import actions
 from records.webhooks.deliverer import behind
 from records.webhooks.messages import entities
@@ -172,13 +172,9 @@ class SubscriptionAdmin(PlainAdmin):
         """Add a webhook with a secret of its own."""
         return actions.add_subscription(site_id, values, author=author_of(request))
 
-    def update_record(
-        self, request: HttpRequest, record: Any, values: Values, *, reason: str, precondition: Callable[[Any], None]
-    ) -> Any:
+    def update_record(self, request: HttpRequest, record: Any, values: Values, **recorded: Unpack[Recorded]) -> Any:
         """Change a webhook."""
-        return actions.update_subscription(
-            record, values, author=author_of(request), reason=reason, precondition=precondition
-        )
+        return actions.update_subscription(record, values, **recorded)
 
     def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
         """Archive or restore a webhook."""
@@ -288,14 +284,10 @@ class DeliveryAdmin(LogAdmin):
         """Return how the attempt ended and, if it failed, why."""
         return delivery.fault or str(Outcome(delivery.outcome).label)
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """Show the list; if it is empty, the page says what to do."""
-        empty = {
-            "empty_list": gettext(
-                "Nothing was delivered in the last 30 days. Add a webhook, or send a test on its page."
-            )
-        }
-        return super().changelist_view(request, {**empty, **(extra_context or {})})
+    def list_context(self, request: HttpRequest) -> dict[str, object]:
+        """Return also what an empty list says."""
+        text = gettext("Nothing was delivered in the last 30 days. Add a webhook, or send a test on its page.")
+        return {**super().list_context(request), "empty_list": text}
 
     def changeform_view(
         self,

@@ -4,7 +4,7 @@ import datetime
 import itertools
 from typing import Any
 
-from records.complaints import actions, units, workflow
+from records.complaints import actions, workflow
 from records.complaints.models import Complaint, UnitsSold
 from records.reference.actions import add_entry
 from records.reference.models import Nonconformance, Product, SiteEntry
@@ -61,4 +61,4 @@ def make_completed(site: Site, **fields: Any) -> Complaint:
 def make_units_sold(site: Site, month: str, number: int) -> UnitsSold:
     """Enter the units sold in a month such as `2026-03`."""
     day = datetime.datetime.fromisoformat(f"{month}-01T00:00:00+00:00")
-    return units.add_units_sold(site.pk, {"month": day, "units": number}, author=SYSTEM)
+    return actions.add_units_sold(site.pk, {"month": day, "units": number}, author=SYSTEM)

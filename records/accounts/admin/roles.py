@@ -1,9 +1,9 @@
 """The pages of roles: what they permit, as a matrix, and who holds them."""
 
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 from django import forms
 from django.contrib import admin
@@ -32,10 +32,10 @@ from records.backoffice.formfields import reference_field
 from records.backoffice.forms import ReasonForm
 from records.backoffice.lists import UncountedPaginator
 from records.backoffice.permissions import Pages
-from records.backoffice.plain_records import PlainAdmin, unchanged_since_seen
+from records.backoffice.plain_records import PlainAdmin
 from records.history.trail import recording
 from records.sites.text import read_uuid
-from records.sites.writing import Values
+from records.sites.writing import Recorded, Values
 
 MEMBERS_A_PAGE = 100
 
@@ -128,13 +128,9 @@ class RoleAdmin(PlainAdmin):
         role = Role(site_id=site_id, name=values["name"])
         return add_role(role, permissions=values["permissions"], author=author_of(request))
 
-    def update_record(
-        self, request: HttpRequest, record: Any, values: Values, *, reason: str, precondition: Callable[[Any], None]
-    ) -> Any:
+    def update_record(self, request: HttpRequest, record: Any, values: Values, **recorded: Unpack[Recorded]) -> Any:
         """Rename a role or change what it permits."""
-        name, permissions = values.get("name"), values.get("permissions")
-        with unchanged_since_seen(record, precondition):
-            return update_role(record, name=name, permissions=permissions, author=author_of(request), reason=reason)
+        return update_role(record, name=values.get("name"), permissions=values.get("permissions"), **recorded)
 
     def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
         """Archive or restore the role, which also removes it from or returns it to its members' groups."""

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from records.accounts.models import SecurityEvent, SecurityKind
 from records.backoffice.current import current_site, show_times_of, user_of
-from records.backoffice.datetimes import NOTHING, moment_column
+from records.backoffice.datetimes import NOTHING
 from records.backoffice.lists import UnreadableListError
 from records.backoffice.logs import LogAdmin, PeriodFilter
 from records.backoffice.permissions import Pages
@@ -82,10 +82,6 @@ class SecurityEventAdmin(LogAdmin, SavedFilterPages):
         """Return whether a query parameter may filter the list; account, author and network address may, too."""
         return lookup in EXACT or super().lookup_allowed(lookup, value, request)
 
-    def get_list_display(self, request: HttpRequest) -> Any:
-        """Return the columns, with the time in the site's time zone."""
-        return [moment_column("at", "when", day=False) if name == "at" else name for name in self.list_display]
-
     @admin.display(description=_("account"))
     def account(self, event: SecurityEvent) -> str:
         """Return the account's name as a link to all events of the account."""
@@ -101,16 +97,15 @@ class SecurityEventAdmin(LogAdmin, SavedFilterPages):
         """Return the author as a link to all events that they caused."""
         return _link("author_id", event.author_id, event.author_name)
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """Show the log in the current site's time zone, with a link to its export."""
+    def list_context(self, request: HttpRequest) -> dict[str, object]:
+        """Show times in the current site's time zone; return the link to the export and what an empty list says."""
         show_times_of(current_site(request))
         query = f"?{request.GET.urlencode()}" if request.GET else ""
-        address = self.url_of("export") + query
-        context = {
-            "exchange": [{"label": gettext("Export CSV"), "url": address}],
+        return {
+            **super().list_context(request),
+            "exchange": [{"label": gettext("Export CSV"), "url": self.url_of("export") + query}],
             "empty_list": gettext("There are no events yet, or none that match the filters."),
         }
-        return super().changelist_view(request, {**context, **(extra_context or {})})
 
     def export_view(self, request: HttpRequest) -> Any:
         """Return the log as it is filtered and searched, as a CSV file with times in UTC."""

@@ -1,8 +1,7 @@
 """The pages of accounts: who can sign in, and how their access ends."""
 
 import uuid
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 from django import forms
 from django.contrib import admin
@@ -23,13 +22,14 @@ from records.backoffice.choice_filters import ChoiceFilter, Offered
 from records.backoffice.current import author_of, current_site, sites_of, user_of
 from records.backoffice.datetimes import NOTHING, shown
 from records.backoffice.forms import ReasonForm, WithoutReason
-from records.backoffice.plain_records import PlainAdmin, unchanged_since_seen
+from records.backoffice.plain_records import PlainAdmin
 from records.backoffice.tasks import invite
 from records.backoffice.transitions import RecordStep, on_row
+from records.history.digests import FieldChange
 from records.history.trail import recording
 from records.sites.models import Site
 from records.sites.text import EMAIL
-from records.sites.writing import Values
+from records.sites.writing import Recorded, Values
 
 
 def _end(model_admin: Any, request: HttpRequest, user: User, reason: str, data: dict[str, Any]) -> None:
@@ -60,7 +60,7 @@ GIVE_ACCESS = RecordStep(
 
 def _invite(model_admin: Any, request: HttpRequest, user: User, reason: str, data: dict[str, Any]) -> None:
     with recording() as trail:
-        mailed = [{"field": "invitation", "old": "", "new": "mailed"}]
+        mailed: list[FieldChange] = [{"field": "invitation", "old": "", "new": "mailed"}]
         trail.add(user, mailed, author=author_of(request), operation="InviteUser", site_id=user.home_site_id)
         invite.enqueue(str(user.pk))
 
@@ -263,12 +263,9 @@ class UserAdmin(PlainAdmin):
         """Add an account whose home site is the current site; its person sets a password by mail."""
         return add_user(User(home_site=current_site(request), **values), author=author_of(request))
 
-    def update_record(
-        self, request: HttpRequest, record: Any, values: Values, *, reason: str, precondition: Callable[[Any], None]
-    ) -> Any:
+    def update_record(self, request: HttpRequest, record: Any, values: Values, **recorded: Unpack[Recorded]) -> Any:
         """Change an account. Raises ValidationError if the name is in use."""
-        with unchanged_since_seen(record, precondition):
-            return update_user(record, values, author=author_of(request), reason=reason)
+        return update_user(record, values, **recorded)
 
 
 def _at(sites: list[uuid.UUID]) -> Q:

@@ -66,14 +66,12 @@ class TransferPages(PastImportPages):
             *super().get_urls(),
         ]
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """Show the list with its links to import and export."""
-        return super().changelist_view(request, {**self._transfer_links(request), **(extra_context or {})})
-
-    def _transfer_links(self, request: HttpRequest) -> dict[str, Any]:
+    def list_context(self, request: HttpRequest) -> dict[str, object]:
+        """Return also the list's links to import and export."""
+        context = super().list_context(request)
         resource = resource_of(self.model)
         if resource is None:
-            return {}
+            return context
         query = f"?{request.GET.urlencode()}" if request.GET else ""
         links = [
             {
@@ -96,7 +94,7 @@ class TransferPages(PastImportPages):
             for kind in sheets.KINDS
         ]
         more_links = [{"label": label, "url": self.url_of("export", *args) + query} for label, *args in more]
-        return {"exchange": links, "more_exports": more_links}
+        return {**context, "exchange": links, "more_exports": more_links}
 
     # --- Export ------------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from records.complaints import actions, units, workflow
+from records.complaints import actions, workflow
 from records.complaints.models import Complaint, RecordStatus, Severity
 from records.dashboard.demo.demo_site import DemoSite, content
 from records.history.trail import Channel, recording
@@ -181,4 +181,4 @@ def _add_units_sold(place: DemoSite) -> None:
         sold = round(trade * (1.15 - 0.3 * ago / 24) * (1 + 0.1 * _summer(place, ago * 30)), -3)
         if ago != 4:
             values = {"month": month, "units": int(sold)}
-            units.add_units_sold(place.site.pk, values, author=register, reason="From the sales ledger")
+            actions.add_units_sold(place.site.pk, values, author=register, reason="From the sales ledger")

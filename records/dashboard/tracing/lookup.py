@@ -148,7 +148,7 @@ def _sees_pending(user: Any) -> bool:
 def _visible(request: HttpRequest, source: Source) -> models.QuerySet[Any] | None:
     """Return the rows that the user may see; None if there is no site at which they may see any."""
     model = source.record
-    sites = access.sites_where(user_of(request), permission_on(model))
+    sites = access.sites_where(request.user, permission_on(model))
     if not sites or not admin.site.is_registered(model):
         return None
     if source.of:

@@ -1,9 +1,8 @@
 """The pages of folders."""
 
 import uuid
-from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 from django.contrib import admin
 from django.http import HttpRequest
@@ -17,7 +16,7 @@ from records.history.trail import recording
 from records.sites import actions
 from records.sites.admin.folder_tree import FolderTree
 from records.sites.models import Entity, EntityFolder, Site
-from records.sites.writing import Values
+from records.sites.writing import Recorded, Values
 
 
 @admin.register(EntityFolder)
@@ -65,14 +64,14 @@ class EntityFolderAdmin(FolderTree, PlainAdmin):
             author=author_of(request),
         )
 
-    def update_record(
-        self, request: HttpRequest, record: Any, values: Values, *, reason: str, precondition: Callable[[Any], None]
-    ) -> Any:
+    def update_record(self, request: HttpRequest, record: Any, values: Values, **recorded: Unpack[Recorded]) -> Any:
         """Rename or move a folder, or both in one transaction."""
-        author, site_id, written = author_of(request), record.site_id, record
+        author, reason, precondition = recorded["author"], recorded["reason"], recorded.get("precondition")
+        site_id, written = record.site_id, record
         with recording():
             Site.objects.select_for_update(no_key=True).filter(pk=site_id).first()
-            precondition(record)
+            if precondition is not None:
+                precondition(record)
             if "name" in values:
                 written = actions.rename_folder(site_id, record.pk, values["name"], author=author, reason=reason)
             if values.keys() & {"parent", "idx"}:

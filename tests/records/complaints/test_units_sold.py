@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.urls import reverse
 
 from records.accounts.models import DefaultRole
-from records.complaints import units
+from records.complaints import actions
 from records.complaints.models import UnitsSold
 from records.history.models import Change
 from records.sites.models import Site
@@ -71,7 +71,7 @@ def test_each_site_has_its_own_month_and_a_change_to_a_taken_month_is_refused(si
     make_units_sold(other_site, "2026-03", 20)
     april = make_units_sold(site, "2026-04", 30)
     with pytest.raises(ValidationError, match="entered already"):
-        units.update_units_sold(april, {"month": MARCH}, author=SYSTEM, reason="Mistyped")
+        actions.update_units_sold(site.pk, april.pk, {"month": MARCH}, author=SYSTEM, reason="Mistyped")
     april.refresh_from_db()
     assert april.month.month == 4
 
