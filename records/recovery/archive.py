@@ -121,15 +121,24 @@ def checked(path: Path) -> dict[str, Any]:
                 digest.update(piece)
                 if name in ("manifest.json", "end.json"):
                     kept[name] = kept.get(name, b"") + piece
-    manifest = orjson.loads(kept.get("manifest.json", b"{}"))
+    manifest = _facts(kept.get("manifest.json", b""))
     if manifest.get("format") != FORMAT:
         raise ArchiveError(f"{path} is not a backup of this form.")
     if last != "end.json":
         raise ArchiveError(f"{path} is damaged or was cut short; it is not restored.")
-    end = orjson.loads(kept["end.json"])
-    if end["sha256"] != before:
+    end = _facts(kept.get("end.json", b""))
+    if end.get("sha256") != before:
         raise ArchiveError(f"{path} was altered or damaged: its SHA-256 differs.")
     return {**manifest, "counts": end}
+
+
+def _facts(content: bytes) -> dict[str, Any]:
+    """Return the object that a member of an archive holds, which is empty if the member is not one of a backup."""
+    try:
+        facts = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        return {}
+    return facts if isinstance(facts, dict) else {}
 
 
 def secrets() -> dict[str, list[str]]:

@@ -129,6 +129,27 @@ def test_an_altered_archive_is_refused(tmp_path: Path) -> None:
     assert not Site.objects.exists()
 
 
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"manifest.json": b"Our cakes", "end.json": b"{}"},
+        {"manifest.json": b"[]", "end.json": b"{}"},
+        {"manifest.json": b'{"format": "larder-backup-1"}', "end.json": b""},
+        {"manifest.json": b'{"format": "larder-backup-1"}', "end.json": b"7"},
+        {},
+    ],
+)
+def test_a_tar_file_of_something_else_is_refused_in_words(tmp_path: Path, members: dict[str, bytes]) -> None:
+    path = tmp_path / "b.tar.gz"
+    with tarfile.open(path, "w:gz") as tar:
+        for name, content in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+    with pytest.raises(archive.ArchiveError, match=r"not a backup|altered or damaged"):
+        archive.checked(path)
+
+
 def test_a_place_that_is_not_empty_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     filled()
     backup(tmp_path / "b.tar.gz")
