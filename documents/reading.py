@@ -28,9 +28,11 @@ READ_WITHIN = datetime.timedelta(days=14)
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Who must read a version in force, and how many of them have read it."""
+    """Who must read a version in force by when, and how many of them have read it."""
 
-    version: DocumentVersion
+    version_id: uuid.UUID
+    document_id: uuid.UUID
+    due: datetime.datetime
     asked: frozenset[uuid.UUID]
     read: int
 
@@ -39,36 +41,39 @@ class Progress:
         """Return how many people have not read it yet."""
         return len(self.asked) - self.read
 
-    @property
-    def due(self) -> datetime.datetime:
-        """Return the time by which they must have read it."""
-        return due(self.version)
-
 
 def progress(site_ids: Collection[uuid.UUID]) -> list[Progress]:
-    """Return every version in force at these sites that has required readers, by name; five queries at most.
+    """Return every version in force at these sites that has required readers, by name; four queries at most.
 
-    The readings are counted in the database: a site may have hundreds of thousands. The versions are loaded with the
-    columns that overviews show.
+    The readings are counted in the database, and the versions are not loaded: a site may have hundreds of thousands of
+    readings, and a thousand versions, of which a page shows a few (`shown_versions`).
     """
-    rows = to_read(site_ids).select_related(None).select_related("document")
-    versions = list(rows.only("version", "site", "in_force_since", "created", "document__name"))
-    asked = readers_of([version.document_id for version in versions])
+    versions = list(to_read(site_ids).values_list("pk", "document_id", "in_force_since", "created"))
+    asked = readers_of([document for _, document, _, _ in versions])
     asked_for: dict[frozenset[uuid.UUID], list[uuid.UUID]] = defaultdict(list)
-    for version in versions:
-        asked_for[asked[version.document_id]].append(version.pk)
+    for key, document, _, _ in versions:
+        asked_for[asked[document]].append(key)
     of_the_asked = Q(pk__in=())
     for readers, keys in asked_for.items():
         of_the_asked |= Q(version__in=keys, user__in=readers)
     counts = dict(Reading.objects.filter(of_the_asked).order_by().values_list("version").annotate(count=Count("*")))
-    return [Progress(version, asked[version.document_id], counts.get(version.pk, 0)) for version in versions]
+    return [
+        Progress(key, document, _due(since, created), asked[document], counts.get(key, 0))
+        for key, document, since, created in versions
+    ]
+
+
+def shown_versions(entries: Collection[Progress]) -> dict[uuid.UUID, DocumentVersion]:
+    """Return the versions of the entries with their documents, by the version's Id; one query."""
+    rows = DocumentVersion.objects.select_related("document").only("version", "site", "document__name")
+    return rows.in_bulk([one.version_id for one in entries])
 
 
 def missing_readers(
     entries: Collection[Progress], users: Collection[uuid.UUID] | None = None
 ) -> dict[uuid.UUID, frozenset[uuid.UUID]]:
     """Return who has not read each version yet, by the version's Id, among the users or everybody; one query."""
-    rows = Reading.objects.filter(version__in=[one.version.pk for one in entries])
+    rows = Reading.objects.filter(version__in=[one.version_id for one in entries])
     if users is not None:
         rows = rows.filter(user__in=users)
     have_read: dict[uuid.UUID, set[uuid.UUID]] = defaultdict(set)
@@ -76,7 +81,7 @@ def missing_readers(
         have_read[version_id].add(user_id)
     among = None if users is None else set(users)
     return {
-        one.version.pk: (one.asked if among is None else one.asked & among) - have_read[one.version.pk]
+        one.version_id: (one.asked if among is None else one.asked & among) - have_read[one.version_id]
         for one in entries
     }
 
@@ -122,7 +127,11 @@ def waiting_for(user: User) -> QuerySet[DocumentVersion]:
 
 def due(version: DocumentVersion) -> datetime.datetime:
     """Return the time by which the required readers must have read a version in force."""
-    return (version.in_force_since or version.created) + READ_WITHIN
+    return _due(version.in_force_since, version.created)
+
+
+def _due(in_force_since: datetime.datetime | None, created: datetime.datetime) -> datetime.datetime:
+    return (in_force_since or created) + READ_WITHIN
 
 
 def confirm(version_id: uuid.UUID, user: User, *, author: Author) -> Reading:

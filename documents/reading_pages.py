@@ -146,10 +146,11 @@ def matrix(request: HttpRequest) -> HttpResponse:
     missing = request.GET.get("show") == "missing"
     columns = _page([one for one in every if one.missing or not missing], request.GET.get("documents"), DOCUMENTS)
     entries = list(columns)
-    asked = {one.version.pk: one.asked for one in entries}
+    asked = {one.version_id: one.asked for one in entries}
+    versions = reading.shown_versions(entries)
     lacking = reading.missing_readers(entries) if missing else asked
     people = _page(_people(set().union(*lacking.values())), request.GET.get("page"), PEOPLE)
-    found = _newest_readings({one.version.document_id for one in entries}, people)
+    found = _newest_readings({one.document_id for one in entries}, people)
     days = address_part("due", since, until)
     return page_response(
         request,
@@ -158,6 +159,7 @@ def matrix(request: HttpRequest) -> HttpResponse:
         http_status=400 if fault else 200,
         fault=gettext("The list cannot be filtered by “%(fault)s”.") % {"fault": fault[:100]} if fault else "",
         columns=columns,
+        heads=[(versions[one.version_id], one.due) for one in entries],
         page=people,
         missing=missing,
         since=since,
@@ -170,8 +172,8 @@ def matrix(request: HttpRequest) -> HttpResponse:
             {
                 "person": user,
                 "cells": [
-                    _cell(one.version, found.get((user.pk, one.version.document_id)))
-                    if user.pk in asked[one.version.pk]
+                    _cell(versions[one.version_id], found.get((user.pk, one.document_id)))
+                    if user.pk in asked[one.version_id]
                     else {}
                     for one in entries
                 ],
