@@ -94,13 +94,13 @@ def _table(table: Table, first: float = 0) -> Flowable:
 class _Word(Flowable):
     """A cell of one line, linked or not. A report has hundreds, and a paragraph takes ten times as long to set."""
 
-    def __init__(self, text: str, address: str) -> None:
+    def __init__(self, text: str, address: str, width: float) -> None:
         super().__init__()
         self.text, self.address = text, address
+        self.width, self.height = width, SMALL.leading
 
     def wrap(self, *_available: float) -> tuple[float, float]:
         """Return the width and height of the line."""
-        self.width, self.height = width_of(self.text, SMALL.fontName, SMALL.fontSize), SMALL.leading
         return self.width, self.height
 
     def draw(self) -> None:
@@ -115,8 +115,9 @@ class _Word(Flowable):
 def _cell(cell: Cell, width: float) -> Flowable:
     """Return a cell for a column of this width, linked by its whole address where there are records behind it."""
     text, address = cell.text, f"{settings.BASE_URL.rstrip('/')}{cell.url}" if cell.url else ""
-    if text.isascii() and "\n" not in text and width_of(text, SMALL.fontName, SMALL.fontSize) <= width - PADDING:
-        return _Word(text, address)
+    needed = width_of(text, SMALL.fontName, SMALL.fontSize)
+    if text.isascii() and "\n" not in text and needed <= width - PADDING:
+        return _Word(text, address, needed)
     if not address or is_right_to_left(text):
         return paragraph(text, SMALL)
     style = SMALL.clone("small CJK", wordWrap="CJK") if is_east_asian(text) else SMALL

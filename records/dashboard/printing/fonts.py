@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+from reportlab import rl_config
 from reportlab.pdfbase import pdfmetrics
 from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfbase.ttfonts import TTFont
@@ -30,8 +31,9 @@ _SHAPED = re.compile(
 
 
 def use_fonts() -> None:
-    """Register the fonts with the PDF library, once."""
+    """Register the fonts with the PDF library, once, and let it write bytes, which are fewer than letters for them."""
     with _registering:
+        rl_config.useA85 = 0
         if PLAIN in pdfmetrics.getRegisteredFontNames():
             return
         for name in (CHINESE, JAPANESE, KOREAN):
