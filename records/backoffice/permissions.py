@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Collection, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar
 
 from django import forms
@@ -12,7 +12,7 @@ from django.contrib.auth import get_permission_codename
 from django.db import models
 from django.http import Http404, HttpRequest
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, get_script_prefix, path, reverse
 from django.utils.translation import gettext
 
 from records.accounts import access
@@ -27,6 +27,19 @@ from records.sites.text import read_uuid
 
 Pages = Sequence[tuple[str, str, str]]
 """Pages of an admin: the path of each, the method that answers, and the name of the page."""
+_NO_ID = uuid.UUID(int=0)
+
+
+@cache
+def _url(name: str, _prefix: str) -> str:
+    """Return the URL of a page below the prefix of the installation; a page with charts has hundreds of links."""
+    return reverse(name)
+
+
+@cache
+def _around_id(name: str, _prefix: str) -> Sequence[str]:
+    """Return what stands before and after the Id in the URLs of a page of single records."""
+    return reverse(name, args=(_NO_ID,)).split(str(_NO_ID))
 
 
 class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
@@ -55,11 +68,16 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
 
     def url_of(self, name: str, *args: Any) -> str:
         """Return the URL of a page of the model, such as `changelist`."""
-        return reverse(f"admin:{self.page_name(name)}", args=args)
+        full_name = f"admin:{self.page_name(name)}"
+        return reverse(full_name, args=args) if args else _url(full_name, get_script_prefix())
 
     def page_of(self, key: Any) -> str:
         """Return the URL of the page that a record opens with."""
-        return self.url_of("read" if self.opens_reading else "change", key)
+        name = "read" if self.opens_reading else "change"
+        if not isinstance(key, uuid.UUID):
+            return self.url_of(name, key)
+        before, after = _around_id(f"admin:{self.page_name(name)}", get_script_prefix())
+        return f"{before}{key}{after}"
 
     def permission(self, action: str) -> str:
         """Return the full name of the model's permission, such as `employees.change_employee`."""

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import threading
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,9 +11,12 @@ from typing import Any
 
 import pytest
 from django.contrib import admin
+from django.test.utils import override_script_prefix
+from django.urls import reverse
 from django.utils.translation import get_language, override
 
 from records.backoffice import rooms
+from records.backoffice.permissions import SitePermissions
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -41,6 +45,7 @@ from django.contrib import admin
 from django.core.checks import run_checks
 from django.urls import resolve, reverse
 from records.backoffice import rooms
+from records.backoffice.permissions import SitePermissions
 from records.backoffice.transfer.registry import resource_of
 from records.items.models import Item
 
@@ -75,6 +80,7 @@ import django
 django.setup()
 from records.accounts.default_roles import ORDER, permissions_of
 from records.backoffice import rooms
+from records.backoffice.permissions import SitePermissions
 
 before = {role: permissions_of(role) for role in ORDER}
 assert not rooms._is_done
@@ -150,3 +156,13 @@ def test_registering_a_page_does_not_load_the_others(unloaded: Any) -> None:
     assert loaded == []
     assert admin.site._registry
     assert loaded == ["admin", "resources"]
+
+
+def test_addresses_of_pages_of_records_are_those_of_django() -> None:
+    for prefix in ("/", "/larder/"):
+        with override_script_prefix(prefix):
+            for page in admin.site._registry.values():
+                if isinstance(page, SitePermissions):
+                    key, name = uuid.uuid4(), page.page_name("read" if page.opens_reading else "change")
+                    assert page.page_of(key) == reverse(f"admin:{name}", args=(key,))
+                    assert page.url_of("changelist") == reverse(f"admin:{page.page_name('changelist')}")
