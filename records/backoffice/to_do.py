@@ -52,9 +52,10 @@ class Section:
     """The names of the person's other sites where there are such records too."""
 
     def of(self, records: QuerySet[Any], line: Callable[[Any], Line]) -> "Section":
-        """Count the records and show the first of them, each as its line; two queries."""
-        self.total = records.order_by()[: MOST_COUNTED + 1].count()
-        self.rows = [line(record) for record in records[:SHOWN]]
+        """Show the first records, each as its line, and count them if there are more; two queries at most."""
+        first = list(records[: SHOWN + 1])
+        self.total = len(first) if len(first) <= SHOWN else records.order_by()[: MOST_COUNTED + 1].count()
+        self.rows = [line(record) for record in first[:SHOWN]]
         return self
 
     @property
@@ -161,7 +162,7 @@ class ToDo:
 
 
 def sections_for(request: HttpRequest, added: Sequence[ToDo]) -> list[Section]:
-    """Return the sections of everything that this person can have to do; two or three queries each."""
+    """Return the sections of everything that this person can have to do; three queries each at most."""
     viewer = Viewer(request)
     offered = sorted(added, key=lambda one: one.place)
     found = [one.section(viewer) for one in offered if not one.permission or viewer.may(one.permission)]

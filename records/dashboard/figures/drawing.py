@@ -9,6 +9,9 @@ import math
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
+
+from django.utils.html import format_html, format_html_join
 
 from records.backoffice.datetimes import NOTHING
 from records.dashboard.figures.periods import month_letters, short_name
@@ -34,6 +37,11 @@ class Cell:
     text: str
     url: str = ""
 
+    @property
+    def content(self) -> str:
+        """Return the text, or the link as HTML."""
+        return format_html('<a href="{}">{}</a>', self.url, self.text) if self.url else self.text
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -41,6 +49,18 @@ class Table:
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
+
+    @property
+    def body(self) -> Any:
+        """Return the rows as HTML. For hundreds of rows, a template would take longer than the rest of the page."""
+        return format_html_join(
+            "\n",
+            '<tr><th scope="row">{}</th>{}</tr>',
+            (
+                (first.content, format_html_join("", "<td>{}</td>", ((cell.content,) for cell in rest)))
+                for first, *rest in self.rows
+            ),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +135,16 @@ class Chart:
     def template(self) -> str:
         """Return the template that draws this form of chart."""
         return f"dashboard/charts/{self.form}.svg"
+
+    @property
+    def dot_links(self) -> Any:
+        """Return the links of dots as SVG. There are hundreds, for which a template would take long."""
+        return format_html_join(
+            "",
+            '<a href="{}" tabindex="-1" aria-hidden="true"><title>{}</title>'
+            '<circle class="hit" cx="{}" cy="{}" r="9"/></a>',
+            ((mark.url, mark.label, mark.x, mark.y) for mark in self.marks if mark.url),
+        )
 
     @property
     def right(self) -> int:

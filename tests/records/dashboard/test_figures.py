@@ -14,9 +14,12 @@ from records.complaints.models import Complaint
 from records.dashboard.figures import actions, audits, complaints
 from records.dashboard.figures.delays import delays
 from records.dashboard.figures.drawing import (
+    Cell,
     Chart,
     Column,
+    Mark,
     Row,
+    Table,
     draw_columns,
     draw_rows,
     percent,
@@ -262,3 +265,17 @@ def test_actions_about_documents_that_do_not_exist_for_somebody_are_not_counted(
     make_action(site, about=make_document(site, user_to_review=[make_signer(site)]))
     rows = actions.seen_at(site.pk, make.make_user(site=site, role=role))
     assert actions.unfinished(rows).count() == seen
+
+
+def test_names_in_tables_and_in_links_of_dots_are_text() -> None:
+    table = Table(("Name", "Number"), [(Cell("<b>'&", "/list/?a=1&b=2"), Cell("<i>"))])
+    assert table.body == (
+        '<tr><th scope="row"><a href="/list/?a=1&amp;b=2">&lt;b&gt;&#x27;&amp;</a></th><td>&lt;i&gt;</td></tr>'
+    )
+    chart = Chart(
+        "scores", "Scores", marks=[Mark("1", "2", "", "", "<b>", "/x/?a=1&b=2"), Mark("3", "4", "", "", "no")]
+    )
+    assert chart.dot_links == (
+        '<a href="/x/?a=1&amp;b=2" tabindex="-1" aria-hidden="true"><title>&lt;b&gt;</title>'
+        '<circle class="hit" cx="1" cy="2" r="9"/></a>'
+    )

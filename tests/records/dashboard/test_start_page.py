@@ -230,7 +230,7 @@ def test_a_period_that_cannot_be_read_is_named_and_the_usual_one_shown(site: Sit
 
 
 @pytest.mark.parametrize("kinds", [1, 4])
-def test_the_page_costs_the_same_for_3_and_for_300_complaints(site: Site, kinds: int) -> None:
+def test_the_page_costs_the_same_for_6_and_for_300_complaints(site: Site, kinds: int) -> None:
     manager = make.make_user(site=site, role=DefaultRole.MANAGER)
     client = sign_in(manager, site)
     program = make_audits.make_program(site, next_due_date=now())
@@ -246,10 +246,12 @@ def test_the_page_costs_the_same_for_3_and_for_300_complaints(site: Site, kinds:
         sign(version_of(rejected), manager, "reject", comment="Once more")
 
     page(client)
-    make_complaints(site, [now()] * 3)
-    make_rejected()
-    # The audit's change moves the head of the site's chain, so that nothing is kept from the page before.
-    make_audits.make_audit(program, due_date=now())
+    # A section with more records than it has lines takes one query more, which counts them.
+    make_complaints(site, [now()] * 6)
+    for _ in range(6):
+        make_rejected()
+        # The audit's change moves the head of the site's chain, so that nothing is kept from the page before.
+        make_audits.make_audit(program, due_date=now())
     few = cost()
     for _ in range(kinds):
         make_complaints(site, [now() - datetime.timedelta(days=day) for day in range(300 // kinds)])
