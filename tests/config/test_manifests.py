@@ -138,6 +138,15 @@ def test_an_image_and_a_release_hold_each_folder_that_the_product_reads() -> Non
     assert {*needed, *linked} - set(parts[1].split()) == set()
 
 
+def test_compose_says_what_to_prepare() -> None:
+    text = (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
+    head, _, body = text.partition("\nname: larder\n")
+    outside = set(re.findall(r"\b(?:env_file|file): (?:\./)?(\S+)$", body, re.MULTILINE))
+    outside |= {f"{folder}/" for folder in re.findall(r"- \./(\w+):/", body)}
+    assert outside >= {"compose.env", "files.env", "tls/", "keys/"}
+    assert [name for name in sorted(outside) if f"#   {name}" not in head] == []
+
+
 def routes(patterns: Any, start: str = "") -> Iterator[str]:
     """Yield the route of each page and operation, with its converters."""
     for one in patterns:
