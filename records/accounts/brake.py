@@ -17,8 +17,8 @@ from records.accounts.directory_mails import notify_administrators
 from records.accounts.models import Directory, DirectoryRemoval, SecurityKind, User
 from records.accounts.security import security_event
 from records.history.sets import ids, ids_selection, insertion
-from records.history.statements import Statement, parameter, together
-from records.history.trail import Author, Channel, Trail, now, recording
+from records.history.statements import Rows, Statement, parameter, together
+from records.history.trail import Author, Channel, now, recording
 from records.sites.writing import changing, locking
 
 BRAKE = Author(None, "Brake on mass removal", Channel.SYSTEM)
@@ -39,27 +39,28 @@ class MassRemovalError(NotAllowedError):
         self.directory_id = directory.pk
 
 
-def count_removals(
-    directory: Directory,
-    people: Collection[uuid.UUID],
-    *,
-    switches_off: bool = False,
-    trail: Trail | None = None,
-    before: Sequence[Statement] = (),
-) -> None:
-    """Count people whom the directory is about to switch off, delete or remove from roles.
+def asking_brake(directory: Directory, people: Collection[uuid.UUID]) -> list[Statement]:
+    """Return the two statements with which `counting_removals` begins, of which the first locks the directory's row.
 
-    Call it inside the writing transaction, after people and roles are locked, or pass the statements that lock them as
-    `before`. It locks the directory's row, and a writer that holds this lock must not wait for the others. Raises
-    MassRemovalError if these people exceed the limit, unless one account is switched off and at most ten were switched
-    off within the hour since the stop. A person who is removed twice within the hour counts once. With the trail of the
-    innermost block, the people are stored at its end.
+    They run after people and roles are locked: a writer that holds this lock must not wait for the others.
     """
-    if not people:
-        return
+    others, given = ids_selection(people)
+    counted = _COUNTED.format(ids=others, ago=_AN_HOUR_AGO[connection.vendor])
+    return [locking(Directory).by(directory.pk), (counted, [parameter(directory.pk), *given])]
+
+
+def counting_removals(
+    people: Collection[uuid.UUID], answers: Sequence[Rows], *, switches_off: bool = False
+) -> list[Statement]:
+    """Count people whom a directory is about to switch off, delete or remove from roles.
+
+    Returns the statement that stores them. `answers` are the rows of `asking_brake` about the same people, from this
+    transaction. Raises MassRemovalError if these people exceed the limit, unless one account is switched off and at
+    most ten were switched off within the hour since the stop. A person who is removed twice within the hour counts
+    once.
+    """
     since = now() - WINDOW
-    counting = [locking(Directory).by(directory.pk), _counting(directory, since, people)]
-    *_, rows, [(counted,)] = together([*before, *counting])
+    rows, [(counted,)] = answers
     [locked] = locking(Directory).objects(rows)
     stopped = locked.stopped is not None
     if not stopped and _is_beyond(locked, counted, since, people):
@@ -74,28 +75,27 @@ def count_removals(
         if DirectoryRemoval.objects.filter(directory=locked, at__gte=start).count() >= SINGLE_SWITCH_OFFS:
             raise MassRemovalError(locked)
     alike = {"directory": locked.pk, "at": now()}
-    stored = [insertion(DirectoryRemoval, alike, ("user_id",), [(key,) for key in people])]
-    if trail is None:
-        together(stored)
-    else:
-        trail.store(stored)
+    return [insertion(DirectoryRemoval, alike, ("user_id",), [(key,) for key in people])]
 
 
+def count_removal(directory: Directory, person: uuid.UUID, *, switches_off: bool = False) -> None:
+    """Count a locked person whom the directory is about to switch off or delete, and store that at once."""
+    answers = together(asking_brake(directory, [person]))
+    together(counting_removals([person], answers, switches_off=switches_off))
+
+
+_AN_HOUR_AGO = {
+    "postgresql": "statement_timestamp() - interval '1 hour'",
+    "sqlite": "strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now', '-1 hour')",
+}
+"""The beginning of WINDOW by the clock of the database."""
 _COUNTED = """
 SELECT COUNT(DISTINCT r.user_id)
   FROM accounts_directoryremoval r JOIN accounts_directory d ON d.id = r.directory_id
- WHERE d.id = %s AND r.at > %s AND (d.confirmed IS NULL OR r.at > d.confirmed) AND r.user_id NOT IN ({ids})
+ WHERE d.id = %s AND r.at > {ago} AND (d.confirmed IS NULL OR r.at > d.confirmed) AND r.user_id NOT IN ({ids})
 """
-
-
-def _counting(directory: Directory, since: datetime.datetime, people: Collection[uuid.UUID]) -> Statement:
-    """Return the statement that counts the other people whom the directory has removed since then, and since confirmed.
-
-    It runs after the lock of the directory's row, and so sees what all earlier writers have stored.
-    """
-    start = connection.ops.adapt_datetimefield_value(since)
-    others, given = ids_selection(people)
-    return _COUNTED.format(ids=others), [parameter(directory.pk), start, *given]
+"""How many others the directory has removed within the hour and since it was confirmed. It runs after the lock of the
+directory's row, and so sees what all earlier writers have stored."""
 
 
 def _is_beyond(directory: Directory, counted: int, since: datetime.datetime, people: Collection[uuid.UUID]) -> bool:

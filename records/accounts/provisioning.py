@@ -20,7 +20,7 @@ from django.utils.translation import gettext
 
 from records.accounts.actions import end_credentials
 from records.accounts.authority import Act, Actor, NotAllowedError, refusal, require
-from records.accounts.brake import count_removals
+from records.accounts.brake import count_removal
 from records.accounts.employee_facts import Key, add_keys, replace_keys
 from records.accounts.models import Directory, ExternalId, RoleMembership, SecurityKind, User, UserEmail
 from records.accounts.names import check_address, check_user_name, look_of
@@ -187,7 +187,7 @@ def change_account(
         trail.add(user, extra, author=author, operation=operation, site_id=user.home_site_id)
         if ends:
             end_credentials(user, author=author)
-            count_removals(directory, [user.pk], switches_off=True)
+            count_removal(directory, user.pk, switches_off=True)
         _note_events(user, before_name, was_active=was_active, password=bool(desired.password), author=author)
     return touched
 
@@ -283,7 +283,7 @@ def remove_account(user: User, directory: Directory, *, author: Author) -> None:
                 revision=F("revision") + 1, last_modified=now()
             )
         RoleMembership.objects.filter(user=user).delete()
-        count_removals(directory, [user.pk])
+        count_removal(directory, user.pk)
 
 
 def touch(user: User) -> None:

@@ -12,14 +12,14 @@ from django.db import connection
 from django.utils.translation import gettext
 
 from records.accounts.authority import Act, Actor, giving, require, sites_of
-from records.accounts.brake import count_removals
+from records.accounts.brake import asking_brake, counting_removals
 from records.accounts.models import Directory, Role, RoleMembership, SecurityKind
 from records.accounts.models.users import printed_name
-from records.accounts.roles_held import lock_nesting, touching
+from records.accounts.roles_held import lock_nesting, locking_people, touching
 from records.accounts.security import noting_people
 from records.history.digests import FieldChange
 from records.history.sets import id_of, ids, ids_selection, insertion
-from records.history.statements import Rows, Statement, parameter
+from records.history.statements import Rows, Statement, parameter, together
 from records.history.trail import Author, now, recording
 
 
@@ -83,10 +83,13 @@ def change_members(role: Role, desired: DesiredMembers, directory: Directory, *,
             names = {key: known[key].name for key in people}
             statements += noting_people(kind, names, author=author, detail=str(role), site_id=role.site_id)
         if removed := {*left, *_people_of([key for key in gone if not known[key].is_user])}:
-            # Not at the end: the people must be locked before the directory.
-            count_removals(directory, removed, trail=trail, before=statements)
-        else:
-            trail.store(statements)
+            answers = trail.answers[-2:]
+            if not _asks_brake(desired) or removed != desired.drop:
+                # Not at the end: the people must be locked before the directory.
+                answers = together([*statements, *asking_brake(directory, removed)])[-2:]
+                statements = []
+            statements += counting_removals(removed, answers)
+        trail.store(statements)
         entry: FieldChange = {
             "field": "members",
             "old": [{"id": str(key), "name": known[key].name} for key in sorted(gone)],
@@ -115,7 +118,8 @@ _PRESENT = " UNION SELECT COALESCE(m.user_id, m.member_role_id) FROM accounts_ro
 def about_members(role_id: uuid.UUID, desired: DesiredMembers, directory: Directory) -> list[Statement]:
     """Return the statements with which `change_members` begins: what is known of the ids, and what the role permits.
 
-    They ask about each id of the desired state, and about all members if it is exact.
+    They ask about each id of the desired state, and about all members if it is exact. If it only removes, they also ask
+    the brake whether all of them can be removed.
     """
     key, (named, about) = parameter(role_id), ids_selection(desired.put.keys() | desired.drop)
     sites = [parameter(key) for key in sites_of(directory)]
@@ -124,7 +128,14 @@ def about_members(role_id: uuid.UUID, desired: DesiredMembers, directory: Direct
     if desired.exact:
         about = [*about, key]
     known = sql, [*about, *sites, parameter(directory.pk), *sites, key, key]
+    if _asks_brake(desired):
+        return [known, *locking_people(desired.drop), *asking_brake(directory, desired.drop)]
     return [known, giving(role_id)] if desired.put else [known]
+
+
+def _asks_brake(desired: DesiredMembers) -> bool:
+    """Return whether the brake is asked at the beginning: if the write waits for no other lock after that."""
+    return bool(desired.drop) and not desired.put and not desired.exact
 
 
 def _known(role: Role, rows: Rows) -> dict[uuid.UUID, Known]:
@@ -217,7 +228,8 @@ def _redisplay(desired: DesiredMembers, stored: Collection[uuid.UUID], known: di
         for key, display in desired.put.items()
         if key in stored and display and display != known[key].display
     ]
-    RoleMembership.objects.bulk_update(rows, ["display"], batch_size=500)
+    if rows:
+        RoleMembership.objects.bulk_update(rows, ["display"], batch_size=500)
 
 
 def _refuse_circle(role: Role, members: set[uuid.UUID]) -> None:

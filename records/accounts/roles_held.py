@@ -28,16 +28,23 @@ def touch_users(keys: Iterable[uuid.UUID]) -> None:
 
 def touching(keys: Iterable[uuid.UUID]) -> Statement:
     """Return the statement of `touch_users`."""
-    chosen, given = ids_selection([*keys])
-    return _TOUCH[connection.vendor].format(ids=chosen), given
+    listed = [*keys]
+    chosen, given = ids_selection(listed)
+    in_order = connection.vendor == "postgresql" and len(listed) > 1
+    return (_TOUCH_IN_ORDER if in_order else _TOUCH).format(ids=chosen), given
 
 
-_TOUCH = {
-    "postgresql": """
+_TOUCH = "UPDATE accounts_user SET revision = revision + 1 WHERE id IN ({ids})"
+_TOUCH_IN_ORDER = """
 WITH locked AS MATERIALIZED (SELECT id FROM accounts_user WHERE id IN ({ids}) ORDER BY id FOR NO KEY UPDATE)
-UPDATE accounts_user SET revision = revision + 1 FROM locked WHERE accounts_user.id = locked.id""",
-    "sqlite": "UPDATE accounts_user SET revision = revision + 1 WHERE id IN ({ids})",
-}
+UPDATE accounts_user SET revision = revision + 1 FROM locked WHERE accounts_user.id = locked.id"""
+
+
+def locking_people(keys: Iterable[uuid.UUID]) -> list[Statement]:
+    """Return the statement that locks the users among the ids in the order of `touching`, where rows can be locked."""
+    chosen, given = ids_selection([*keys])
+    locked = f"SELECT id FROM accounts_user WHERE id IN ({chosen}) ORDER BY id FOR NO KEY UPDATE"  # noqa: S608
+    return [(locked, given)] if connection.vendor == "postgresql" else []
 
 
 def touch_members(role: Role) -> None:
