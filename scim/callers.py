@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 
 from django.http import HttpRequest
 
-from records.accounts.directories import WrongAddressError, token_of
+from records.accounts.directories import OpenToken, WrongAddressError, remembered_token, token_of
 from records.accounts.models import Dialect, Directory
+from records.accounts.opening import Reopening
 from records.history.trail import Author, Channel
 from records.operations import limits
 from scim.errors import Refused
@@ -42,6 +43,8 @@ class Caller:
     read_only: bool = False
     dry_run: bool = False
     """Whether every write is rolled back after the response is built."""
+    check: Reopening | None = None
+    """The check of a remembered caller, with which its write begins; None if the database has said who calls."""
 
     @property
     def base(self) -> str:
@@ -88,6 +91,19 @@ def caller_of(request: HttpRequest, mount: Mount) -> Caller:
     if token is None:
         limits.note_wrong_credential(request)
         raise Refused(401, "This token is unknown, expired or revoked.", headers=CHALLENGE)
+    return _caller(request, mount, token)
+
+
+def remembered_caller_of(request: HttpRequest, mount: Mount) -> Caller | None:
+    """Return who used the token within the last minute, with a check; None if unknown. Raises Refused, as `caller_of`.
+
+    Runs no query.
+    """
+    token = remembered_token(bearer_of(request), request.META.get("REMOTE_ADDR", ""))
+    return None if token is None else _caller(request, mount, token)
+
+
+def _caller(request: HttpRequest, mount: Mount, token: OpenToken) -> Caller:
     directory = token.directory
     accepted = request.META.get("HTTP_ACCEPT", "").replace('"', "").lower()
     return Caller(
@@ -107,4 +123,5 @@ def caller_of(request: HttpRequest, mount: Mount) -> Caller:
         reads_rfc=token.dialect == Dialect.RFC or RFC_PROFILE in accepted,
         read_only=token.read_only,
         dry_run=token.dry_run,
+        check=token.check,
     )

@@ -32,7 +32,9 @@ def read_body(request: HttpRequest, largest: int = LARGEST_BODY) -> dict[str, An
     """
     bodies.check_media_type(request, MEDIA_TYPE)
     try:
-        text = bytes(bodies.read(request, largest)).decode("utf-8-sig")
+        # Kept with the request, because it is read again if the caller has to be looked up meanwhile.
+        content = request._body = bytes(bodies.read(request, largest))
+        text = content.decode("utf-8-sig")
         body = json.loads(
             text,
             parse_constant=_refuse_constant,
@@ -48,7 +50,10 @@ def read_body(request: HttpRequest, largest: int = LARGEST_BODY) -> dict[str, An
         raise Refused(400, f"The body is not valid JSON: {error}", "invalidSyntax") from error
     if not isinstance(body, dict):
         raise Refused(400, "The body must be a JSON object.", "invalidSyntax")
+    is_plain = content.isascii() and b"\\" not in content  # Then JSON allows no character that is refused here.
     for part in parts_of(body):
+        if is_plain:
+            continue
         for text in part if isinstance(part, dict) else [part] if isinstance(part, str) else ():
             refuse_odd_text(text, "invalidValue")
     return body
@@ -159,16 +164,22 @@ def refuse_misspelt(given: Iterable[str], known: Sequence[str]) -> None:
 
     Other unknown names are ignored, because some directories add names of their own.
     """
-    for name in given:
+    for name in _unknown(given, known):
         near = [one for one in known if is_near(name.lower(), one.lower())]
-        if near and name.lower() not in {one.lower() for one in known}:
+        if near:
             raise Refused(400, f"There is no {name[:100]!r}. Did you mean {near[0]}?", "invalidSyntax")
 
 
 def unread_names(given: Iterable[str], known: Sequence[str]) -> list[str]:
     """Return the names of a message that nothing reads; raises Refused for one that is a typing error."""
     refuse_misspelt(given, known)
-    return [name for name in given if name.lower() not in {_FLAG, *(one.lower() for one in known)}]
+    return [name for name in _unknown(given, known) if name.lower() != _FLAG]
+
+
+def _unknown(given: Iterable[str], known: Sequence[str]) -> list[str]:
+    """Return those of the given names that are not known, in whatever case."""
+    names = {name.lower() for name in known}
+    return [name for name in given if name.lower() not in names]
 
 
 def query_of_request(request: HttpRequest) -> Query:

@@ -3,22 +3,24 @@
 import json
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import orjson
 from django.conf import settings
 from django.contrib.auth.hashers import make_password
+from django.db import Error as DatabaseError
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.utils.decorators import method_decorator
 from django.views.decorators.csrf import csrf_exempt
 from django_scim import views as stock
 
 from records.accounts.models import Role, User
+from records.accounts.opening import Reopening
 from records.accounts.provisioning import PasswordNotHashedError
 from records.history.models import Change
 from records.history.trail import Reading, Trail, recording, rehearsing
@@ -28,7 +30,7 @@ from records.operations.own_headers import put
 from records.sites.text import read_uuid
 from scim import bulk, lists, log
 from scim.adapters import GroupAdapter, UserAdapter
-from scim.callers import Caller, caller_of
+from scim.callers import Caller, caller_of, remembered_caller_of
 from scim.errors import MEDIA_TYPE, Refused, error_response, not_found, response_for
 from scim.inner import Inner, inner_of, send
 from scim.models import ProvisioningCall
@@ -73,28 +75,22 @@ class ProvisioningView(stock.SCIMView):
     """The log entries of the inner calls that this call made."""
     only_reads: ClassVar[bool] = False
     """Whether a POST only reads, so that a read-only token may send it."""
+    checks_later: ClassVar[bool] = False
+    """Whether a write does nothing before its own statements have checked that a remembered caller is still valid."""
+    check: Reopening | None = None
+    """That check, until it is made."""
+    allowance: Mapping[str, str] = MappingProxyType({})
 
-    @method_decorator(csrf_exempt)
+    @csrf_exempt
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Answer the request."""
         started = time.perf_counter()
-        allowance: dict[str, str] = {}
         inner = inner_of(request)
         try:
-            # Bulk requests and the connection test make calls within this process for a caller who is already
-            # identified.
-            self.caller = caller = replace(inner.caller, notes=[]) if inner else caller_of(request, self.mount)
-            request.caller = caller  # type: ignore[attr-defined]
-            request.larder_caller = f"directory {caller.directory.pk}"  # type: ignore[attr-defined]
-            if inner is None or inner.is_counted:
-                limit: int = settings.SCIM_RATE_LIMIT
-                allowance = limits.spend("provisioning", str(caller.token_id), limit).headers()
-            if caller.read_only and self._writes(request):
-                raise Refused(403, "This token is read-only: it changes nothing.")
-            response = self._answer(request, *args, **kwargs)
+            response = self._answered(request, inner, *args, **kwargs)
         except Exception as error:
             response = response_for(error)
-        put(response, allowance, unless_set=True)
+        put(response, self.allowance, unless_set=True)
         keep_private(response, "Authorization", "Accept")
         entry = log.entry(
             request,
@@ -110,6 +106,41 @@ class ProvisioningView(stock.SCIMView):
         elif entry is not None:
             inner.entries.append(entry)
         return response
+
+    def _answered(self, request: HttpRequest, inner: Inner | None, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Answer for a remembered caller if the write itself has checked that the token still says the same.
+
+        Otherwise look the token up. Before the check a remembered caller is told nothing but that the database fails.
+        """
+        if inner is not None:
+            # Bulk requests and the connection test make calls within this process for a caller who is already
+            # identified.
+            return self._answer_to(replace(inner.caller, notes=[]), request, *args, **kwargs)
+        known = remembered_caller_of(request, self.mount) if self.checks_later and self._writes(request) else None
+        if known is not None and not known.dry_run:
+            self.check = known.check
+            try:
+                response = self._answer_to(known, request, *args, **kwargs)
+                if self.check is None:
+                    return response
+            except Exception as error:
+                if self.check is None or isinstance(error, DatabaseError):
+                    raise
+            self.check = self.caller = None
+        return self._answer_to(caller_of(request, self.mount), request, *args, **kwargs)
+
+    def _answer_to(self, caller: Caller, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Count the request for the caller's token, once, and answer it."""
+        self.caller = caller
+        request.caller = caller  # type: ignore[attr-defined]
+        request.larder_caller = f"directory {caller.directory.pk}"  # type: ignore[attr-defined]
+        inner = inner_of(request)
+        if not self.allowance and (inner is None or inner.is_counted):
+            limit: int = settings.SCIM_RATE_LIMIT
+            self.allowance = limits.spend("provisioning", str(caller.token_id), limit).headers()
+        if caller.read_only and self._writes(request):
+            raise Refused(403, "This token is read-only: it changes nothing.")
+        return self._answer(request, *args, **kwargs)
 
     def _writes(self, request: HttpRequest) -> bool:
         return request.method not in READING and not self.only_reads
@@ -153,6 +184,8 @@ class ProvisioningView(stock.SCIMView):
 
     def asked(self, request: HttpRequest, known: Sequence[str] = SHOWN_NAMES) -> Query:
         """Return the query in the request's address, of which the endpoint reads the `known` names."""
+        if not request.META.get("QUERY_STRING"):
+            return Query()
         return self.noted(query_of_request(request), unread_names(request.GET, known))
 
     def noted(self, query: Query, unread: Iterable[str]) -> Query:
@@ -197,6 +230,7 @@ class ResourceView(ProvisioningView):
     """The endpoint of one resource type: its list, and each resource by its id."""
 
     scim_adapter_getter: Any = None
+    checks_later = True
 
     @property
     def kind(self) -> str:
@@ -256,6 +290,8 @@ class ResourceView(ProvisioningView):
             (adapter.handle_operations if is_patch else adapter.from_dict)(body)
             with trail.ending() if says_nothing else nullcontext():
                 adapter.save()
+            if says_nothing and not adapter.sent:
+                return nothing(ETag=version_of(adapter.obj.revision))
             document = adapter.written(query)
             return nothing(ETag=adapter.version) if says_nothing else _shown(adapter, document)
 
@@ -276,8 +312,16 @@ class ResourceView(ProvisioningView):
 
     @contextmanager
     def _recording(self, reading: Reading | None = None, ahead: Reading | None = None) -> Iterator[Trail]:
-        """Open the transaction of a write, and keep its changes for the log."""
-        with recording(reading, ahead=ahead) as trail:
+        """Open the transaction of a write, and keep its changes for the log.
+
+        It begins with the check of a remembered caller; raises StaleAccessError if the token says something else now.
+        """
+        check = self.check
+        begin = reading if check is None else lambda: [check.statement, *(reading() if reading else ())]
+        with recording(begin, ahead=ahead) as trail:
+            if check is not None:
+                check.check(trail.answers.pop(0))
+                self.check = None
             earlier = len(trail.pending)
             yield trail
             self.changes = tuple(trail.pending[earlier:])

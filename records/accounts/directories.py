@@ -4,7 +4,7 @@ import datetime
 import json
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from django.conf import settings
@@ -15,10 +15,11 @@ from django.utils.translation import gettext
 from records.accounts import address_ranges
 from records.accounts.authority import Act, actor_of, require
 from records.accounts.credentials import issue, revoke
-from records.accounts.keys import note_use
+from records.accounts.keys import LAST_USED_EVERY, note_use
 from records.accounts.models import Dialect, Directory, ProvisioningToken, SecurityKind, User
-from records.accounts.opening import Kind, look_up
+from records.accounts.opening import Kind, Opening, Reopening, look_up, remember, reopening
 from records.accounts.security import security_event
+from records.history.statements import row_of
 from records.history.trail import Author, now, recording
 from records.sites.models import Site
 from records.sites.writing import add_record, changing
@@ -63,6 +64,19 @@ class OpenToken:
     account_name: str
     read_only: bool = False
     dry_run: bool = False
+    check: Reopening | None = None
+    """The check that all of this is still so, which runs before a remembered token changes or reads anything."""
+
+
+def remembered_token(secret: str, address: str = "") -> OpenToken | None:
+    """Return the token with this secret if this process looked it up within the last minute and it may be used.
+
+    It is valid only together with its check. Runs no query.
+    """
+    check = reopening(PROVISIONING_TOKEN, secret)
+    if check is None or not _is_accepted(check.opening, address):
+        return None
+    return replace(_open(check.opening), check=check)
 
 
 def token_of(secret: str, address: str = "") -> OpenToken | None:
@@ -75,19 +89,30 @@ def token_of(secret: str, address: str = "") -> OpenToken | None:
     moment = now()
     if opening is None or not opening.is_live(moment):
         return None
-    dialect, read_only, dry_run, ranges, *of_directory = opening.columns
-    if not address_ranges.holds(json.loads(ranges) if isinstance(ranges, str) else ranges, address):
+    if not _is_accepted(opening, address):
         detail = f"token “{opening.name}” from an address that is not in its ranges"
         account = User(pk=opening.user_id, user_name=opening.user_name)
         security_event(SecurityKind.REFUSED, account=account, address=address, detail=detail, site_id=opening.site_id)
         raise WrongAddressError
     note_use(ProvisioningToken, opening.id, opening.last_used, moment)
+    if opening.last_used is not None and moment - opening.last_used < LAST_USED_EVERY:
+        remember(PROVISIONING_TOKEN, secret, opening)
+    return _open(opening)
+
+
+def _is_accepted(opening: Opening, address: str) -> bool:
+    """Return whether the token is accepted from the network address."""
+    ranges = opening.columns[3]
+    return address_ranges.holds(json.loads(ranges) if isinstance(ranges, str) else ranges, address)
+
+
+def _open(opening: Opening) -> OpenToken:
+    """Return a token with rows of its own, since rows that several requests share would load columns for each other."""
+    dialect, read_only, dry_run, _, *of_directory = opening.columns
     directory = _row(Directory, _DIRECTORY, of_directory)
     sites = {key: _row(Site, ("id", "name"), (key, name)) for key, name in opening.sites.items()}
     directory.home_site = sites[directory.home_site_id]
-    seen: Any = directory.sites.all()
-    seen._result_cache, seen._prefetch_done = list(sites.values()), True
-    vars(directory).setdefault("_prefetched_objects_cache", {})["sites"] = seen
+    directory.seen_sites = tuple(sites.values())
     return OpenToken(
         opening.id,
         opening.name,
@@ -109,7 +134,7 @@ def _row(model: type[M], names: Sequence[str], values: Sequence[Any]) -> M:
     """Return a stored row of which some columns were read; the others are loaded on access."""
     fields: list[Any] = [model._meta.get_field(name) for name in names]
     read = [field.to_python(value) for field, value in zip(fields, values, strict=True)]
-    return model.from_db(connection.alias, names, read)
+    return row_of(model, zip(names, read, strict=True), db=connection.alias)
 
 
 def add_directory(

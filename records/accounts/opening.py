@@ -83,7 +83,7 @@ class Opening:
     user_name: str
     site_id: uuid.UUID
     expires: datetime.datetime | None
-    last_used: datetime.datetime | None
+    last_used: datetime.datetime | None = field(compare=False)
     opens: bool
     columns: tuple[Any, ...]
     sites: Mapping[uuid.UUID, str]
@@ -150,9 +150,34 @@ _remembered: dict[tuple[Kind, tuple[str, ...]], tuple[float, Opening]] = {}
 
 def look_up(kind: Kind, secret: str) -> Opening | None:
     """Return what is known of the credential with this secret, valid or ended, or None; one statement."""
-    digests = peppers.digests(secret)
-    [rows] = together([(kind.sql(matching(digests)), digests)])
+    [rows] = together([_looking_up(kind, secret)])
     return _opening(rows) if rows else None
+
+
+def _looking_up(kind: Kind, secret: str) -> Statement:
+    digests = peppers.digests(secret)
+    return kind.sql(matching(digests)), digests
+
+
+class Reopening(NamedTuple):
+    """A check that everything that was remembered of a credential is still so: it is looked up again.
+
+    For kinds of credential of which not every change is marked by an access version. It is sent with other statements.
+    """
+
+    opening: "Opening"
+    statement: Statement
+
+    def check(self, rows: Sequence[Sequence[Any]]) -> None:
+        """Compare the rows of the statement; raises StaleAccessError if they say anything else."""
+        if not rows or _opening(rows) != self.opening:
+            raise StaleAccessError
+
+
+def reopening(kind: Kind, secret: str) -> Reopening | None:
+    """Return the check of what this process remembers of the credential with this secret, or None. Runs no query."""
+    opening = remembered(kind, secret)
+    return None if opening is None else Reopening(opening, _looking_up(kind, secret))
 
 
 def remember(kind: Kind, secret: str, opening: Opening) -> None:

@@ -1,7 +1,8 @@
 """Cloud directories that provision users and roles."""
 
 import uuid
-from typing import ClassVar
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar
 
 from django.db import models
 from django.db.models import Q
@@ -9,6 +10,9 @@ from django.utils.translation import gettext_lazy as _
 
 from records.history.trail import now
 from records.sites.text import LineField
+
+if TYPE_CHECKING:
+    from records.sites.models import Site
 
 
 class Directory(models.Model):
@@ -77,6 +81,16 @@ class Directory(models.Model):
     def history_site_id(self) -> uuid.UUID:
         """Return the site whose history contains the directory's changes."""
         return self.home_site_id
+
+    @property
+    def seen_sites(self) -> Iterable["Site"]:
+        """Return the sites whose roles it may see; for the directory of a token they are loaded already."""
+        loaded: Iterable[Site] | None = vars(self).get("_seen_sites")
+        return self.sites.all() if loaded is None else loaded
+
+    @seen_sites.setter
+    def seen_sites(self, loaded: Iterable["Site"]) -> None:
+        vars(self)["_seen_sites"] = loaded
 
 
 class DirectoryRemoval(models.Model):

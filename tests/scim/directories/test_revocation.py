@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from records.accounts import actions as account_actions
-from records.accounts import calendar_links, directories
+from records.accounts import calendar_links, directories, opening
 from records.accounts.models import DefaultRole, Directory, Role, RoleMembership, User
 from records.employees import actions as employee_actions
 from records.employees.models import Employee
@@ -22,7 +22,7 @@ from tests.make.backoffice import press, sign_in
 from tests.make.documents import make_document
 from tests.make.oauth import make_token as make_access_token
 from tests.scim import people
-from tests.scim.conftest import assert_error
+from tests.scim.conftest import Scim, assert_error
 
 LIST = "/employee/GetEmployeeList"
 MATERIALS = "/materials/"
@@ -173,6 +173,74 @@ def test_a_token_ends_at_once(scim_of, directory: Directory, way):
     else:
         Site.objects.filter(pk=directory.home_site_id).update(is_archived=True)
     assert_error(scim.get("/Users"), 401)
+
+
+TOKEN_CHANGES: dict[str, tuple[Callable[[Directory], Any], int]] = {
+    "revoked": (lambda of: of.tokens.update(revoked=now()), 401),
+    "expired": (lambda of: of.tokens.update(expires="2001-01-01T00:00:00Z"), 401),
+    "another secret": (lambda of: of.tokens.update(digest="0" * 64), 401),
+    "archived directory": (lambda of: Directory.objects.update(is_archived=True), 401),
+    "archived home site": (lambda of: Site.objects.filter(pk=of.home_site_id).update(is_archived=True), 401),
+    "ended account": (lambda of: User.objects.filter(pk=of.service_account_id).update(is_active=False), 401),
+    "read-only": (lambda of: of.tokens.update(read_only=True), 403),
+    "other addresses": (lambda of: of.tokens.update(addresses=["192.0.2.0/24"]), 403),
+}
+"""What ends or limits a token, each with the status of every write after it."""
+
+
+@pytest.mark.parametrize("name", TOKEN_CHANGES)
+def test_no_write_of_a_remembered_token_runs_after_the_token_has_changed(
+    scim: Scim, directory: Directory, name: str
+) -> None:
+    user, group = scim.add_user("mira"), scim.add_group("Team")
+    path, other = f"/Users/{user['id']}", f"/Groups/{group['id']}"
+    member = {"op": "add", "path": "members", "value": [{"value": user["id"]}]}
+    change, status = TOKEN_CHANGES[name]
+    assert directories.remembered_token(scim.secret) is not None
+    before = Change.objects.count()
+    change(directory)
+    for write in (
+        lambda: scim.patch(other, member),
+        lambda: scim.put(path, user),
+        lambda: scim.post("/Users", people.user_body("noah")),
+        lambda: scim.delete(other),
+        lambda: scim.patch(f"/Groups/{user['id']}", member),
+        lambda: scim.send("POST", "/Users", "{"),
+        lambda: scim.send("PATCH", "/Users", {}),
+        lambda: scim.post("/Bulk", {"Operations": []}),
+    ):
+        assert_error(write(), status)
+    assert Change.objects.count() == before
+
+
+def test_what_a_remembered_token_sees_and_may_follows_its_directory_at_once(
+    scim: Scim, directory: Directory, other_site: Site
+) -> None:
+    body = {"schemas": [people.GROUP], "displayName": "Night", people.SITE: {"value": str(other_site.pk)}}
+    scim.add_user("mira")
+    assert_error(scim.post("/Groups", body), 400, "invalidValue")
+    assert directories.remembered_token(scim.secret) is not None
+    directory.sites.add(other_site)
+    assert scim.post("/Groups", body).status_code == 201
+    assert directories.remembered_token(scim.secret) is not None
+    directory.tokens.update(dry_run=True)
+    assert scim.post("/Groups", {"schemas": [people.GROUP], "displayName": "Early"}).status_code == 201
+    assert not Role.objects.filter(name="Early").exists()
+
+
+def test_a_fault_in_a_body_is_told_to_a_remembered_token_as_to_any_other(scim: Scim, directory: Directory) -> None:
+    scim.add_user("mira")
+    scim.get("/Users")
+    for body, said in (("{", "not valid JSON"), ('{"userName": 7}', "userName"), ("[]", "must be a JSON object")):
+        answers = []
+        for remembers in (True, False):
+            assert (directories.remembered_token(scim.secret) is not None) == remembers
+            answers.append(scim.send("POST", "/Users", body))
+            opening.forget()
+        assert {answer.content for answer in answers} == {answers[0].content}
+        assert_error(answers[0], 400, answers[0].json().get("scimType"))
+        assert said in answers[0].json()["detail"]
+        assert scim.get("/Users").status_code == 200
 
 
 @pytest.mark.parametrize("way", ["archived directory", "ended account"])
