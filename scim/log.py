@@ -14,6 +14,7 @@ from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 
 from records.history.models import Change
+from records.history.statements import new_row
 from records.history.trail import now
 from records.operations.calls import buffer
 from scim.callers import Caller
@@ -88,7 +89,8 @@ def entry(
         return None
     request_id = getattr(request, "request_id", "")
     said = outcome(response, changes, caller.notes, request.method or "")
-    return ProvisioningCall(
+    return new_row(
+        ProvisioningCall,
         directory_id=caller.directory.pk,
         token_id=caller.token_id,
         token_name=caller.token_name,
@@ -138,7 +140,9 @@ def request_line(request: HttpRequest) -> str:
     """Return the path and query, with every compared value replaced by a mark."""
     query = request.META.get("QUERY_STRING", "")
     line = f"{request.path}?{masked_filter(unquote_plus(query))}" if query else request.path
-    return "".join(character if character.isprintable() else "?" for character in line)[:500]
+    if not line.isprintable():
+        line = "".join(character if character.isprintable() else "?" for character in line)
+    return line[:500]
 
 
 def masked_filter(text: str) -> str:

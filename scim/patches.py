@@ -186,6 +186,8 @@ def _only_value(value: Any) -> Any:
 
 def _takes_one_plain_value(kind: str, path: str) -> bool:
     """Return whether a path stands for one value that is not an object."""
+    if kind == "Group" and is_members(path):
+        return False
     found = bound(Path, kind)(path)
     binding = found.resolve()
     if binding is None or binding.target_is_multivalued or hasattr(binding.target_type, "model_fields"):

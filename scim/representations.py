@@ -287,7 +287,7 @@ def group_documents(caller: Caller, keys: Keys, projection: Projection) -> list[
 
 def group_document_of(caller: Caller, role: Role, projection: Projection) -> Representation:
     """Return the document of a loaded role; one query for members unless the projection leaves them out."""
-    sites = {site.pk: site for site in (caller.directory.home_site, *caller.directory.sites.all())}
+    sites = {site.pk: site for site in (caller.directory.home_site, *caller.directory.seen_sites)}
     role.site = sites[role.site_id]
     row = {column: _at(role, column) for column in GROUP_COLUMNS}
     members = members_of(caller, [role.pk]).get(role.pk, []) if projection.holds("members") else None

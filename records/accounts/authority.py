@@ -6,7 +6,7 @@ What an account holds is read from the database each time, since a wrong answer 
 
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -261,7 +261,7 @@ def _rank_refusal(user: User, act: Act, target: User) -> str:
 def _role_refusal(actor: Actor, act: Act, role: Role, given: frozenset[str]) -> str:
     """Return why the actor may not give or take away the role: one can give only what one holds (DECISIONS 9.4)."""
     if actor.directory is not None:
-        return _beyond_directory(actor.directory, {role.site_id: given}, f"{gettext(act)} “{role}”")
+        return _beyond_directory(actor.directory, {role.site_id: given}, lambda: f"{gettext(act)} “{role}”")
     user = actor.user
     if user is None or not user.is_active:
         return gettext("Only an account with access may do this.")
@@ -285,19 +285,19 @@ def _role_refusal(actor: Actor, act: Act, role: Role, given: frozenset[str]) -> 
 
 def sites_of(directory: Directory) -> set[uuid.UUID]:
     """Return the sites whose roles the directory may see and give."""
-    return {directory.home_site_id, *(site.pk for site in directory.sites.all())}
+    return {directory.home_site_id, *(site.pk for site in directory.seen_sites)}
 
 
-def _beyond_directory(directory: Directory, by_site: PermissionsBySite, doing: str) -> str:
+def _beyond_directory(directory: Directory, by_site: PermissionsBySite, doing: Callable[[], str]) -> str:
     """Return why permissions that are held or to be given exceed what the directory may give; '' if they do not."""
     if set(by_site) - sites_of(directory):
         return gettext("The directory may not %(doing)s: there is a role at a site that it does not see.") % {
-            "doing": doing
+            "doing": doing()
         }
     if not directory.may_administer and any(permissions & ADMINISTRATIVE for permissions in by_site.values()):
         return gettext(
             "The directory may not %(doing)s: only a superuser can let it give administrative permissions."
-        ) % {"doing": doing}
+        ) % {"doing": doing()}
     return ""
 
 
@@ -314,7 +314,7 @@ def _provisioning_refusal(directory: Directory, act: Act, target: User) -> str:
         return ""
     if act in ONLY_OF_OWN_ACCOUNTS and not (owned and target.made_by_directory):
         return gettext("The directory may not %(act)s: it did not make this account.") % {"act": gettext(act)}
-    return _beyond_directory(directory, permissions_of_account(target.pk), gettext(act))
+    return _beyond_directory(directory, permissions_of_account(target.pk), lambda: gettext(act))
 
 
 def _directory_refusal(actor: Actor, directory: Directory) -> str:

@@ -153,15 +153,15 @@ def noting_people(
     }
     rows = [(key, people[key][:255]) for key in people]
     statement = insertion(SecurityEvent, alike, ("account_id", "account_name"), rows)
-    event = SecurityEvent(site_id=alike.pop("site"), **alike)
-    transaction.on_commit(lambda: _log_each(event, people))
+    if logger.isEnabledFor(logging.INFO):
+        event = SecurityEvent(site_id=alike.pop("site"), **alike)
+        transaction.on_commit(lambda: _log_each(event, people))
     return [statement]
 
 
 def _log_each(event: SecurityEvent, people: Mapping[uuid.UUID, str]) -> None:
-    if logger.isEnabledFor(logging.INFO):
-        for event.account_id, event.account_name in people.items():
-            _log([event])
+    for event.account_id, event.account_name in people.items():
+        _log([event])
 
 
 def _log(events: list[SecurityEvent]) -> None:
