@@ -111,6 +111,16 @@ def test_people_taken_out_of_roles_are_counted_through_every_door(scim: Scim, di
     assert scim.members(group["id"]) == set(ids)
 
 
+def test_only_those_who_were_members_are_counted_when_a_patch_names_others_too(scim: Scim) -> None:
+    member, nobody, inner = *people_of(scim, 2), scim.add_group("Inner")["id"]
+    group = scim.add_group("Bakers", member, inner)["id"]
+    value = [{"value": key} for key in (nobody, member, inner)]
+    answer = scim.patch(f"/Groups/{group}", {"op": "remove", "path": "members", "value": value})
+    assert answer.status_code == 200
+    assert scim.members(group) == set()
+    assert [str(one.user_id) for one in DirectoryRemoval.objects.all()] == [member]
+
+
 def test_a_large_directory_may_remove_its_share_of_people(scim: Scim, settings: Any, directory: Directory) -> None:
     settings.DIRECTORY_BRAKE_PERCENT = 50
     ids = people_of(scim, 6)
