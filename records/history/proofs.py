@@ -37,9 +37,36 @@ def last_proof() -> Proof | None:
     return Proof.objects.order_by("-at", "-id").first()
 
 
-def newest_seal(folder: Path) -> Path | None:
-    """Return the newest daily seal in a folder."""
-    return max(folder.glob("history-*.json"), default=None)
+def seal_of_today(folder: Path) -> Path:
+    """Return where the seal of this day is kept."""
+    return folder / f"history-{now():%Y-%m-%d}.json"
+
+
+def newest_seal(folder: Path) -> Sealed | None:
+    """Return what the newest daily seal says that can be used; one that cannot is an error in the log.
+
+    Without this a seal by a former key, or a damaged one, would end the daily proof for good. A seal of a day to come,
+    which a wrong clock has left, is used only if there is no other.
+    """
+    today = seal_of_today(folder).name
+    unusable = []
+    for path in sorted(folder.glob("history-*.json"), key=lambda path: (path.name <= today, path.name), reverse=True):
+        try:
+            sealed = seals.read_seal(path)
+        except seals.SealError as error:
+            unusable.append(str(error))
+            continue
+        break
+    else:
+        sealed = None
+    if unusable:
+        logger.error(
+            "The history was not compared with its newest seal: %s Seals that cannot be used: %s. Verify the history "
+            "with the last good one (verify_history --seal FILE --key FILE).",
+            unusable[0],
+            len(unusable),
+        )
+    return sealed
 
 
 def named_at(proof: Proof | None, site_id: uuid.UUID | None) -> list[str]:

@@ -7,7 +7,6 @@ from django.conf import settings
 from django_tasks import task
 
 from records.history import proofs, seals
-from records.history.trail import now
 
 DAY = datetime.timedelta(days=1)
 
@@ -19,13 +18,11 @@ def prove_history() -> int:
     A history with faults is not sealed, because the last seal without faults is what proves them.
     """
     folder = Path(settings.SEALS_DIR)
-    newest = proofs.newest_seal(folder)
-    report = proofs.prove(seals.read_seal(newest) if newest is not None else None)
+    report = proofs.prove(proofs.newest_seal(folder))
     for line in proofs.described(report):
         proofs.logger.error("The history has a fault. %s", line)
     if not report.faults:
-        path = folder / f"history-{now():%Y-%m-%d}.json"
-        made = seals.write_seal(path)
+        made = seals.write_seal(proofs.seal_of_today(folder))
         # Where logs are collected elsewhere, the seal's signature is stored out of reach of this machine.
         proofs.logger.info("The history was verified and sealed: %s changes, %s", report.changes, made["signature"])
     return len(report.faults)

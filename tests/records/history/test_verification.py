@@ -368,6 +368,55 @@ def test_the_daily_task_seals_what_it_proved_and_keeps_the_last_seal_when_it_fin
     assert [proof.faults for proof in Proof.objects.all()] == [1, 0]
 
 
+def _cut(site: Site) -> None:
+    """Take the last change away with its traces in the database, as somebody does who has SQL and knows of hashes."""
+    number = last(site)
+    change = rows(chain=site.pk, number=number).get()
+    ChainHead.objects.filter(chain=site.pk).update(number=number - 1, hash=change.previous_hash)
+    rows(pk=change.pk).delete()
+
+
+@pytest.mark.parametrize(("made", "said"), [(True, "was signed with another key."), (False, "There is no key here.")])
+def test_the_daily_task_goes_on_with_a_new_key_and_says_that_the_old_seal_was_not_used(
+    employees: list[Employee], tmp_path: Path, settings: Any, caplog: pytest.LogCaptureFixture, made: bool, said: str
+) -> None:
+    seals.write_seal(tmp_path / "seals" / "history-2020-01-01.json")
+    settings.SEAL_KEY_FILE = str(tmp_path / "new_key.pem")
+    if made:
+        seals.public_pem()
+    assert prove_history.func() == 0
+    assert "The history was not compared with its newest seal: " in caplog.text
+    assert said in caplog.text
+    caplog.clear()
+    assert prove_history.func() == 0
+    assert "not compared" not in caplog.text
+    assert Proof.objects.count() == 2
+
+
+def test_a_damaged_seal_leaves_the_proof_to_the_one_before_it(
+    site: Site, employees: list[Employee], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    seals.write_seal(tmp_path / "seals" / "history-2020-01-01.json")
+    (tmp_path / "seals" / "history-2020-01-02.json").write_text("")
+    number = last(site)
+    _cut(site)
+    prove_history.func()
+    assert "history-2020-01-02.json cannot be read as a seal." in caplog.text
+    assert f"change {number}, which was sealed" in caplog.text
+
+
+def test_a_seal_that_a_wrong_clock_left_does_not_stand_for_those_made_later(
+    site: Site, employees: list[Employee], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    seals.write_seal(tmp_path / "seals" / "history-2199-01-01.json")
+    actions.update_employee(site.pk, employees[0].pk, {"phone": "78"}, author=make.SYSTEM, reason="Moved")
+    assert prove_history.func() == 0
+    number = last(site)
+    _cut(site)
+    assert prove_history.func() > 0
+    assert f"change {number}, which was sealed" in caplog.text
+
+
 def test_the_worker_proves_the_history_once_a_day(settings: Any) -> None:
     assert settings.REGULAR_JOBS[prove_history.module_path].total_seconds() == 24 * 60 * 60
 
