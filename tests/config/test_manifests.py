@@ -57,6 +57,12 @@ def test_alerts_dashboard_and_autoscaling_use_metrics_that_exist(file: str) -> N
     assert used - metrics_of_the_code() == set()
 
 
+def test_a_history_with_faults_raises_an_alert_also_while_it_is_verified_every_day() -> None:
+    (group,) = documents(DEPLOY / "prometheus" / "alerts.yaml")[0]["groups"]
+    (rule,) = (rule for rule in group["rules"] if rule["expr"] == "larder_proof_faults > 0")
+    assert rule["labels"] == {"severity": "page"}
+
+
 def test_the_runbook_says_what_to_do_at_each_alert() -> None:
     (group,) = documents(DEPLOY / "prometheus" / "alerts.yaml")[0]["groups"]
     page = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
