@@ -6,6 +6,7 @@ The tables are kept in `build/migrated` under a digest of every migration file. 
 (permissions, roles, reference lists) is made anew for each run, so that a change of it is always tested.
 """
 
+import fcntl
 import hashlib
 import os
 import sqlite3
@@ -37,8 +38,11 @@ def kept() -> Iterator[None]:
 
     def start(command: migrate.Command, *arguments: Any, **options: Any) -> Any:
         connection = connections[options["database"]]
-        file = file_of(connection)
-        if file.exists() and not connection.introspection.table_names():
+        if not connection.introspection.table_names():
+            file = file_of(connection)
+            with one_process(file):
+                if not file.exists():
+                    return handle(command, *arguments, **options)
             load(connection, file)
         return handle(command, *arguments, **options)
 
@@ -50,6 +54,15 @@ def kept() -> Iterator[None]:
         return emit_post_migrate_signal(verbosity, interactive, db, **options)
 
     with patch.object(migrate.Command, "handle", start), patch.object(migrate, "emit_post_migrate_signal", end):
+        yield
+
+
+@contextmanager
+def one_process(file: Path) -> Iterator[None]:
+    """Let one process at a time migrate; those that waited find what it kept, and need no processor meanwhile."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
@@ -79,7 +92,7 @@ def load(connection: BaseDatabaseWrapper, file: Path) -> None:
 
 
 def save(connection: BaseDatabaseWrapper, file: Path) -> None:
-    """Keep a migrated database; two test processes that do it at once keep the same."""
+    """Keep a migrated database."""
     file.parent.mkdir(parents=True, exist_ok=True)
     new = file.with_suffix(f".{os.getpid()}")
     if connection.vendor == "sqlite":
