@@ -5,6 +5,7 @@ import os
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,10 @@ from django.test import Client
 from django.test.utils import override_settings
 from hypothesis import settings as hypothesis_settings
 
-from records.accounts import opening
+from records.accounts import calendar_links, keys, opening
 from records.accounts.models import DefaultRole
 from records.backoffice import rooms
+from records.backoffice.sign_in import middleware
 from records.operations import limits
 from records.operations.calls import buffer as recent_calls
 from records.sites.models import Site
@@ -28,6 +30,9 @@ hypothesis_settings.register_profile("repeatable", derandomize=True)
 hypothesis_settings.register_profile("searching", derandomize=False)
 hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 """One commit gives one answer; whoever looks for new examples asks for them with HYPOTHESIS_PROFILE=searching."""
+
+MINUTE = timedelta(minutes=30)
+"""What a minute is within a test: no test takes as long, and sessions end later."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -90,8 +95,15 @@ def _fresh_counters() -> None:
 
 @pytest.fixture(autouse=True)
 def _one_minute(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the minute in which calls are counted last as long as the test, so that no limit starts anew within it."""
+    """Let the minute in which calls are counted and callers remembered, and after which a use is noted again, not end.
+
+    On a busy machine a test takes longer: a limit would start anew within it, and a page would need more queries.
+    """
     monkeypatch.setattr(limits, "_counter", lambda kind, who: f"{kind}:{who}")
+    monkeypatch.setattr(opening, "REMEMBERED", MINUTE.total_seconds())
+    monkeypatch.setattr(middleware, "NOTED_EVERY", MINUTE.total_seconds())
+    monkeypatch.setattr(keys, "LAST_USED_EVERY", MINUTE)
+    monkeypatch.setattr(calendar_links, "USED_EVERY", MINUTE)
 
 
 @pytest.fixture(scope="session")

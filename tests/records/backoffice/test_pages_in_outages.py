@@ -17,11 +17,11 @@ from tests.make.backoffice import browser
 from tests.make.held import held
 from tests.make.transfer import page
 
-AGO = 120
+AGO = 40 * 60
 
 
 def browser_of_a_while_ago(site: Site) -> Any:
-    """Return a browser whose session was noted as used two minutes ago, so that its next page notes it again."""
+    """Return a browser whose session was noted as used so long ago, so that its next page notes it again."""
     client = browser(site)
     session = client.session
     session[SIGNED_IN] = session[SEEN] = int(time.time()) - AGO
