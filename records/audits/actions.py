@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 
 from records.audits.models import AuditProgram, AuditRecord, RecordStatus
-from records.audits.schedule import free_due_dates
+from records.audits.schedule import free_due_dates, is_before
 from records.history.trail import Author, recording
 from records.sites.targets import errors_of
 from records.sites.writing import (
@@ -101,9 +101,9 @@ def schedule_audit_record(
 ) -> AuditRecord:
     """Schedule one audit of a program for a date; fields that `values` omits are copied from the program.
 
-    Either `date` or `due_date` may be omitted. An audit that is due before the program is an extra one: the program
-    stays due when it was. A program without a due date is due with the audit. Raises RecordNotFoundError or
-    ValidationError.
+    Either `date` or `due_date` may be omitted. With `is_extra`, and always if it is due before the program, the audit
+    is an extra one: the program stays due when it was. A program without a due date is due with a regular audit. Raises
+    RecordNotFoundError or ValidationError.
     """
     with recording():
         program = lock_program(site_id, program_id)
@@ -114,9 +114,10 @@ def schedule_audit_record(
             raise ValidationError(
                 {"date": ValidationError(gettext("Enter the date of the audit."), code="RequiredField")}
             )
-        given = {**_taken_over(program), **values, "date": planned, "due_date": due}
+        is_extra = values.get("is_extra", False) or is_before(program.next_due_date, due)
+        given = {**_taken_over(program), **values, "date": planned, "due_date": due, "is_extra": is_extra}
         record = _add(program, given, author=author, reason=reason)
-        if program.next_due_date is None:
+        if program.next_due_date is None and not is_extra:
             values = {"next_due_date": due}
             update_audit_program(site_id, program_id, values, author=author, operation="ScheduleAudit", reason=reason)
     return record

@@ -76,7 +76,8 @@ class AuditProgramAdmin(RecordAdmin):
             (
                 (
                     reverse("admin:audits_auditrecord_read", args=(record.pk,)),
-                    gettext("Audit %(number)s") % {"number": record.site_sequence_id},
+                    (gettext("Extra audit %(number)s") if record.is_extra else gettext("Audit %(number)s"))
+                    % {"number": record.site_sequence_id},
                     record.get_record_status_display(),
                     due_shown(record.due_date, waiting=record.is_open),
                 )
@@ -124,13 +125,17 @@ class AuditRecordAdmin(ChecklistPages, RecordAdmin):
         "record_status",
         ("due_date", DaysFilter),
         ("finish_date", DaysFilter),
+        "is_extra",
         ("audit_program", ReferenceFilter),
         ("entity_folder", ReferenceFilter),
     )
     search_fields = ("audit_program__name", "notes", "rating", "result")
     fieldsets = (
         (None, {"fields": ("audit_program", "record_status", ("score", "rating", "result"), "entity_folder")}),
-        (_("When"), {"fields": ("date", "due_date", "start_date", "finish_date", "completed_date", "completed_by")}),
+        (
+            _("When"),
+            {"fields": ("date", "due_date", "is_extra", "start_date", "finish_date", "completed_date", "completed_by")},
+        ),
         (_("Who"), {"fields": ("auditors", "auditees")}),
         (_("Checklists"), {"fields": ("checklists", "rating_scale")}),
         (_("Notes"), {"fields": ("notes",)}),

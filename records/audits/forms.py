@@ -93,10 +93,18 @@ class ScheduleNextForm(WithoutReason):
 
 
 class PlanOneForm(WithoutReason):
-    """The form that asks when one audit takes place."""
+    """The form that asks when one audit takes place, and whether it is an extra one."""
 
     date = DayField(label=_("Planned for"), required=True)
     due_date = DayField(label=_("Due by"), required=False, help_text=_("If empty, the planned day."))
+    is_extra = forms.BooleanField(
+        label=_("Extra audit"),
+        required=False,
+        help_text=_(
+            "Besides the regular audits, for example after a complaint: the program stays due when it is. Without this "
+            "mark, the audit takes the place of the next regular one. An audit that is due before the program is extra."
+        ),
+    )
     notes = TextField(
         label=_("Notes"), required=False, max_length=FREE_TEXT, widget=forms.Textarea({"rows": 3}), empty_value=""
     )

@@ -111,7 +111,7 @@ class AuditRecord(SiteRecord):
     People, checklists and rating are copied from the program when the audit is scheduled, and can differ from the
     program afterwards. Score, rating and result are calculated from the findings (records.audits.scores) and then
     stored. They are empty until the audit is submitted for review, and when it is cancelled, because an unfinished
-    audit has no score.
+    audit has no score. `is_extra` marks an audit besides those that the program's frequency asks for.
     """
 
     ENTITY = Entity.AUDIT_RECORD
@@ -125,6 +125,12 @@ class AuditRecord(SiteRecord):
     )
     date = models.DateTimeField("planned date", null=True, blank=True)
     due_date = models.DateTimeField(null=True, blank=True)
+    is_extra = models.BooleanField(
+        "extra audit",
+        default=False,
+        db_default=False,
+        help_text=_("Besides the regular audits: the program's next due date does not depend on it."),
+    )
     start_date = models.DateTimeField("started", null=True, blank=True)
     finish_date = models.DateTimeField("finished", null=True, blank=True)
     auditors = models.ManyToManyField("employees.Employee", blank=True, related_name="+")

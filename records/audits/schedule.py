@@ -35,13 +35,13 @@ def due_dates(first: datetime.datetime, months: int, zone: datetime.tzinfo) -> I
 def free_due_dates(program: AuditProgram, count: int) -> list[datetime.datetime]:
     """Return the next due dates of the program that do not have an audit yet, at most `count`; one query.
 
-    Needs `next_due_date`, which is the only due date if there is no frequency. Cancelled and archived audits do not
-    count.
+    Needs `next_due_date`, which is the only due date if there is no frequency. Cancelled, archived and extra audits do
+    not count.
     """
     first = program.next_due_date
     if first is None:
         return []
-    standing = program.records.filter(is_archived=False).exclude(record_status=RecordStatus.CANCELLED)
+    standing = program.records.filter(is_archived=False, is_extra=False).exclude(record_status=RecordStatus.CANCELLED)
     taken = set(standing.filter(due_date__gte=first).values_list("due_date", flat=True))
     if program.frequency_months is None:
         return [] if first in taken else [first]
@@ -57,15 +57,15 @@ def free_due_dates(program: AuditProgram, count: int) -> list[datetime.datetime]
 def next_due_date(program: AuditProgram, finished: AuditRecord | None = None) -> datetime.datetime | None:
     """Return the program's next due date: the earliest due date of its open audits except `finished`; one query.
 
-    Audits that are due before the program are extra ones and do not count: if `finished` is one, the program's due date
+    Extra audits, and those that are due before the program, do not count: if `finished` is one, the program's due date
     stays. If no audit is open, the due date of `finished` is moved forward by the frequency until it is after the
     completion date; without a frequency the result is None. If `finished` is None and no audit is open, the program's
     own due date is returned.
     """
     due = program.next_due_date
-    if finished is not None and due is not None and finished.due_date is not None and finished.due_date < due:
+    if finished is not None and (finished.is_extra or is_before(due, finished.due_date)):
         return due
-    waiting = program.records.filter(is_archived=False, record_status__in=OPEN, due_date__isnull=False)
+    waiting = program.records.filter(is_archived=False, is_extra=False, record_status__in=OPEN, due_date__isnull=False)
     if due is not None:
         waiting = waiting.filter(due_date__gte=due)
     if finished is not None:
@@ -86,6 +86,11 @@ def next_due_date(program: AuditProgram, finished: AuditRecord | None = None) ->
         step += 1
         later = months_later(anchor, step * program.frequency_months, zone)
     return later
+
+
+def is_before(due: datetime.datetime | None, audit: datetime.datetime | None) -> bool:
+    """Return whether an audit is due before its program; False if one of them has no due date."""
+    return due is not None and audit is not None and audit < due
 
 
 def zone_of(program: AuditProgram) -> datetime.tzinfo:

@@ -62,7 +62,7 @@ def of_others(viewer: Viewer) -> Section:
 
 
 def to_schedule(viewer: Viewer) -> Section:
-    """Return the current site's audit programs that are due although none of their audits is planned."""
+    """Return the current site's audit programs that are due although no regular audit of theirs is planned."""
     section = Section(
         "schedule",
         gettext("Audits to schedule"),
@@ -72,6 +72,7 @@ def to_schedule(viewer: Viewer) -> Section:
     planned = AuditRecord.objects.filter(
         audit_program=OuterRef("pk"),
         is_archived=False,
+        is_extra=False,
         record_status__in=OPEN,
         due_date__gte=OuterRef("next_due_date"),
     )

@@ -16,7 +16,7 @@ Data = dict[str, Any]
 
 
 def _plan_one(model_admin: Any, request: HttpRequest, program: Any, reason: str, data: Data) -> None:
-    values = {name: data[name] for name in ("date", "due_date", "notes")}
+    values = {name: data[name] for name in ("date", "due_date", "is_extra", "notes")}
     actions.schedule_audit_record(program.site_id, program.pk, values, author=author_of(request), reason=reason)
 
 
@@ -43,10 +43,11 @@ PLAN_ONE = RecordStep(
     applies=lambda program: not program.is_archived,
     form=PlanOneForm,
     explanation=_(
-        "One more audit, on a day that you choose. If it is due before the program's next due date, that date does not "
-        "change. People, checklists and rating are copied from the program and can be changed afterwards."
+        "One audit, on a day that you choose. People, checklists and rating are copied from the program and can be "
+        "changed afterwards."
     ),
-    done=_("One more audit of %(record)s was planned."),
+    done=_("An audit of %(record)s was planned."),
+    initial=lambda program: {"is_extra": program.next_due_date is not None},
 )
 START = RecordStep(
     "start",

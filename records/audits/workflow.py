@@ -60,7 +60,7 @@ def _auditing(
             yield record
         if record.record_status == COMPLETED != was[0]:
             due = next_due_date(program, record)
-        elif record.due_date != was[1] and was[1] == program.next_due_date:
+        elif not record.is_extra and record.due_date != was[1] and was[1] == program.next_due_date:
             due = min(filter(None, (record.due_date, next_due_date(program))), default=None)
         else:
             return
@@ -95,7 +95,8 @@ def update_audit_record(
 
     In review, the audit is rated again, and every finding must keep a response. Findings can be changed while the audit
     is In Progress and, with a reason, while it is Awaiting Review. For a completed or cancelled audit, only the folder
-    can be changed. If the due date of the audit that the program is due with changes, the program's changes too.
+    can be changed. If the due date of the regular audit that the program is due with changes, the program's changes
+    too.
     """
     with _auditing(site_id, record_id, operation=operation, **recorded) as record:
         before = snapshot(record)

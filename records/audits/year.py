@@ -150,7 +150,7 @@ def year_lines(
     found = list(programs[(page - 1) * PAGE : page * PAGE + 1])
     audits: dict[uuid.UUID, list[Any]] = defaultdict(list)
     rows = of_year.filter(audit_program__in=found[:PAGE]).order_by("planned_for", "site_sequence_id")
-    for audit in rows.only("audit_program", "record_status", "site_sequence_id", "due_date", "date"):
+    for audit in rows.only("audit_program", "record_status", "site_sequence_id", "due_date", "date", "is_extra"):
         audits[audit.audit_program_id].append(audit)
     return [_line(program, audits[program.pk], year, today, zone) for program in found[:PAGE]], len(found) > PAGE
 
@@ -159,7 +159,9 @@ def _line(
     program: AuditProgram, audits: Sequence[Any], year: int, today: datetime.date, zone: zoneinfo.ZoneInfo
 ) -> Line:
     entries = [_audit_entry(audit, today, zone) for audit in audits]
-    standing = {audit.planned_for for audit in audits if audit.record_status != RecordStatus.CANCELLED}
+    standing = {
+        audit.planned_for for audit in audits if not audit.is_extra and audit.record_status != RecordStatus.CANCELLED
+    }
     address = reverse("admin:audits_auditprogram_read", args=(program.pk,))
     if not program.is_archived:
         for due in _dates_of(program, year, zone):
@@ -182,10 +184,11 @@ def _audit_entry(audit: Any, today: datetime.date, zone: zoneinfo.ZoneInfo) -> E
         state = State.CANCELLED
     else:
         state = State.OVERDUE if day < today else State.DUE
-    label = gettext("audit %(site_sequence_id)s, %(record_status)s") % {
-        "site_sequence_id": audit.site_sequence_id,
-        "record_status": audit.get_record_status_display(),
-    }
+    if audit.is_extra:
+        label = gettext("extra audit %(site_sequence_id)s, %(record_status)s")
+    else:
+        label = gettext("audit %(site_sequence_id)s, %(record_status)s")
+    label %= {"site_sequence_id": audit.site_sequence_id, "record_status": audit.get_record_status_display()}
     return Entry(state, day, label, reverse("admin:audits_auditrecord_read", args=(audit.pk,)))
 
 

@@ -55,7 +55,7 @@ COMPLAINT = (
     (_("Review"), ("review_report",)),
 )
 AUDIT = (
-    (_("Audit"), ("audit_program", "record_status", "date", "due_date", "start_date", "finish_date")),
+    (_("Audit"), ("audit_program", "record_status", "date", "due_date", "is_extra", "start_date", "finish_date")),
     (_("People and checklists"), ("auditors", "auditees", "checklists")),
     (_("Outcome"), ("rating_scale", "score", "rating", "result", "completed_date", "completed_by", "notes")),
 )

@@ -175,6 +175,22 @@ def test_an_audit_planned_for_a_day_is_due_then_unless_told_otherwise(site):
     assert step(client, program, "plan").status_code == 200
 
 
+def test_an_audit_is_planned_as_an_extra_one_unless_its_mark_is_removed(site):
+    client, program = browser(site), make_program(site, next_due_date=days(-3))
+    place = reverse("admin:audits_auditprogram_step", args=(program.pk, "plan"))
+    typed = {**form_of(client.get(place)), "date": days(5).date().isoformat()}
+    assert typed["is_extra"] == ["on"]
+    ok(client.post(place, typed))
+    extra = AuditRecord.objects.get()
+    assert extra.is_extra
+    audits = client.get(list_address(AuditRecord) + "?is_extra__exact=1")
+    assert [row.pk for row in audits.context["cl"].result_list] == [extra.pk]
+    assert f"Extra audit {extra.site_sequence_id}" in client.get(address(program, "read")).text
+    first = make_program(site, name="Ordered by the customer")
+    place = reverse("admin:audits_auditprogram_step", args=(first.pk, "plan"))
+    assert "is_extra" not in form_of(client.get(place))
+
+
 def test_a_closed_audit_can_only_be_filed(site):
     record = make_completed(make_program(site), notes="As found")
     folder = make.make_folder(site, AuditRecord.ENTITY)

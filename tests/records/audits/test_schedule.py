@@ -179,8 +179,32 @@ def test_an_extra_audit_leaves_the_program_due_when_it_was(site):
     assert Change.objects.filter(record_id=program.pk).count() == 3
 
 
-def test_the_first_audit_of_a_program_without_a_due_date_makes_it_due(site):
+def test_an_extra_audit_after_the_due_date_leaves_the_regular_one_to_be_planned(site):
+    program = make_program(site, frequency_months=6, next_due_date=day("2099-06-01"))
+    extra = make_audit(program, date=day("2099-06-01"), is_extra=True)
+    [regular] = schedule(program)
+    assert (extra.is_extra, regular.is_extra, regular.due_date) == (True, False, day("2099-06-01"))
+    workflow.update_audit_record(site.pk, extra.pk, {"due_date": day("2099-07-15")}, author=make.SYSTEM)
+    assert due_of(program) == day("2099-06-01")
+    complete(submit(find(start(regular), None)))
+    assert due_of(program) == day("2099-12-01")
+    complete(submit(find(start(extra), None)))
+    assert due_of(program) == day("2099-12-01")
+    assert [one.due_date for one in schedule(program)] == [day("2099-12-01")]
+
+
+def test_an_audit_that_turns_out_to_be_an_extra_one_is_marked_and_the_regular_one_is_planned(site):
+    program = make_program(site, frequency_months=6, next_due_date=day("2099-06-01"))
+    [audit] = schedule(program)
+    workflow.update_audit_record(site.pk, audit.pk, {"is_extra": True}, author=make.SYSTEM)
+    assert Change.objects.latest("at").fields == [{"field": "is_extra", "old": False, "new": True}]
+    assert [one.due_date for one in schedule(program)] == [due_of(program)] == [day("2099-06-01")]
+
+
+def test_the_first_regular_audit_of_a_program_without_a_due_date_makes_it_due(site):
     program = make_program(site, frequency_months=6)
+    make_audit(program, date=day("2099-02-01"), is_extra=True)
+    assert due_of(program) is None
     cancel(make_audit(program, date=day("2099-03-01")))
     assert due_of(program) == day("2099-03-01")
 

@@ -83,6 +83,13 @@ def test_a_planned_date_that_has_an_audit_is_shown_once(site: Site) -> None:
     assert shown(site) == {"Monthly": {"November": [("Due", 1)], "December": [("Planned", 1)]}}
 
 
+def test_an_extra_audit_takes_no_planned_date_and_is_named_as_one(site: Site) -> None:
+    program = make_program(site, name="Yearly", frequency_months=12, next_due_date=day(11, 1))
+    make_audit(program, due_date=day(11, 1), is_extra=True)
+    assert shown(site) == {"Yearly": {"November": [("Due", 1), ("Planned", 1)]}}
+    assert "Due 1 November, Yearly, extra audit 1, Scheduled" in text_of(page_of(browser(site))).replace("  ", " ")
+
+
 def test_a_time_belongs_to_the_day_of_the_sites_clocks(site: Site) -> None:
     program = make_program(site, name="Night")
     make_audit(program, due_date=datetime.datetime(2025, 12, 31, 23, 30, tzinfo=UTC))
