@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from documents import reading
 from documents.models import IN_FORCE, Document, DocumentVersion, Duty, Notice, Signer, Status
-from documents.rejections import rejections_of
+from documents.rejections import people_to_tell
 from documents.tasks import NOT_OWED, send_notices
 from records.accounts.models import User
 from records.accounts.roles_held import people_of
@@ -31,8 +31,7 @@ def notify(version: DocumentVersion) -> None:
         queue_notices(version, kind, version.document.user_to_notify.values_list("pk", flat=True))
         notify_readers(version.document)
     elif kind is Notice.Kind.REJECTED:
-        others = rejections_of(version).exclude(user=version.created_by_id)
-        queue_notices(version, kind, [version.created_by_id] if version.created_by_id and others.exists() else [])
+        queue_notices(version, kind, people_to_tell(version))
     elif kind is not None:
         duty = Duty.REVIEW if kind is Notice.Kind.REVIEW else Duty.APPROVE
         waiting = Signer.objects.filter(version=version, duty=duty, signature__isnull=True)

@@ -61,7 +61,7 @@ def inbox(request: HttpRequest) -> HttpResponseBase:
 
 
 def rejected(request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
-    """Show the uploader who rejected a version and why, with the way to a new version; POST dismisses the notice."""
+    """Show who rejected a version and why, with the way to a new version; POST dismisses the person's notice."""
     user = user_of(request)
     version = rejections.waiting_for(user).filter(pk=version_id).first()
     if version is None:

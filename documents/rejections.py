@@ -1,11 +1,31 @@
-"""Rejected versions: their uploader is told by mail and on the start page, until a new version or a dismissal."""
+"""Rejected versions: their uploader is told by mail, on the start page and in reminders, until a new version.
 
-from django.db.models import Exists, OuterRef, QuerySet
+A service account, and somebody who lost access or every role at the site, cannot be told. The people who may upload a
+new version at the site are told instead. Each of them, and the uploader, can dismiss the notice.
+"""
+
+import datetime
+import uuid
+from typing import Any
+
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
+from django.utils.translation import gettext
 
 from documents.models import DocumentVersion, Meaning, Notice, Signature, Status
 from records.accounts import access
-from records.accounts.models import User
+from records.accounts.models import RoleMembership, User
+from records.accounts.roles_held import people_with
 from records.history.trail import now
+
+CHANGE = "documents.change_document"
+CHANGE_WITHIN = datetime.timedelta(days=7)
+"""How long after a version was rejected its change is due."""
+
+_HELD = RoleMembership.objects.filter(user=OuterRef("created_by"), role__site=OuterRef("site"), role__is_archived=False)
+_CAN_BE_TOLD = Q(created_by__isnull=False, created_by__is_active=True, created_by__is_service_account=False) & (
+    Q(created_by__is_superuser=True) | Q(Exists(_HELD))
+)
+"""Whether the uploader of a version is somebody who can read and act on its rejection."""
 
 
 def rejections_of(version: DocumentVersion) -> QuerySet[Signature]:
@@ -13,19 +33,47 @@ def rejections_of(version: DocumentVersion) -> QuerySet[Signature]:
     return version.signatures.filter(meaning=Meaning.REJECTED).order_by("date", "id")
 
 
-def waiting_for(user: User) -> QuerySet[DocumentVersion]:
-    """Return the rejected versions that the person uploaded and has not dismissed, at sites where they hold a role."""
-    dismissed = Notice.objects.filter(
-        version=OuterRef("pk"), user=user, kind=Notice.Kind.REJECTED, dismissed__isnull=False
-    )
-    rows = DocumentVersion.objects.filter(
-        ~Exists(dismissed),
-        created_by=user,
-        record_status=Status.AWAITING_CHANGE,
-        document__is_archived=False,
-        site__in=access.sites_where(user),
-    )
-    return rows.select_related("document__site").order_by("created", "id")
+def _standing() -> QuerySet[Any]:
+    """Return every rejected version that was not replaced, oldest first, with the time of its rejection, `rejected`."""
+    last = Signature.objects.filter(version=OuterRef("pk"), meaning=Meaning.REJECTED).order_by("-date")
+    rows = DocumentVersion.objects.filter(record_status=Status.AWAITING_CHANGE, document__is_archived=False)
+    rows = rows.select_related("document__site", "created_by").order_by("created", "id")
+    return rows.annotate(rejected=Subquery(last.values("date")[:1]))
+
+
+def _not_dismissed_by(user: User | OuterRef) -> Q:
+    notices = Notice.objects.filter(version=OuterRef("pk"), kind=Notice.Kind.REJECTED, dismissed__isnull=False)
+    return Q(~Exists(notices.filter(user=user)))
+
+
+def of_uploaders() -> QuerySet[Any]:
+    """Return the rejected versions of which the uploader is told and has not dismissed the notice."""
+    return _standing().filter(_CAN_BE_TOLD, _not_dismissed_by(OuterRef("created_by")))
+
+
+def of_nobody() -> QuerySet[Any]:
+    """Return the rejected versions of which the uploader cannot be told."""
+    return _standing().filter(~_CAN_BE_TOLD)
+
+
+def waiting_for(user: User) -> QuerySet[Any]:
+    """Return the rejected versions that the person is told of and has not dismissed, at all of their sites."""
+    own = Q(created_by=user, site__in=access.sites_where(user))
+    for_others = Q(site__in=access.sites_where(user, CHANGE)) & ~_CAN_BE_TOLD
+    return _standing().filter(own | for_others, _not_dismissed_by(user))
+
+
+def uploader_of(version: DocumentVersion) -> str:
+    """Return the name of the uploader, in the language of the moment."""
+    return str(version.created_by or gettext("the system"))
+
+
+def people_to_tell(version: DocumentVersion) -> set[uuid.UUID]:
+    """Return who gets a mail about a rejected version: not the person who rejected it; three queries at most."""
+    told: set[uuid.UUID | None] = {version.created_by_id}
+    if of_nobody().filter(pk=version.pk).exists():
+        told = {*people_with(CHANGE, [version.site_id])[version.site_id]}
+    return {user for user in told - {*rejections_of(version).values_list("user_id", flat=True)} if user is not None}
 
 
 def dismiss(version: DocumentVersion, user: User) -> None:

@@ -95,6 +95,7 @@ def _message_of(notice: Notice) -> EmailMessage:
         "name": notice.user.printed_name,
         "document": version.document,
         "version": version,
+        "uploader": rejections.uploader_of(version),
         "site": version.document.site,
         "rejection": rejections.rejections_of(version).last() if notice.kind == Notice.Kind.REJECTED else None,
         "link": settings.BASE_URL + _page_of(notice),

@@ -44,15 +44,18 @@ def to_sign(viewer: Viewer) -> Section:
 
 
 def rejected(viewer: Viewer) -> Section | None:
-    """Return the person's own versions that were rejected, with the reasons, at all of their sites; None without."""
-    section = Section("rejected", gettext("Your documents that were rejected"), "")
+    """Return the rejected versions that the person is told of, with the reasons, at all their sites; None without."""
+    section = Section("rejected", gettext("Documents that were rejected"), "")
     reasons = Prefetch("signatures", Signature.objects.filter(meaning=Meaning.REJECTED), to_attr="rejections")
 
     def line(version: Any) -> Line:
         last = version.rejections[-1]
+        if version.created_by_id == viewer.user.pk:
+            name = gettext("Your version %(version)s of %(name)s")
+        else:
+            name = gettext("Version %(version)s of %(name)s, uploaded by %(who)s")
         return Line(
-            gettext("Your version %(version)s of %(name)s")
-            % {"name": version.document.name, "version": version.version},
+            name % {"name": version.document.name, "version": version.version, "who": rejections.uploader_of(version)},
             reverse("admin:documents_rejected", args=(version.pk,)),
             gettext("Rejected by %(who)s: %(why)s")
             % {"who": last.user_name, "why": Truncator(last.comment).chars(REASON_SHOWN)},

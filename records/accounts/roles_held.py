@@ -1,7 +1,7 @@
 """Serialising the nesting of roles, and the revisions that a change of roles increments."""
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from django.db import connection
 
@@ -64,6 +64,21 @@ WITH RECURSIVE giving(outermost, id) AS (
     JOIN accounts_user u ON u.id = m.user_id WHERE u.is_active AND NOT u.is_service_account
 """
 """A query of the people who hold each of some roles, directly or through other roles."""
+
+
+def people_with(permission: str, sites: Collection[uuid.UUID]) -> dict[uuid.UUID, set[uuid.UUID]]:
+    """Return the active people to whom roles give a permission (`app.codename`) at each site; two queries.
+
+    Superusers without such a role are not among them.
+    """
+    app, codename = permission.split(".")
+    named = {"permissions__content_type__app_label": app, "permissions__codename": codename}
+    rows = Role.objects.filter(site__in=sites, is_archived=False, **named).values_list("pk", "site_id")
+    site_of = dict(rows)
+    found: dict[uuid.UUID, set[uuid.UUID]] = {site: set() for site in sites}
+    for role, people in people_of(site_of).items():
+        found[site_of[role]] |= people
+    return found
 
 
 def people_of(roles: Iterable[uuid.UUID]) -> dict[uuid.UUID, set[uuid.UUID]]:

@@ -1,6 +1,7 @@
 """What has to be done, by whom and until when, from every kind of record (DECISIONS 12.5).
 
-The person who added a document has to review it; a signature is due a week after its version was uploaded.
+The person who added a document has to review it. A signature is due a week after its version was uploaded, and the
+change of a rejected version a week after its rejection.
 """
 
 import datetime
@@ -12,12 +13,14 @@ from typing import Any
 from django.db.models import F, Q, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
-from documents import reading
+from documents import reading, rejections
 from documents.approvals import SIGN_WITHIN, waiting
 from documents.models import Document
 from records.accounts import access
 from records.accounts.models import User
+from records.accounts.roles_held import people_with
 from records.actions.models import Action, Status
 from records.audits.models import OPEN, AuditRecord
 from records.backoffice.about import existing_for
@@ -26,6 +29,8 @@ from records.complaints.models import Complaint
 from records.sites.models import Site
 
 DOCUMENT = "admin:documents_document_read"
+REJECTED_PAGE = "admin:documents_rejected"
+REJECTED = _("Change the document {row.document.name}, whose version {row.version} was rejected")
 Users = Collection[uuid.UUID] | None
 """The people whose tasks are read; None means everybody."""
 
@@ -137,12 +142,41 @@ class Readings:
         ]
 
 
+class Unclaimed:
+    """The rejected versions whose uploader cannot be told; they wait for those who may upload a new one at the site."""
+
+    @staticmethod
+    def _before(rows: QuerySet[Any], before: datetime.datetime) -> QuerySet[Any]:
+        return rows.filter(rejected__lt=before - rejections.CHANGE_WITHIN)
+
+    def owners(self, before: datetime.datetime) -> set[uuid.UUID]:
+        """Return the people who have one to change before the moment; three queries."""
+        rows = self._before(rejections.of_nobody(), before)
+        sites = set(rows.order_by().values_list("site_id", flat=True))
+        return set().union(*people_with(rejections.CHANGE, sites).values())
+
+    def items(self, before: datetime.datetime, user: User, staff: Collection[uuid.UUID]) -> list[Item]:
+        """Return the ones that the person has to change before the moment; one query."""
+        rows = self._before(rejections.waiting_for(user), before).exclude(created_by=user)
+        return [
+            Item(
+                user.pk,
+                row.site_id,
+                REJECTED.format(row=row),
+                row.rejected + rejections.CHANGE_WITHIN,
+                reverse(REJECTED_PAGE, args=(row.pk,)),
+                rejections.CHANGE,
+            )
+            for row in rows
+        ]
+
+
 def _existing(user: User, rows: QuerySet[Any]) -> QuerySet[Any]:
     sites = access.sites_where(user)
     return existing_for(user, rows.filter(site__in=sites), sites)
 
 
-def sources() -> list[Source | Readings]:
+def sources() -> list[Source | Readings | Unclaimed]:
     """Return every kind of thing that people are reminded of, in the language of the moment."""
     return [
         Source(
@@ -196,5 +230,17 @@ def sources() -> list[Source | Readings]:
             seen=lambda user, rows: rows.filter(version__site__in=access.sites_where(user, Document.SEEN_WHOLE_WITH)),
             for_superiors=(DOCUMENT, "version__document_id"),
         ),
+        Source(
+            rejections.of_uploaders(),
+            "created_by_id",
+            "rejected",
+            REJECTED_PAGE,
+            str(REJECTED),
+            None,
+            within=rejections.CHANGE_WITHIN,
+            seen=lambda user, rows: rows.filter(site__in=access.sites_where(user, Document.SEEN_WHOLE_WITH)),
+            for_superiors=(DOCUMENT, "document_id"),
+        ),
+        Unclaimed(),
         Readings(),
     ]

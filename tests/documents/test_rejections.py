@@ -104,6 +104,48 @@ def test_nobody_else_opens_or_dismisses_it(site: Site, other_site: Site) -> None
     assert told(sign_in(uploader, site)) == []
 
 
+def _service_account(site: Site) -> User:
+    return docs.make_signer(site, DefaultRole.MANAGER, is_service_account=True)
+
+
+def _gone(site: Site) -> User:
+    user = docs.make_signer(site, DefaultRole.MANAGER)
+    User.objects.filter(pk=user.pk).update(is_active=False)
+    return user
+
+
+def _elsewhere(site: Site) -> User:
+    user = docs.make_signer(site, DefaultRole.MANAGER)
+    make.give_role(user, make.make_site(), DefaultRole.MANAGER)
+    user.memberships.filter(role__site=site).delete()
+    return user
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("made", [_service_account, _gone, _elsewhere, None])
+def test_who_may_upload_a_new_version_is_told_where_the_uploader_cannot_be(site: Site, made: Any) -> None:
+    manager, other = (docs.make_signer(site, DefaultRole.MANAGER) for _ in range(2))
+    reader = docs.make_signer(site, DefaultRole.READER)
+    reviewer = docs.make_signer(site, DefaultRole.MANAGER)
+    author = make.author_of(made(site)) if made is not None else make.SYSTEM
+    document = docs.make_document(site, name="Hygiene", author=author, user_to_review=[reviewer])
+    version = docs.sign(docs.version_of(document), reviewer, "reject", comment=WHY)
+    work()
+    mails = [message for message in mail.outbox if message.subject.startswith("Rejected")]
+    assert sorted(message.to[0] for message in mails) == sorted([manager.email, other.email])
+    assert all('version 1 of the document "Hygiene"' in str(message.body) for message in mails)
+    assert not any("your version" in str(message.body) for message in mails)
+    client = sign_in(manager, site)
+    assert [one.partition(":")[0].partition(",")[0] for one in told(client)] == ["Version 1 of Hygiene"]
+    assert told(sign_in(reader, site)) == []
+    assert reverse("admin:documents_document_step", args=(document.pk, "upload")) in client.get(page_of(version)).text
+    client.post(page_of(version))
+    assert told(client) == []
+    assert len(told(sign_in(other, site))) == 1
+    docs.add_version(document, author=make.author_of(manager))
+    assert told(sign_in(other, site)) == []
+
+
 def test_who_may_only_read_is_told_without_a_way_to_upload(site: Site) -> None:
     uploader = make.make_user(site=site, role=DefaultRole.READER)
     version = make_rejected(site, uploader)

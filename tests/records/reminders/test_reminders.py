@@ -10,6 +10,7 @@ from django.core import mail
 from django.urls import reverse
 from django_tasks_db.models import DBTaskResult
 
+from documents import rejections
 from records.accounts.models import DefaultRole, User
 from records.actions.models import Status
 from records.complaints import actions as complaint_actions
@@ -27,7 +28,7 @@ from tests.make import audits as make_audits
 from tests.make.actions import make_action, move
 from tests.make.backoffice import address, browser
 from tests.make.complaints import make_complaint
-from tests.make.documents import make_document, version_of
+from tests.make.documents import make_document, sign, version_of
 
 TUESDAY = datetime.datetime(2026, 3, 10, 9, 0, tzinfo=datetime.UTC)
 MONDAY = TUESDAY - datetime.timedelta(days=1)
@@ -239,6 +240,36 @@ def test_a_superior_opens_the_document_and_not_the_page_on_which_only_their_staf
         reverse("admin:documents_read", args=(version_of(rules).pk,)),
         reverse("admin:documents_sign", args=(version_of(plan).pk,)),
     }
+
+
+def test_a_rejected_version_reminds_its_uploader_and_late_their_superior(site: Site) -> None:
+    boss, ada, reviewer = person(site, "Boss"), person(site, "Ada"), person(site, "Rex")
+    employ(site, ada, employ(site, boss))
+    document = make_document(site, name="Rules {0}", author=make.author_of(ada), user_to_review=[reviewer])
+    version = sign(version_of(document), reviewer, "reject", comment="Not yet.")
+    today = version.signatures.get().date.astimezone(contents.zone_for(ada)).date()
+    text = "Change the document Rules {0}, whose version 1 was rejected"
+    assert said(ada, today) == {"Due within 7 days": [text]}
+    assert said(boss, today + 14 * DAY) == {}
+    [staff] = contents.parts_for(boss, today + 15 * DAY)
+    assert [(line.text, line.owner, line.page) for line in staff.lines] == [(text, "Ada", address(document, "read"))]
+    assert {ada.pk, boss.pk} <= contents.everybody(today + 15 * DAY)
+    rejections.dismiss(version, ada)
+    assert (said(ada, today), said(boss, today + 15 * DAY)) == ({}, {})
+    assert contents.everybody(today) == set()
+
+
+def test_a_rejected_version_of_a_service_account_reminds_who_may_change_the_document(site: Site) -> None:
+    service = person(site, "Erp", is_service_account=True)
+    ada, reviewer = person(site, "Ada"), person(site, "Rex", DefaultRole.STANDARD)
+    document = make_document(site, name="Rules", author=make.author_of(service), user_to_review=[reviewer])
+    version = sign(version_of(document), reviewer, "reject", comment="Not yet.")
+    today = version.signatures.get().date.astimezone(contents.zone_for(ada)).date()
+    text = "Change the document Rules, whose version 1 was rejected"
+    assert contents.everybody(today) == {ada.pk}
+    assert (said(ada, today), said(reviewer, today)) == ({"Due within 7 days": [text]}, {})
+    rejections.dismiss(version, ada)
+    assert said(ada, today) == {}
 
 
 def test_who_has_no_address_no_access_or_nothing_to_do_gets_no_mail(site: Site, clock: Any) -> None:
