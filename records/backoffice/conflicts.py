@@ -40,7 +40,7 @@ def changes_of(record: models.Model) -> ChangeQuerySet:
 
 
 def last_change(record: models.Model) -> str:
-    """Return the id of the record's newest change, or an empty text; one query."""
+    """Return the id of the record's newest change, or an empty text; one query. Only the record's Id is needed."""
     return str(changes_of(record).values_list("pk", flat=True).first() or "")
 
 
@@ -60,9 +60,12 @@ def changes_since(record: models.Model, seen: str) -> list[Change]:
     return newer[::-1]
 
 
-def meanwhile(record: models.Model, data: QueryDict) -> list[Change]:
-    """Return the changes since the sent form was opened, oldest first; the data then says that they were seen."""
-    newest, seen = last_change(record), str(data.get("larder_seen", ""))
+def meanwhile(record: Any, data: QueryDict) -> list[Change]:
+    """Return the changes since the sent form was opened, oldest first; the data then says that they were seen.
+
+    The record is one of `record_to_edit`, since changes that it does not contain must not count as seen.
+    """
+    newest, seen = record.newest_change, str(data.get("larder_seen", ""))
     data["larder_seen"] = newest
     return [] if seen == newest else changes_since(record, seen)
 

@@ -152,7 +152,7 @@ class FormPages(StepPages, HistoryPages):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         """Show the record's form, or write the sent data; everything that a save writes is one transaction."""
-        record = self.record_or_404(request, object_id) if object_id is not None else None
+        record = self.record_to_edit(request, object_id) if object_id is not None else None
         writable = self.has_change_permission(request, record) if record else self.has_add_permission(request)
         if not writable and record is not None and request.method == "POST":
             writable = self._was_writable(request, record)
@@ -170,7 +170,7 @@ class FormPages(StepPages, HistoryPages):
         if request.method == "POST":
             return self._write(request, state, instance, form_class, extra_context)
         initial = self.get_changeform_initial_data(request) if record is None else {}
-        tokens = {"larder_seen": conflicts.last_change(record) if record else "", "larder_site": site_id or ""}
+        tokens = {"larder_seen": record.newest_change if record else "", "larder_site": site_id or ""}
         if record is None:
             tokens[FIELD] = str(uuid.uuid4())
         form = form_class(instance=instance, initial={**initial, **tokens})
@@ -253,7 +253,7 @@ class FormPages(StepPages, HistoryPages):
                 show_faults(form, formsets, fault)
             except StaleError:
                 # Somebody changed the record between reading and locking it: read it again, and show the changes.
-                state.record = self.record_or_404(request, str(record.pk))
+                state.record = self.record_to_edit(request, str(record.pk))
                 hide_targets(request, state.record)
                 return self._write(request, state, copy(state.record), form_class, extra_context)
             except RecordNotFoundError:

@@ -20,7 +20,7 @@ from django.shortcuts import redirect
 from django.utils.http import urlencode
 from django.utils.translation import gettext
 
-from records.backoffice.conflicts import StaleError, changes_of, last_change, refuse_when_stale
+from records.backoffice.conflicts import StaleError, changes_of, refuse_when_stale
 from records.backoffice.current import author_of, show_times_of, site_at
 from records.backoffice.datetimes import shown
 from records.backoffice.form_errors import show_faults
@@ -121,7 +121,7 @@ class PutBackPages(FormPages):
 
         If somebody has changed the record since the page was shown (`is_stale`), the page is shown again with a note.
         """
-        record = self.record_or_404(request, object_id)
+        record = self.record_to_edit(request, object_id)
         if not self.has_history_permission(request, record):
             raise PermissionDenied
         history = self.url_of("history", quote(record.pk))
@@ -159,7 +159,7 @@ class PutBackPages(FormPages):
             label=label,
             now=printed(choice_label(self.model, name, old.now), day=self.is_day(name)),
             then=printed(choice_label(self.model, name, old.entry.get("old")), day=self.is_day(name)),
-            seen=last_change(record),
+            seen=record.newest_change,
             form=form,
             back=self.page_of(record.pk),
             history=history,

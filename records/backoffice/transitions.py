@@ -8,7 +8,8 @@ A room adds its own to `record_actions`:
 ValidationErrors are shown on the step's page. `form` (a subclass of ReasonForm) asks for more than the reason, such as
 a password: its cleaned data is `data`; `initial(record)` fills it in, and `fill(form, record)` completes it, for
 example with the choices of a field.
-`consequences(model_admin, request, record)` returns lines that the step's page shows before the user confirms.
+`consequences(model_admin, request, record)` returns what the step's page shows before the user confirms: sentences, and
+`Listing`s of records.
 
 A step is taken on the record that its page showed: if the record was changed meanwhile, the page shows the changes and
 what was typed, as the record's form does, and the user decides again.
@@ -20,7 +21,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from django.contrib import messages
-from django.contrib.admin.utils import quote
+from django.contrib.admin.utils import quote, unquote
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -45,12 +46,21 @@ from records.backoffice.forms import ReasonForm
 from records.backoffice.permissions import Pages, SitePermissions
 from records.backoffice.wording import field_label
 from records.history.trail import recording
+from records.sites.text import read_uuid
 from records.sites.uses import uses_of
 
 CHANGED = _("%(record)s was changed.")
 
 
 Act = Callable[[Any, HttpRequest, Any, str, dict[str, Any]], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A sentence with a list below it, such as links to records."""
+
+    text: str
+    items: Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +81,7 @@ class RecordStep:
     explanation: Any = ""
     done: Any = CHANGED
     initial: Callable[[Any], dict[str, Any]] | None = None
-    consequences: Callable[[Any, HttpRequest, Any], Sequence[str]] | None = None
+    consequences: Callable[[Any, HttpRequest, Any], Sequence["str | Listing"]] | None = None
     is_next: bool = False
     """Whether this is what usually happens next to the record, so that its button is the primary one."""
     fill: Callable[[Any, Any], None] | None = None
@@ -185,7 +195,7 @@ class StepPages(SitePermissions):
 
     def step_view(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
         """Ask for the reason and for everything else that the step needs, then take the step."""
-        record = self.record_or_404(request, object_id)
+        record = self.record_to_edit(request, object_id)
         step = next((step for step in self.record_actions if step.name == name), None)
         if step is None:
             raise Http404
@@ -202,8 +212,20 @@ class StepPages(SitePermissions):
         self.message_user(request, text, messages.WARNING)
         return redirect(self.page_of(record.pk))
 
+    def record_to_edit(self, request: HttpRequest, object_id: str) -> Any:
+        """Return a record that the user may see, with the id of its newest change (`newest_change`); raises Http404.
+
+        The change is read before the record. So what happens between the two counts as not seen by the user, who is
+        shown it, and does not overwrite it with what the record said before.
+        """
+        key = read_uuid(unquote(object_id))
+        newest = last_change(self.model(pk=key)) if key else ""
+        record = self.record_or_404(request, object_id)
+        record.newest_change = newest
+        return record
+
     def taken(self, request: HttpRequest, step: RecordStep, record: Any, *, too_late: str = "") -> HttpResponse:
-        """Show the page of a step that the user may take; once its form is filled in, take the step.
+        """Show the page of a step that the user may take on a record of `record_to_edit`; with a full form, take it.
 
         `too_late` is why it cannot be taken any more. If the record has changed since the form was shown, nothing is
         done: the page shows the changes.
@@ -221,7 +243,7 @@ class StepPages(SitePermissions):
             seen = data.get("larder_seen", "")
             form = self._filled(step, record, step.form(data, request.FILES))
         else:
-            form, seen = self._shown(step, record), last_change(record)
+            form, seen = self._shown(step, record), record.newest_change
         if too_late:
             form.add_error(None, too_late)
         elif form.is_valid() and conflict is None:
@@ -231,7 +253,7 @@ class StepPages(SitePermissions):
                 show_faults(form, (), fault, lambda name: self._edited_at(request, record, name))
             except StaleError:
                 # Somebody changed the record between reading and locking it: read it again, and show the changes.
-                return self.taken(request, step, self.record_or_404(request, str(record.pk)))
+                return self.taken(request, step, self.record_to_edit(request, str(record.pk)))
             else:
                 self.message_user(request, step.done % {"record": record}, messages.SUCCESS)
                 return redirect(address)

@@ -9,6 +9,8 @@ from records.retention.erasing import ERASE_CONSUMER, erasing
 from records.sites.writing import Precondition
 
 PERSONAL = Personal(CONSUMER)
+TELLING = ("consumer_last_name", "consumer_phone", "consumer_mobile", "consumer_email")
+"""The fields whose values few other people share."""
 
 
 def erase_consumer(

@@ -7,10 +7,9 @@ from django.http import HttpRequest
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from records.backoffice.transitions import RecordStep, by_key
-from records.customers.erasure import CONTACT, RELATION, contacts_of, erase_contact
+from records.backoffice.transitions import Listing, RecordStep, by_key
+from records.customers.erasure import EVERYBODY, TELLING, contacts_of, erase_contact
 from records.customers.models import Customer
-from records.history.erasure import Personal
 from records.retention.forms import EraseWithTextsForm, asking_about_texts, before_erasing
 
 
@@ -23,12 +22,15 @@ class EraseContactForm(EraseWithTextsForm):
 
 def _fill(form: Any, customer: Customer) -> None:
     form.fields["contact"].choices = [("", gettext("Choose a contact")), *contacts_of(customer)]
-    asking_about_texts(Personal(CONTACT, RELATION))(form, customer)
+    asking_about_texts(EVERYBODY)(form, customer)
 
 
-def _warnings(model_admin: Any, request: HttpRequest, customer: Customer) -> list[str]:
+_known = before_erasing(EVERYBODY, TELLING)
+
+
+def _warnings(model_admin: Any, request: HttpRequest, customer: Customer) -> list[str | Listing]:
     nobody = [] if contacts_of(customer) else [gettext("The customer has no contact whose identity could be erased.")]
-    return [*before_erasing(model_admin, request, customer), *nobody]
+    return [*_known(model_admin, request, customer), *nobody]
 
 
 ERASE = RecordStep(
@@ -39,7 +41,7 @@ ERASE = RecordStep(
     form=EraseContactForm,
     explanation=_(
         "Name, e-mail and phone of the contact are replaced by codes on this page and in the whole history. Nobody can "
-        "undo this. Title and position stay. Attached files and other records are not searched."
+        "undo this. Title and position stay."
     ),
     done=_("The contact was erased from %(record)s."),
     fill=_fill,

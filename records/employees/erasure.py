@@ -15,6 +15,9 @@ from records.retention.words import Words
 from records.sites.writing import Precondition
 
 PRIVATE = tuple(Employee.HISTORY_PRIVATE)
+PERSONAL = Personal(PRIVATE)
+TELLING = ("phone", "mobile")
+"""The fields whose values few other people share."""
 
 
 def erase_private_facts(
@@ -30,12 +33,11 @@ def erase_private_facts(
     The name, the job and the training stay, since signatures and other records refer to them. Raises as `erasing` does,
     also when it is repeated, and ValidationError (InvalidTransition) for an employee who is not archived.
     """
-    personal = Personal(PRIVATE)
     with erasing(
         Employee,
         site_id,
         employee_id,
-        personal,
+        PERSONAL,
         author=author,
         reason=reason,
         operation=ERASE_EMPLOYEE,

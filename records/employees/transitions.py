@@ -16,7 +16,7 @@ from records.backoffice.forms import ReasonForm
 from records.backoffice.tasks import invite
 from records.backoffice.transitions import RecordStep, by_key
 from records.employees import actions
-from records.employees.erasure import erase_private_facts
+from records.employees.erasure import PERSONAL, TELLING, erase_private_facts
 from records.employees.models import Employee
 from records.history.trail import recording
 from records.retention.forms import EraseForm, before_erasing
@@ -101,9 +101,9 @@ ERASE = RecordStep(
     form=EraseForm,
     explanation=_(
         "Date of birth, address, phone numbers, nationality and notes are replaced by codes or emptied on this page, "
-        "in the whole history and on the account. Nobody can undo this. Name, job, training and signatures stay. Other "
-        "free text and attached files are not searched."
+        "in the whole history and on the account. Nobody can undo this. Name, job, training and signatures stay. The "
+        "other texts of this page are not searched."
     ),
     done=_("The private data of %(record)s was erased."),
-    consequences=before_erasing,
+    consequences=before_erasing(PERSONAL, TELLING),
 )

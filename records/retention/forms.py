@@ -1,21 +1,29 @@
 """The form and the notices before personal data is erased from a record."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django import forms
 from django.http import HttpRequest
+from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from records.backoffice.about import link_to
 from records.backoffice.fields import TextField
 from records.backoffice.forms import ReasonForm
+from records.backoffice.transitions import Listing
 from records.backoffice.wording import field_label
 from records.history.erasure import Personal
 from records.retention.actions import kept_until, on_hold_since
 from records.retention.erasing import texts_that_say_it
+from records.retention.mentions import mentions
 from records.sites.models import SiteRecord
 from records.sites.text import REASON
+
+SHOWN = 50
+"""How many other records the page of an erasure lists."""
+Consequences = Callable[[Any, HttpRequest, Any], Sequence[str | Listing]]
 
 
 class EraseForm(ReasonForm):
@@ -59,16 +67,37 @@ def asking_about_texts(personal: Personal) -> Callable[[Any, Any], None]:
     return fill
 
 
-def before_erasing(model_admin: Any, request: HttpRequest, record: SiteRecord) -> list[str]:
-    """Return what to know before erasing: a legal hold, which refuses it, and the period of retention; two queries."""
-    name, found = record._meta.verbose_name, []
-    if on_hold_since(record) is not None:
-        found.append(
-            gettext("This %(name)s is on legal hold. Nothing can be erased until the hold is lifted.") % {"name": name}
+def before_erasing(personal: Personal, telling: Sequence[str]) -> Consequences:
+    """Return what lets a step say what to know before erasing; 6 queries, and two for each kind of record.
+
+    That is a legal hold, which refuses it, the period of retention, and the other records of the site that say who the
+    person is (`telling` as for `mentions`), as far as the user may see them.
+    """
+
+    def consequences(model_admin: Any, request: HttpRequest, record: SiteRecord) -> list[str | Listing]:
+        name, found = record._meta.verbose_name, list[str | Listing]()
+        if on_hold_since(record) is not None:
+            found.append(
+                gettext("This %(name)s is on legal hold. Nothing can be erased until the hold is lifted.")
+                % {"name": name}
+            )
+        if until := kept_until(record):
+            found.append(
+                gettext("The %(name)s is kept at least until %(until)s. It stays; only personal data is erased.")
+                % {"name": name, "until": until.isoformat()}
+            )
+        others = mentions(
+            record, personal, telling, lambda model: model_admin.rows_seen(request, model, record.site_id)
         )
-    if until := kept_until(record):
-        found.append(
-            gettext("The %(name)s is kept at least until %(until)s. It stays; only personal data is erased.")
-            % {"name": name, "until": until.isoformat()}
-        )
-    return found
+        if others:
+            text = gettext(
+                "These other records say one of the values, and stay as they are. Look at them first: after the "
+                "erasure they cannot be found by it. What is in attached files is not searched."
+            )
+            links = (format_html("{} ({})", link_to(one.record), ", ".join(one.labels)) for one in others[:SHOWN])
+            found.append(Listing(text, [*links, *([gettext("and others")] if len(others) > SHOWN else [])]))
+        elif others is not None:
+            found.append(gettext("No other record says one of the values. What is in attached files is not searched."))
+        return found
+
+    return consequences

@@ -130,7 +130,7 @@ def hold(request: HttpRequest, name: str, entity: str, record_id: uuid.UUID) -> 
     if step is None or model is None or not admin.site.is_registered(model):
         raise Http404
     page: Any = admin.site.get_model_admin(model)
-    record = page.record_or_404(request, str(record_id))
+    record = page.record_to_edit(request, str(record_id))
     if not access.may(request.user, record.site_id, step.permission):
         raise PermissionDenied
     answer: HttpResponse = page.taken(request, step, record)

@@ -172,6 +172,12 @@ def holding(
     return rows
 
 
+def containing(name: str, text: str) -> models.Q:
+    """Return the condition that a column in `SEARCHED` contains a text of at least `RUN` letters; by its index."""
+    within = models.Q(**{f"{name}__within": text})
+    return within & models.Q(**{f"{name}__grams": text}) if connection.vendor == "postgresql" else within
+
+
 def _by_index(rows: models.QuerySet[Any], names: Sequence[str], text: str, number: int | None) -> models.QuerySet[Any]:
     """Return the keys of the rows that contain the text, perhaps twice, as `{"pk": …}`: one query per column.
 

@@ -12,7 +12,7 @@ from operator import or_
 from typing import Any
 
 from django.contrib import admin
-from django.db import connection, models
+from django.db import models
 from django.db.models import F, Q
 from django.http import HttpRequest
 
@@ -27,7 +27,7 @@ from records.complaints.models import Complaint
 from records.items.models import Item
 from records.sites.models import permission_on
 from records.sites.text import fold, is_blank
-from records.sites.trigrams import RUN
+from records.sites.trigrams import RUN, containing
 
 MOST_LOTS = 20
 LONGEST = 255
@@ -173,13 +173,7 @@ def _ways(source: Source, lot: str) -> Iterator[Q]:
     if len(lot) < RUN:
         yield from (Q(**{f"{name}__whole_in": [lot]}) for name in source.lots)
         return
-    yield from (_within(name, lot) for name in source.columns)
-
-
-def _within(name: str, text: str) -> Q:
-    """Return the condition that the column contains the text, in any case; the trigram index serves it."""
-    within = Q(**{f"{name}__within": text})
-    return within & Q(**{f"{name}__grams": text}) if connection.vendor == "postgresql" else within
+    yield from (containing(name, lot) for name in source.columns)
 
 
 def _add_actions_about(found: TraceResult, visible: models.QuerySet[Any] | None) -> None:
@@ -232,6 +226,6 @@ def _candidates(rows: models.QuerySet[Any], column: str, lot: str) -> list[str]:
     ways = [Q(**{f"{key}__startswith": lot[:2]} if is_folded else {f"{key}__istartswith": lot[:2]})]
     for part in {max(re.findall(r"[^\W_]+", lot), key=len, default=""), lot[-4:]}:
         if len(part) >= RUN:
-            ways.append(_within(key, part))
+            ways.append(containing(key, part))
     found = rows.order_by().exclude(**{column: ""}).filter(reduce(or_, ways)).values_list(column, flat=True)
     return list(found.distinct()[:MOST])

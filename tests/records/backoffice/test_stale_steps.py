@@ -1,7 +1,9 @@
 """A step is taken on the record that its page showed; whoever changed it meanwhile is named, and nothing is lost."""
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
@@ -166,6 +168,37 @@ def test_a_step_shows_what_was_changed_meanwhile_and_is_taken_by_the_second_pres
     again = client.post(place, step.sent(late))
     assert again.status_code == 302, again.text
     assert stored() > counts[0]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    "name",
+    ["complaint, complete", "action, done", "program, plan", "document, upload", "employee, account", "customer, hold"],
+)
+def test_of_two_people_who_take_a_step_at_the_same_moment_one_does_and_the_other_is_shown_it(
+    site: Site, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = STEPS[name]
+    record = step.make(site)
+    clients = [sign_in(make.make_user(f"root{one}", site=site, is_superuser=True), site) for one in range(2)]
+    place, both = step.place(record), threading.Barrier(2)
+    sent = [step.sent(client.get(place)) for client in clients]
+    before, changes = stored(), Change.objects.filter(record_id=record.pk, model=record._meta.label)
+    known, take = changes.count(), transitions.StepPages._take
+
+    def taken(*args: Any) -> None:
+        both.wait(30)  # Both have compared what they saw, and found it unchanged.
+        take(*args)
+
+    monkeypatch.setattr(transitions.StepPages, "_take", taken)
+    posts = [partial(client.post, place, typed) for client, typed in zip(clients, sent, strict=True)]
+    pages = make.at_once(*posts)
+    assert sorted(page.status_code for page in pages) == [200, 302]
+    [late] = [page for page in pages if page.status_code == 200]
+    assert late.context["conflict"] or late.context["form"].errors
+    assert changes.count() == known + 1
+    added = [after - count for after, count in zip(stored(), before, strict=True)]
+    assert added[1:] == [name == "program, plan", name == "document, upload", 0, name == "employee, account"]
 
 
 def test_a_step_that_is_sent_without_what_was_seen_shows_all_changes(site: Site) -> None:

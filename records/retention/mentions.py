@@ -1,0 +1,84 @@
+"""Finds the other records of a site that say who a person is, before the person is erased from one record."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from django.db import models
+
+from records.backoffice.wording import field_label
+from records.history.erasure import Personal
+from records.retention.erasing import words_in_history
+from records.retention.words import Words
+from records.sites.about import AboutRecord, kinds
+from records.sites.models import SiteRecord
+from records.sites.trigrams import RUN, containing
+
+MOST = 100
+"""The most rows of a kind, or of its child rows, that are looked at."""
+
+Seen = Callable[[type[SiteRecord]], models.QuerySet[Any] | None]
+"""Returns the records of a kind that the user may see at the site, or None."""
+
+
+@dataclass
+class Mention:
+    """A record that says a personal value, and the labels of the fields that do."""
+
+    record: SiteRecord
+    labels: list[str] = field(default_factory=list)
+
+
+def mentions(record: SiteRecord, personal: Personal, telling: Sequence[str], seen: Seen) -> list[Mention] | None:
+    """Return the other records that say a personal value of the record, now or earlier; two queries a kind and three.
+
+    None if the record and its history have no such value.
+
+    Actions and attachments of the record count with any of its personal values, also with a first name. All others must
+    say one of the columns in `telling`, which few other people share. They are found by the index of the search, so
+    where they spell a value as the record does.
+    """
+    told = words_in_history(record, replace(personal, columns=telling))
+    values = words_in_history(record, personal)
+    if not values:
+        return None
+    of_record, elsewhere = Words(values), Words(told)
+    lines = sorted({line for text in told for line in map(str.strip, text.splitlines()) if len(line) >= RUN})
+    found: dict[Any, Mention] = {}
+    for model, of, columns in _searched():
+        rows = seen(model if not of else model._meta.get_field(of).related_model)
+        if rows is None:
+            continue
+        if of:
+            rows = model._default_manager.filter(**{f"{of}__in": rows.values("pk")}).select_related(of)
+        asked = [(rows.filter(pk__in=_keys(rows, columns, lines)), elsewhere)] if lines else []
+        if issubclass(model, AboutRecord):
+            asked.append((rows.filter(record_id=record.pk), of_record))
+        for chosen, words in asked:
+            for row in chosen.order_by("pk")[:MOST]:
+                names = [name.removesuffix("_key") for name in columns]
+                names = [name for name in names if words.are_said_in(str(getattr(row, name)))]
+                target = getattr(row, of) if of else row
+                if names and target.pk != record.pk:
+                    mention = found.setdefault(target.pk, Mention(target))
+                    labels = [label for name in names if (label := field_label(model, name)) not in mention.labels]
+                    mention.labels += labels
+    return list(found.values())
+
+
+def _searched() -> Iterator[tuple[type[Any], str, Sequence[str]]]:
+    """Yield each kind of record and of child row that the search knows, its foreign key to the record, its columns."""
+    for kind in kinds().values():
+        related: list[Any] = [kind._meta.get_field(name) for name in getattr(kind, "HISTORY_CHILDREN", ())]
+        for model, of in ((kind, ""), *((relation.related_model, relation.field.name) for relation in related)):
+            if names := getattr(model, "SEARCHED", ()):
+                yield model, of, names
+
+
+def _keys(rows: models.QuerySet[Any], columns: Sequence[str], lines: Sequence[str]) -> set[Any]:
+    """Return the keys of the rows that contain one of the lines; one query, with a part for each column and line.
+
+    Each part reads its own index. With conditions joined by OR, each row would be compared with all of them.
+    """
+    parts = [rows.order_by().filter(containing(name, line)).values("pk") for name in columns for line in lines]
+    return {row["pk"] for row in parts[0].union(*parts[1:], all=True)[: MOST * 4]}

@@ -1,0 +1,127 @@
+"""Before a person is erased from a record, its page lists the other records that say who the person is."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from records.accounts.models import DefaultRole
+from records.backoffice.about import address_of
+from records.backoffice.transitions import Listing
+from records.complaints.actions import update_complaint_detail
+from records.complaints.models import Complaint
+from records.history.models import Change
+from records.retention import forms
+from records.sites.models import Site
+from tests import make
+from tests.make.actions import make_action
+from tests.make.attachments import make_attachment
+from tests.make.audits import find, make_audit, make_program, start
+from tests.make.backoffice import browser, press
+from tests.make.complaints import make_complaint
+from tests.make.customers import make_customer
+from tests.make.items import make_item
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def complaint(site: Site) -> Complaint:
+    """Return the complaint of a consumer who has moved on to another phone."""
+    made = make_complaint(
+        site, consumer_first_name="Ann", consumer_last_name="Przybylski", consumer_phone="0171 555 01 00"
+    )
+    values = {"consumer_phone": "0171 555 02 00"}
+    update_complaint_detail(site.pk, made.pk, values, author=make.SYSTEM, may_change_completed=True, reason="New phone")
+    return made
+
+
+def place(record: Any, name: str = "erase-consumer") -> str:
+    return reverse(f"admin:{record._meta.app_label}_{record._meta.model_name}_step", args=(record.pk, name))
+
+
+def listed(page: Any) -> list[tuple[str, str]]:
+    """Return the address and the text after the link of each record that the page lists."""
+    [listing] = [line for line in page.context["consequences"] if isinstance(line, Listing)] or [Listing("", ())]
+    parts = [str(item).partition("</a>") for item in listing.items]
+    return [(link.partition('href="')[2].partition('"')[0], after.strip()) for link, _, after in parts]
+
+
+def test_actions_attachments_and_other_records_that_name_the_consumer_are_listed(
+    site: Site, other_site: Site, complaint: Complaint
+) -> None:
+    call = make_action(site, about=complaint, name="Call Ann back", description="Mrs. PRZYBYLSKI waits")
+    photo = make_attachment(site, on=complaint, file_name="ann.jpg", name="Letter")
+    oven = make_item(site, name="Oven", notes="Repaired after the call from 0171 555 01 00")
+    second = make_complaint(site, consumer_last_name="Przybylski")
+    audit = find(start(make_audit(make_program(site))), None)
+    audit.findings.update(comment="Asked about Przybylski")
+    make_item(site, name="Annex")
+    make_item(site, name="Ann's table")
+    make_action(other_site, name="Przybylski")
+    page = browser(site, DefaultRole.SITE_ADMINISTRATOR).get(place(complaint))
+    assert sorted(listed(page)) == sorted(
+        [
+            (address_of(call), "(Description, Name)"),
+            (address_of(photo), "(File name)"),
+            (address_of(oven), "(Notes)"),
+            (address_of(second), "(Consumer last name)"),
+            (address_of(audit), "(Comment)"),
+        ]
+    )
+    assert "These other records say one of the values" in page.text
+
+
+def test_records_that_the_user_may_not_see_are_not_listed(site: Site, complaint: Complaint) -> None:
+    make_item(site, name="Oven of Mrs. Przybylski")
+    user = make.make_user(site=site)
+    make.make_role(site, ["complaints.view_complaint", "complaints.erase_consumer"], [user])
+    page = browser(site, user=user).get(place(complaint))
+    assert "No other record says one of the values" in page.text
+
+
+def test_nothing_is_listed_after_the_erasure_and_other_records_stay(site: Site, complaint: Complaint) -> None:
+    client, action = browser(site, DefaultRole.SITE_ADMINISTRATOR), make_action(site, name="Visit Mrs. Przybylski")
+    assert len(listed(client.get(place(complaint)))) == 1
+    known = Change.objects.filter(record_id=action.pk).count()
+    assert press(client, place(complaint), {"change_reason": "Asked by letter"}).status_code == 302
+    page = client.get(place(complaint))
+    assert listed(page) == []
+    assert "No other record says" not in page.text
+    action.refresh_from_db()
+    assert action.name == "Visit Mrs. Przybylski"
+    assert Change.objects.filter(record_id=action.pk).count() == known
+
+
+def test_a_contact_and_an_employee_are_looked_for_in_the_same_way(site: Site) -> None:
+    customer = make_customer(site, party_contacts=[{"first_name": "Bo", "last_name": "Ångström"}])
+    employee = make.make_employee(site, phone="0171 555 03 00")
+    make.archive(employee)
+    first, second = make_action(site, name="Ask ångström"), make_action(site, name="Ring 0171 555 03 00")
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    assert listed(client.get(place(customer, "erase-contact"))) == [(address_of(first), "(Name)")]
+    assert listed(client.get(place(employee, "erase-private-facts"))) == [(address_of(second), "(Name)")]
+
+
+def test_a_long_list_is_cut_and_costs_a_fixed_number_of_queries(
+    site: Site, complaint: Complaint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+
+    def queries(count: int, made: Callable[[int], Any]) -> int:
+        for number in range(count):
+            made(number)
+        client.get(place(complaint))
+        with CaptureQueriesContext(connection) as asked:
+            client.get(place(complaint))
+        return len(asked)
+
+    few = queries(1, lambda number: make_item(site, name=f"Przybylski {number}"))
+    assert queries(4, lambda number: make_item(site, name=f"Mrs. Przybylski {number}")) == few
+    monkeypatch.setattr(forms, "SHOWN", 3)
+    page = client.get(place(complaint))
+    assert [after for _, after in listed(page)] == ["(Name)"] * 3 + [""]
+    assert "and others" in page.text
