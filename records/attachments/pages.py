@@ -31,6 +31,7 @@ from records.files.content import FileEmptyError, FileTooLargeError, UploadedPar
 from records.files.names import without_hidden
 from records.files.storage import StorageUnavailableError
 from records.operations import conditional
+from records.operations.error_handlers import refused
 from records.operations.errors import ApiError
 from records.sites.about import NOT_ABOUT, kinds
 from records.sites.models import SiteRecord
@@ -238,7 +239,7 @@ def preview(request: HttpRequest, attachment_id: uuid.UUID) -> HttpResponseBase:
         with downloads.whole(attachment) as opened:
             picture = preview_of(opened)
     except ApiError as refusal:
-        return downloads.refused(refusal)
+        return refused(request, refusal)
     if picture is None:
         raise Http404(gettext("There is no preview of this file."))
     return HttpResponse(picture, content_type="image/jpeg", headers=headers)

@@ -14,6 +14,7 @@ from records.files import storage
 from records.files.models import FileRecord
 from records.files.names import without_hidden
 from records.operations import conditional, errors
+from records.operations.error_handlers import refused
 
 PIECE = 128 * 1024
 
@@ -62,17 +63,11 @@ def serve(request: HttpRequest, row: FileRecord) -> HttpResponseBase:
 
 
 def serve_on_page(request: HttpRequest, row: FileRecord) -> HttpResponseBase:
-    """Answer as `serve` does, and with a refusal as plain text."""
+    """Answer as `serve` does, and with a page for a refusal."""
     try:
         return serve(request, row)
     except errors.ApiError as refusal:
-        return refused(refusal)
-
-
-def refused(refusal: errors.ApiError) -> HttpResponse:
-    """Return a refusal as plain text, for somebody who opens a file in a browser."""
-    text = "text/plain; charset=utf-8"
-    return HttpResponse(refusal.message, status=refusal.status, headers=refusal.headers, content_type=text)
+        return refused(request, refusal)
 
 
 def _headers(row: FileRecord, tag: str) -> dict[str, str]:

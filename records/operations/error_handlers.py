@@ -7,6 +7,7 @@ from django.contrib.sessions.exceptions import SessionInterrupted
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
+from django.utils.translation import gettext_lazy as _
 from django.views import defaults
 
 from records.operations.errors import ApiError, answer, refusal_of
@@ -23,6 +24,29 @@ PAGE_POLICY = {
     )
 }
 """What the page of an error may load; the server sends it too where no middleware of the pages does."""
+_MISUNDERSTOOD = (
+    _("The request cannot be understood"),
+    _("Nothing was stored. Go back in your browser, and try again."),
+)
+_SAID = {
+    413: (
+        _("Too large"),
+        _(
+            "What you sent is too large, so nothing of it was stored. Go back in your browser, shorten it or attach it "
+            "as a file, and send it again."
+        ),
+    ),
+    503: (
+        _("Not possible at the moment"),
+        _("Nothing was stored. Wait a moment, go back in your browser, and try again."),
+    ),
+}
+"""Heading and text of the page of a refusal, by its status."""
+_LATER = (_("Not possible at the moment"), _("Wait a moment, and open the page again."))
+_DAMAGED = (
+    _("The file cannot be opened"),
+    _("It is missing in the storage, or was altered there. Tell your administrator, who can restore it from a backup."),
+)
 
 
 def answer_below(start: str, shape: Shape) -> None:
@@ -32,13 +56,28 @@ def answer_below(start: str, shape: Shape) -> None:
 
 def refuse(request: HttpRequest, status: int, code: str, message: str) -> HttpResponse:
     """Return an error response in the format of the requested path."""
-    refusal = ApiError(status, code, message)
+    return refused(request, ApiError(status, code, message))
+
+
+def refused(request: HttpRequest, refusal: ApiError) -> HttpResponse:
+    """Return the response to a refusal, with its headers, in the format of the requested path."""
+    response = _shaped(request, refusal)
+    for name, value in refusal.headers.items():
+        response[name] = value
+    return response
+
+
+def _shaped(request: HttpRequest, refusal: ApiError) -> HttpResponse:
     shape = _shapes.get(first_part(request.path))
     if shape is not None:
         return shape(request, refusal)
     if is_page(request.path):
-        page = render_to_string("refused.html", {"status": status, "message": message})
-        return HttpResponse(page, status=status, headers=PAGE_POLICY)
+        heading, text = _SAID.get(refusal.status, _MISUNDERSTOOD)
+        if refusal.status == 503 and request.method in ("GET", "HEAD"):
+            # Only what may work later says when.
+            heading, text = _LATER if "Retry-After" in refusal.headers else _DAMAGED
+        page = render_to_string("refused.html", {"heading": heading, "text": text, "message": refusal.message})
+        return HttpResponse(page, status=refusal.status, headers=PAGE_POLICY)
     return answer(request, refusal)
 
 
@@ -50,7 +89,7 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
         # Django takes any error of the database at this point for a session that was deleted meanwhile.
         cause = refusal_of(exception.__context__.__context__ or exception)
         if cause.status == 503:
-            return _refused(request, cause)
+            return refused(request, cause)
     return refuse(request, 400, "MalformedRequest", "The request cannot be understood.")
 
 
@@ -79,11 +118,4 @@ def server_error(request: HttpRequest) -> HttpResponse:
         return defaults.server_error(request)
     if refusal.status != 503:
         refusal = ApiError(500, "InternalError", "Something went wrong on our side. Quote the request id.")
-    return _refused(request, refusal)
-
-
-def _refused(request: HttpRequest, refusal: ApiError) -> HttpResponse:
-    response = refuse(request, refusal.status, refusal.code, refusal.message)
-    for name, value in refusal.headers.items():
-        response[name] = value
-    return response
+    return refused(request, refusal)

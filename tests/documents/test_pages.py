@@ -8,6 +8,7 @@ from django.test import Client
 
 from documents.models import Document, Signer
 from records.accounts.models import DefaultRole, User
+from records.files import storage
 from records.history.models import Change
 from records.sites.models import Site
 from tests import make
@@ -218,4 +219,24 @@ def test_a_damaged_file_is_named_and_not_signed(site: Site, files: Any) -> None:
     answer = client.post(f"{INBOX}{version.pk}/", sent)
     assert answer.status_code == 200
     assert "not what was stored" in str(answer.context["form"].non_field_errors())
-    assert client.get(f"/admin/documents/file/{version.pk}/").status_code == 503
+    page = client.get(f"/admin/documents/file/{version.pk}/")
+    assert page.status_code == 503
+    assert page["Content-Type"].startswith("text/html")
+    assert "<h1>The file cannot be opened</h1>" in page.text
+    assert "Tell your administrator" in page.text
+    assert 'href="/admin/"' in page.text
+
+
+def test_a_storage_that_is_away_is_said_on_a_page_with_when_to_try_again(
+    site: Site, manager: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    version = docs.version_of(docs.make_document(site, b"whole"))
+
+    def away(row: Any) -> Any:
+        raise storage.StorageUnavailableError
+
+    monkeypatch.setattr(storage, "open_served", away)
+    page = sign_in(manager, site).get(f"/admin/documents/file/{version.pk}/", headers={"Accept-Language": "de"})
+    assert (page.status_code, page["Retry-After"]) == (503, "30")
+    assert "<h1>Im Moment nicht möglich</h1>" in page.text
+    assert "öffnen Sie die Seite noch einmal" in page.text

@@ -15,6 +15,7 @@ from django.contrib.sessions.backends.base import UpdateError
 from django.db import InternalError, OperationalError, connection
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.translation import gettext
@@ -54,9 +55,14 @@ class AnonymousSessionMiddleware:
             except guesses.TooManyGuessesError as refusal:
                 session.flush()
                 with translation.override(translation.get_language_from_request(request)):
-                    text = gettext("Too many sign-ins were begun from your network. Try again in an hour.")
-                headers = {"Retry-After": str(refusal.wait)}
-                return HttpResponse(text, status=429, headers=headers, content_type="text/plain; charset=utf-8")
+                    said = {
+                        "heading": gettext("Too many attempts"),
+                        "text": gettext("Too many sign-ins were begun from your network. Try again in an hour."),
+                    }
+                    page = render_to_string("refused.html", said)
+                # Of what the page of the answer was allowed to load, nothing changes.
+                kept = {name: response[name] for name in ("Content-Security-Policy",) if name in response}
+                return HttpResponse(page, status=429, headers={**kept, "Retry-After": str(refusal.wait)})
         return response
 
 

@@ -141,6 +141,11 @@ def test_an_address_begins_only_so_many_sessions_without_signing_in(ann: User, m
     states = [way(Client()).status_code for _ in range(3) for way in ways]
     assert states == [200, 302] * 2 + [429] * 2
     assert Session.objects.count() == 4
+    refused = ways[1](Client(headers={"Accept-Language": "de"}))
+    assert "<h1>Zu viele Versuche</h1>" in refused.text
+    assert "Versuchen Sie es in einer Stunde wieder" in refused.text
+    assert refused["Retry-After"]
+    assert "frame-ancestors 'none'" in refused["Content-Security-Policy"]
     assert Client().get("/accounts/login/passkey/", REMOTE_ADDR="203.0.113.7", headers=script).status_code == 200
     client = Client()
     try_password(client, "ann")
