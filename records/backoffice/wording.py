@@ -8,8 +8,9 @@ from typing import Any
 from django.core.exceptions import FieldDoesNotExist
 from django.db import models
 from django.utils.html import strip_tags
+from django.utils.safestring import SafeString
 from django.utils.text import capfirst
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext
 
 from records.backoffice.datetimes import NOTHING, shown
 from records.history.digests import ERASED, is_erased
@@ -123,6 +124,18 @@ def in_words(markup: Any) -> str:
     """Return a value of Django's, as HTML, with words for its icons: a tick could mark a failure as good."""
     words = {"yes": gettext("Yes"), "no": gettext("No"), "unknown": NOTHING}
     return _ICON.sub(lambda icon: words[icon[1]], str(markup))
+
+
+def breakable(heading: Any) -> str:
+    """Return the heading of a column with soft hyphens in long words, so that a list fits where they are many.
+
+    The browser's own hyphenation is not enough: it may have no dictionary of the language. Markup stays as it is.
+    """
+    if isinstance(heading, SafeString):
+        return heading
+    parts = pgettext("words of headings, each with | where it may be broken", "Nonconfor|mance").split()
+    broken = {part.replace("|", ""): part.replace("|", "\u00ad") for part in parts}
+    return " ".join(broken.get(word, word) for word in str(heading).split(" "))
 
 
 def without_markup(markup: str) -> str:

@@ -15,7 +15,7 @@ from records.backoffice.datetimes import times_are_in
 from records.backoffice.filter_bar import chips, controls, kept
 from records.backoffice.form_errors import faults_of
 from records.backoffice.statuses import status_tag
-from records.backoffice.wording import in_words, with_article
+from records.backoffice.wording import breakable, in_words, with_article
 
 register = template.Library()
 
@@ -61,5 +61,6 @@ def filter_bar(changelist: Any) -> dict[str, Any]:
 
 register.simple_tag(times_are_in)
 register.filter(status_tag)
+register.filter(breakable)
 register.filter(in_words)
 register.filter(with_article)

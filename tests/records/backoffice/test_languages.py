@@ -19,7 +19,7 @@ from records.history.models import Change
 from records.sites.models import Site
 from tests import make
 from tests.conftest import Api
-from tests.make.backoffice import address, form_of, list_address, sign_in
+from tests.make.backoffice import address, browser, form_of, list_address, sign_in
 from tests.make.complaints import make_complaint
 from tests.make.documents import make_document, sign, version_of
 from tests.make.pdfs import texts_of
@@ -87,6 +87,15 @@ def test_statuses_and_kinds_of_record_are_in_german_in_a_trace_the_search_a_new_
     [text] = texts_of(paper)
     assert [word for word in ("Schweregrad", "Chargennummer", "Verantwortlich", "Zieldatum") if word not in text] == []
     assert str(PdfReader(io.BytesIO(paper)).root_object["/Lang"]) == "de"
+
+
+def test_long_headings_of_lists_may_be_broken_in_each_language(site: Site, speaker: User) -> None:
+    make_complaint(site)
+    place = list_address(Complaint)
+    german = sign_in(speaker, site).get(place).text
+    assert "Chargen\u00adnummer" in german
+    assert '<th scope="col"><input type="checkbox" id="action-toggle"' in german
+    assert "Nonconfor\u00admance" in browser(site).get(place).text
 
 
 def test_every_page_of_the_menu_opens_in_german(site: Site, speaker: User) -> None:
