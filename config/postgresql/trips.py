@@ -54,13 +54,11 @@ class Trips:
             connection._check_connection_ok()
             if connection._prepared._to_flush and connection.info.transaction_status != TransactionStatus.INERROR:
                 connection.wait(connection._prepared.maintain_gen(connection))
-            queries = [self._query(sql, parameters) for sql, parameters in statements]
-            if len(queries) == 1 and not (first or last or meanwhile):
-                awaited = [*self._awaited(queries[0])]
-                if len(awaited) == 1:
-                    return self._rows(awaited, connection.wait(self._alone(awaited[0])))
-            else:
-                awaited = [one for query in queries for one in self._awaited(query)]
+            # A value that cannot be sent is noticed before any statement counts as prepared.
+            given = [self._given(sql, parameters) for sql, parameters in statements]
+            awaited = [one for statement in given for one in self._awaited(statement)]
+            if len(awaited) == 1 and not (first or last or meanwhile):
+                return self._rows(awaited, connection.wait(self._alone(awaited[0])))
             if first:
                 awaited.insert(0, self._command(first))
             try:
@@ -69,7 +67,7 @@ class Trips:
                 if meanwhile is not None:
                     connection.wait(self._begun(awaited))
                     sent = len(awaited)
-                    awaited += [one for statement in meanwhile() for one in self._awaited(self._query(*statement))]
+                    awaited += [one for statement in meanwhile() for one in self._awaited(self._given(*statement))]
                 if last:
                     awaited.append(self._command(last))
                 answers = connection.wait(self._together(awaited, sent))
@@ -87,15 +85,26 @@ class Trips:
                 raise error_from_result(end, encoding="utf-8") if end else OperationalError("the connection was lost")
             return rows
 
-    def _query(self, sql: str, parameters: Sequence[Any]) -> PostgresQuery:
-        """Return a statement and its parameters in the form that PostgreSQL takes."""
-        query = PostgresQuery(self._adapter)
-        query.query, query._want_formats, query._order, query._parts = _parsed(sql)
+    def _given(self, sql: str, parameters: Sequence[Any]) -> PostgresQuery | _Awaited:
+        """Return what runs a statement that is prepared, or the statement in the form that PostgreSQL takes."""
+        adapter, known = self._adapter, self._connection._prepared
+        text, formats, order, parts = _parsed(sql)
+        if len(parameters) == len(parts) - 1:
+            given = adapter.dump_sequence(parameters, formats)
+            if name := known._names.get(key := (text, adapter.types or ())):
+                known._names.move_to_end(key)
+                run = self._connection.pgconn.send_query_prepared
+                return _Awaited(partial(run, name, given, param_formats=adapter.formats), True)
+        query = PostgresQuery(adapter)
+        query.query, query._want_formats, query._order, query._parts = text, formats, order, parts
         query.dump(parameters)
         return query
 
-    def _awaited(self, query: PostgresQuery) -> Iterator[_Awaited]:
+    def _awaited(self, query: PostgresQuery | _Awaited) -> Iterator[_Awaited]:
         """Yield what has to be sent for a statement: what prepares it, if it is run often enough, and what runs it."""
+        if isinstance(query, _Awaited):
+            yield query
+            return
         pgconn, known = self._connection.pgconn, self._connection._prepared
         prepare, name = known.get(query)
         if prepare is Prepare.SHOULD:

@@ -14,6 +14,7 @@ from django.db import models
 
 from records.accounts.models import User
 from records.accounts.opening import Proof, check
+from records.history.sets import id_of
 from records.history.statements import ask, rows_with
 from records.history.trail import Reading, begun
 from records.operations.errors import FieldError
@@ -57,7 +58,7 @@ def resolve_all(
     loaded: Loaded = {model: {row.pk: row for row in several} for model, several in zip(wanted, records, strict=True)}
     if site_id is not None:
         for model, valid in zip(asking, answers, strict=False):
-            mark_valid(loaded[model].values(), valid, site_id)
+            mark_valid(loaded[model].values(), {id_of(key) for (key,) in valid}, site_id)
         for model, known in loaded.items():
             hidden = _hidden(model, known, seen) if seen is not None else set()
             for key in outside(serializer, model, known, site_id, hidden):
@@ -92,6 +93,7 @@ def outside(
     `hidden` are keys of rows that do not exist for the caller, who therefore may not name them at all.
     """
     elsewhere = unknown_among(model, known.values(), site_id, serializer.Meta.model)
+    mark_valid(known.values(), known.keys() - elsewhere, site_id, serializer.Meta.model)
     return (elsewhere - _pointed_at(serializer, model, elsewhere, site_id)) | set(hidden)
 
 

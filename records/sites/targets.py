@@ -15,12 +15,11 @@ from django.core.exceptions import ValidationError
 from django.db import connection, models
 from django.utils.translation import gettext_lazy as _
 
-from records.history.sets import id_of
-from records.history.statements import Asked, Reading, Rows, Statement, ask, asked, compiled, rows_with
+from records.history.statements import Asked, Reading, Statement, ask, asked, compiled, rows_with
 from records.sites.models import EntityFolder
 
 _VALID_AT = "_larder_valid_at"
-"""The attribute of a loaded account with the site at which it was found to be valid."""
+"""The attribute of a loaded row with the site for whose records, and the holder for which, it was found to exist."""
 UNKNOWN = _("No such {name} at this site.")
 ARCHIVED = _("This {name} is archived and cannot be chosen any more.")
 
@@ -72,10 +71,13 @@ def unknown_among(
 ) -> set[Any]:
     """Return the keys of those loaded rows that do not exist for a record of the site.
 
-    Runs no query if the rows' own site decides, or for accounts that were found to be valid there when they were loaded
-    (`mark_valid`); otherwise one query for all of them (accounts, people, other paths).
+    Runs no query if the rows' own site decides, or for rows that `mark_valid` has noted; otherwise one query for all of
+    them (accounts, people, other paths).
     """
-    known = {row.pk: row for row in rows if vars(row).get(_VALID_AT) != site_id}
+    noted = ((site_id, holder), (site_id, None))
+    known = {row.pk: row for row in rows if vars(row).get(_VALID_AT) not in noted}
+    if not known:
+        return set()
     if target is not _accounts[0][0] and _site_path(target) in ("", "site"):
         known = {key: row for key, row in known.items() if not _is_own(row, site_id, holder)}
         if not _takes_people(target, holder):
@@ -88,7 +90,7 @@ def unknown_among(
 def validity_of(target: Model, keys: Collection[uuid.UUID], site_id: uuid.UUID) -> Statement | None:
     """Return the statement that finds which of these accounts are valid at the site; None for any other target.
 
-    It can run in the round trip that loads the accounts; `mark_valid` notes its result.
+    It can run in the round trip that loads the accounts; `mark_valid` notes those that it finds.
     """
     account, accounts_at = _accounts[0]
     if target is not account or not keys:
@@ -100,12 +102,13 @@ def validity_of(target: Model, keys: Collection[uuid.UUID], site_id: uuid.UUID) 
     return found.sql, found.parameters
 
 
-def mark_valid(rows: Iterable[models.Model], found: Rows, site_id: uuid.UUID) -> None:
-    """Note at loaded accounts which of them are valid at the site, as the statement of `validity_of` found."""
-    valid = {id_of(key) for (key,) in found}
+def mark_valid(
+    rows: Iterable[models.Model], keys: Collection[uuid.UUID], site_id: uuid.UUID, holder: Model | None = None
+) -> None:
+    """Note at the loaded rows with these keys that they exist for a record of the site, for any holder or for one."""
     for row in rows:
-        if row.pk in valid:
-            vars(row)[_VALID_AT] = site_id
+        if row.pk in keys:
+            vars(row).setdefault(_VALID_AT, (site_id, holder))
 
 
 @cache
