@@ -63,7 +63,15 @@ def mentions(record: SiteRecord, personal: Personal, telling: Sequence[str], see
                     mention = found.setdefault(target.pk, Mention(target))
                     labels = [label for name in names if (label := field_label(model, name)) not in mention.labels]
                     mention.labels += labels
-    return list(found.values())
+    # What is about the record comes first, so that a long list of others does not cut it off.
+    return sorted(
+        found.values(),
+        key=lambda one: (
+            getattr(one.record, "record_id", None) != record.pk,
+            one.record._meta.label,
+            one.record.site_sequence_id or 0,
+        ),
+    )
 
 
 def _searched() -> Iterator[tuple[type[Any], str, Sequence[str]]]:
