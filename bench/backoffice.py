@@ -189,6 +189,7 @@ def lists(visit: Visit, page: Any, model: type[models.Model]) -> None:
     if not ALL:
         return
     visit.open(f"{name}: page 2", where, p=2)
+    visit.open(f"{name}: page 50", where, p=50)
     visit.open(f"{name}: last full page", where, p=max(1, model._default_manager.count() // page.list_per_page))
     for column in range(len(page.list_display)):
         visit.open(f"{name}: by {page.list_display[column]}", where, o=column)
@@ -250,6 +251,12 @@ def overviews(visit: Visit, complaint: Complaint) -> None:
     visit.open("trace: a lot of nothing", reverse("admin:trace"), lots="X999999")
     visit.open("legal holds", reverse("admin:retention_holds"))
     visit.open("complaint: reading page", address(complaint, "read"))
+    visit.open("complaint: paper", reverse("admin:print", args=("complaint", complaint.pk)))
+    visit.open("complaints: list as a paper", reverse("admin:print_list", args=("complaint",)))
+    visit.open("complaint: quick form", reverse("admin:quick_complaint"))
+    visit.open("audits of a year", reverse("admin:audit_year"))
+    visit.open("documents to sign", reverse("admin:documents_inbox"))
+    visit.open("rights", reverse("admin:rights"))
 
 
 def main() -> None:
