@@ -43,10 +43,10 @@ class ReliableRedisCache(RedisCache):
         """Return whether the last attempt to reach Redis failed."""
         return _state.away
 
-    def _ask(self, name: str, *args: Any, **kwargs: Any) -> Any:
+    def _ask(self, name: str, *args: object, **kwargs: object) -> Any:
         if not _state.may_try():
             return getattr(self._memory, name)(*args, **kwargs)
-        method: Callable[..., Any] = getattr(super(), name)
+        method: Callable[..., object] = getattr(super(), name)
         started = time.monotonic()
         try:
             if _state.away:
@@ -65,7 +65,7 @@ class ReliableRedisCache(RedisCache):
                 pool.disconnect()
             return getattr(self._memory, name)(*args, **kwargs)
 
-    def add(self, *args: Any, **kwargs: Any) -> bool:
+    def add(self, *args: object, **kwargs: object) -> bool:
         """Store a value if the key has none; return whether it was stored."""
         return bool(self._ask("add", *args, **kwargs))
 
@@ -77,31 +77,31 @@ class ReliableRedisCache(RedisCache):
         """Store a value."""
         self._ask("set", *args, **kwargs)
 
-    def touch(self, *args: Any, **kwargs: Any) -> bool:
+    def touch(self, *args: object, **kwargs: object) -> bool:
         """Set a new expiry time of a value; return whether there is a value."""
         return bool(self._ask("touch", *args, **kwargs))
 
-    def delete(self, *args: Any, **kwargs: Any) -> bool:
+    def delete(self, *args: object, **kwargs: object) -> bool:
         """Delete a value; return whether there was one."""
         return bool(self._ask("delete", *args, **kwargs))
 
-    def get_many(self, *args: Any, **kwargs: Any) -> Any:
+    def get_many(self, *args: object, **kwargs: object) -> Any:
         """Return the existing values of the keys."""
         return self._ask("get_many", *args, **kwargs)
 
-    def has_key(self, *args: Any, **kwargs: Any) -> bool:
+    def has_key(self, *args: object, **kwargs: object) -> bool:
         """Return whether the key has a value."""
         return bool(self._ask("has_key", *args, **kwargs))
 
-    def incr(self, *args: Any, **kwargs: Any) -> Any:
+    def incr(self, *args: object, **kwargs: object) -> Any:
         """Add to a number and return it; raises ValueError if there is none."""
         return self._ask("incr", *args, **kwargs)
 
-    def set_many(self, *args: Any, **kwargs: Any) -> Any:
+    def set_many(self, *args: object, **kwargs: object) -> Any:
         """Store several values."""
         return self._ask("set_many", *args, **kwargs)
 
-    def delete_many(self, *args: Any, **kwargs: Any) -> None:
+    def delete_many(self, *args: object, **kwargs: object) -> None:
         """Delete several values."""
         self._ask("delete_many", *args, **kwargs)
 

@@ -126,7 +126,7 @@ class Environment:
         url = self.text("DATABASE_REPLICA_URL")
         if not url:
             return {}
-        parsed: dict[str, Any] = {}
+        parsed: dict[str, object] = {}
         with suppress(ValueError, dj_database_url.UnknownSchemeError):
             parsed = dict(dj_database_url.parse(url))
         primary = self.text("DATABASE_URL")
@@ -278,7 +278,7 @@ class Environment:
             self.fault(f"{name} needs the packages of the extra {extra!r} in pyproject.toml.")
 
 
-def postgresql(parsed: dict[str, Any], *, prepared_statements: bool) -> dict[str, Any]:
+def postgresql(parsed: dict[str, Any], *, prepared_statements: bool) -> dict[str, object]:
     """Return Django's settings for a PostgreSQL server, from those that its URL gives."""
     options = {
         "connect_timeout": 2,

@@ -65,7 +65,7 @@ logconfig_dict = {
 }
 
 
-def on_reload(server: Any) -> None:
+def on_reload(server: object) -> None:
     """Let the new workers load the code again, and keep the old ones until a new one is ready.
 
     The master itself keeps its code of config/server: a change of those modules needs a restart.
@@ -76,13 +76,13 @@ def on_reload(server: Any) -> None:
     board.reload()
 
 
-def when_ready(server: Any) -> None:
+def when_ready(server: object) -> None:
     """Start the process that serves the metrics to Prometheus."""
     if metrics_port:
         _exporter.start()
 
 
-def post_fork(server: Any, worker: Any) -> None:
+def post_fork(server: object, worker: object) -> None:
     """Load the code without the garbage collector, which would look at all that is loaded again and again."""
     gc.disable()
 
@@ -135,20 +135,20 @@ def _prepare(is_first: bool) -> None:
     logging.getLogger("larder.server").info("The worker has loaded what a first request would have to wait for.")
 
 
-def worker_exit(server: Any, worker: Any) -> None:
+def worker_exit(server: object, worker: object) -> None:
     """Close what the worker kept open."""
     from config.sqlite.base import let_go
 
     let_go()
 
 
-def child_exit(server: Any, worker: Any) -> None:
+def child_exit(server: object, worker: Any) -> None:
     """Forget the connections and gauges of a worker that ended, for whatever reason."""
     board.set_count(worker.age, FREE)
     metrics.forget_worker(worker.pid)
 
 
-def on_exit(server: Any) -> None:
+def on_exit(server: object) -> None:
     """End the process that serves the metrics to Prometheus."""
     if metrics_port:
         _exporter.end()

@@ -1,9 +1,7 @@
 """Which logger writes what: one JSON object a line on stderr."""
 
-from typing import Any
 
-
-def logging_at(level: str) -> dict[str, Any]:
+def logging_at(level: str) -> dict[str, object]:
     """Return Django's LOGGING setting for a level such as "INFO"."""
     return {
         "version": 1,

@@ -1,8 +1,6 @@
 """The settings of drf-spectacular, which writes docs/openapi.yaml and serves the pages that show it."""
 
-from typing import Any
-
-SPECTACULAR_SETTINGS: dict[str, Any] = {
+SPECTACULAR_SETTINGS: dict[str, object] = {
     "TITLE": "Larder",
     "DESCRIPTION": "Quality and food-safety records. Every call carries `Ocp-Apim-Subscription-Key`; paths are taken "
     "with and without a trailing slash. A body may repeat the read-only fields of a record that was read: they are "

@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 from config import env
 from config.logs import logging_at
@@ -229,7 +228,7 @@ AUTHENTICATION_BACKENDS = ["records.accounts.sign_in.AccountBackend"]
 # A name that a password must not contain, in addition to those of the sites and the person.
 ORGANISATION_NAME = environment.text("ORGANISATION_NAME")
 PASSWORD_SIGN_IN = environment.switch("PASSWORD_SIGN_IN", default=True)
-AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
+AUTH_PASSWORD_VALIDATORS: list[dict[str, object]] = [
     {"NAME": "records.accounts.passwords.LengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "records.accounts.passwords.GuessablePasswordValidator"},
     {"NAME": "records.accounts.passwords.NameInPasswordValidator"},

@@ -17,10 +17,10 @@ logger = logging.getLogger("larder.database")
 LONGEST = 1_000
 """The number of characters of a statement that is shown."""
 _LITERAL = re.compile(r"'[^']*'")
-_around: list[Callable[[Any], AbstractContextManager[None]]] = []
+_around: list[Callable[[object], AbstractContextManager[None]]] = []
 
 
-def surround_by(around: Callable[[Any], AbstractContextManager[None]] | None) -> None:
+def surround_by(around: Callable[[object], AbstractContextManager[None]] | None) -> None:
     """Run each statement inside `around`; None ends that. Traces use it."""
     _around[:] = [] if around is None else [around]
 
@@ -38,9 +38,9 @@ def sqlstate_of(error: BaseException) -> str | None:
 
 
 def observing(
-    execute: Callable[..., Any],
-    sql: Any,
-    params: Any,
+    execute: Callable[..., object],
+    sql: object,
+    params: object,
     many: bool,
     context: dict[str, Any],
     *,
@@ -68,7 +68,7 @@ def observing(
             _log_slow(sql, milliseconds, sqlstate)
 
 
-def _log_slow(sql: Any, milliseconds: float, sqlstate: str | None) -> None:
+def _log_slow(sql: object, milliseconds: float, sqlstate: str | None) -> None:
     cause = origin()
     if cause is None:
         return  # A command may take its time.

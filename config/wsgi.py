@@ -51,7 +51,7 @@ interface_application = InterfaceHandler()
 _loading = threading.Lock()
 
 
-def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+def application(environ: dict[str, Any], start_response: object) -> Iterable[bytes]:
     """Answer a request (PEP 3333)."""
     if not is_interface(environ.get("PATH_INFO", "")):
         return django_application(environ, start_response)

@@ -104,7 +104,7 @@ def _warn_uploader(request: HttpRequest, document: Document) -> None:
         messages.warning(request, text)
 
 
-def _upload(model_admin: Any, request: HttpRequest, record: Document, reason: str, data: dict[str, Any]) -> None:
+def _upload(model_admin: object, request: HttpRequest, record: Document, reason: str, data: dict[str, Any]) -> None:
     content, facts = received(data["file"])
     values = {"name": record.name, **facts}
     try:
@@ -163,7 +163,7 @@ class DocumentAdmin(RecordAdmin):
     search_fields = ("name", "description", "file_name")
     readonly_fields = FACTS
 
-    def form_for(self, record: Any) -> type[RecordForm]:
+    def form_for(self, record: object) -> type[RecordForm]:
         """Return the form. A new document includes its file; later files are uploaded as new versions."""
         return NewDocumentForm if record is None else RecordForm
 
@@ -199,7 +199,7 @@ class DocumentAdmin(RecordAdmin):
             return self.list_filter
         return [entry for entry in self.list_filter if entry not in ("record_status", SignaturesFilter)]
 
-    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
+    def lookup_allowed(self, lookup: str, value: object, request: HttpRequest | None = None) -> bool:
         """Refuse a filter on data of the newest version if the list shows versions in force."""
         if request is not None and lookup.split("__")[0] in VERSION_FACTS and not self.sees_pending(request):
             return False

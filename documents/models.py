@@ -141,7 +141,7 @@ class Document(SiteRecord):
         return cls.objects.filter(~Exists(newest), effective_version__isnull=True)
 
 
-def shown_in_force() -> dict[str, Any]:
+def shown_in_force() -> dict[str, object]:
     """Return annotations with the data of the version in force, or of the newest version if none is in force."""
     return {f"shown_{name}": Coalesce(f"in_force__{name}", name) for name in FACTS}
 

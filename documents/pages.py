@@ -129,7 +129,7 @@ def versions(request: HttpRequest, document: Document) -> HttpResponseBase:
     return page_response(request, "documents/versions.html", title, **_about(document), versions=shown_versions)
 
 
-def _shown(version: DocumentVersion, *, may_replace: bool) -> dict[str, Any]:
+def _shown(version: DocumentVersion, *, may_replace: bool) -> dict[str, object]:
     waits = {duty for duty, status in approvals.TURN.items() if version.record_status == status}
     open_duties = {*waits, Duty.APPROVE} if Duty.REVIEW in waits else waits
     return {
@@ -206,7 +206,7 @@ class ReplaceForm(ReasonForm):
 
     field_order = ("user", "change_reason")
 
-    def __init__(self, document: Document, *args: Any) -> None:
+    def __init__(self, document: Document, *args: object) -> None:
         super().__init__(*args)
         field = Document._meta.get_field("user_to_review")
         address = partial(choose_url, field, document.site_id)

@@ -59,7 +59,7 @@ class SigningForm(PlainForm):
     credential = forms.CharField(required=False, max_length=LONGEST_ANSWER, widget=forms.HiddenInput)
 
     def __init__(
-        self, duty: Duty, ways: set[Confirmation], *args: Any, confirmed: bool, own_upload: bool, **kwargs: Any
+        self, duty: Duty, ways: set[Confirmation], *args: object, confirmed: bool, own_upload: bool, **kwargs: object
     ) -> None:
         super().__init__(*args, **kwargs)
         field: Any = self.fields["decision"]
@@ -119,7 +119,7 @@ def _ways_shown(user: User, ways: set[Confirmation], *, confirmed: bool) -> dict
 
 
 def _to_provider(
-    request: HttpRequest, version: DocumentVersion, purpose: str, data: dict[str, Any]
+    request: HttpRequest, version: DocumentVersion, purpose: str, data: dict[str, object]
 ) -> HttpResponseBase:
     """Store the entered values, and redirect to the company's identity provider, which asks for a new sign-in."""
     request.session[purpose] = {"decision": data["decision"], "comment": data["comment"]}

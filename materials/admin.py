@@ -28,7 +28,7 @@ class LinesField(forms.CharField):
 
     widget = forms.Textarea({"rows": 3})
 
-    def prepare_value(self, value: Any) -> Any:
+    def prepare_value(self, value: object) -> Any:
         """Return the list as lines of text for the input."""
         return "\n".join(value) if isinstance(value, list) else value
 
@@ -52,7 +52,7 @@ class CategoryFilter(admin.SimpleListFilter):
     title = _("category")
     parameter_name = "category"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+    def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
         """Return the categories of the current site."""
         found = MaterialCategory.objects.at(current_site(request)).filter(is_archived=False)[:100]
         return [(str(category.pk), category.name) for category in found]
@@ -80,7 +80,7 @@ class MaterialAdmin(RecordAdmin):
         (_("Assessment"), {"fields": ("risk", "country_of_origin", "description")}),
     )
 
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: object) -> Any:
         """Return the form field of a model field; countries are entered one on each line."""
         if db_field.name == "country_of_origin":
             return LinesField(

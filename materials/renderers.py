@@ -78,7 +78,7 @@ def encoded(text: str) -> bytes:
     return (DECLARATION + _ILLEGAL.sub("\ufffd", text)).encode()
 
 
-def _element(name: str, fields: Mapping[str, Any]) -> str:
+def _element(name: str, fields: Mapping[str, object]) -> str:
     return _template(name, tuple(fields)) % tuple(
         [
             _escaped(value) if type(value) is str else _shown(field, value)  # Most values are text.
@@ -93,7 +93,7 @@ def _template(name: str, fields: tuple[str, ...]) -> str:
     return f"<{name}>{''.join(f'<{field}>%s</{field}>' for field in fields)}</{name}>"
 
 
-def _shown(field: str, value: Any) -> str:
+def _shown(field: str, value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -319,7 +319,7 @@ class Batch:
         return names
 
 
-def differs(material: Material, name: str, value: Any) -> bool:
+def differs(material: Material, name: str, value: object) -> bool:
     """Return whether a column of the material has another value."""
     column: Any = Material._meta.get_field(name)
     stored = getattr(material, column.attname)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import IntegrityError
+from django.db.models import Model
 from django.http import HttpResponse
 from rest_framework.request import Request
 
@@ -131,7 +132,7 @@ class MaterialViewSet(OperationViewSet):
             raise _refusal(outcome) from outcome
         return self.written(outcome.material.pk, outcome.material.revision, note=_note(outcome))
 
-    def _upserted(self, rows: list[Any]) -> list[upserts.Outcome]:
+    def _upserted(self, rows: list[object]) -> list[upserts.Outcome]:
         """Store what the entries of a body describe; returns what became of each."""
         read = [MaterialSerializer.read_body(row) if isinstance(row, dict) else ({}, [_NO_OBJECT]) for row in rows]
         precondition = self.precondition
@@ -194,10 +195,10 @@ def _note(stored: upserts.Stored) -> str:
     return " The material stays archived; send isArchived false to restore it." if stored.stays_archived else ""
 
 
-def _result(row: Any, outcome: upserts.Outcome, *, validated: bool) -> dict[str, Any]:
+def _result(row: Model, outcome: upserts.Outcome, *, validated: bool) -> dict[str, object]:
     """Return the result for one row of an array; `validated` says that nothing was stored."""
     sent = row.get("externalId") if isinstance(row, dict) else ""
-    result: dict[str, Any] = {"externalId": sent if isinstance(sent, str) else ""}
+    result: dict[str, object] = {"externalId": sent if isinstance(sent, str) else ""}
     if isinstance(outcome, upserts.Stored):
         key = "" if validated else str(outcome.material.pk)
         text = ("Valid." if validated else "Success.") + _note(outcome)

@@ -47,7 +47,7 @@ class _MomentLoader(Loader):
         super().__init__(oid, context)
         self._load = _LOADER(oid, context).load
 
-    def load(self, data: Any) -> datetime.datetime:
+    def load(self, data: object) -> datetime.datetime:
         """Return the time."""
         found: datetime.datetime = self._load(data)
         return found.replace(tzinfo=datetime.UTC)
@@ -201,7 +201,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def _tell_followers(self, statements: Sequence[Statement]) -> None:
         """Report each of the statements to the observers of this connection, as a cursor of Django does."""
         for sql, parameters in statements:
-            execute: Callable[..., Any] = _nothing
+            execute: Callable[..., object] = _nothing
             for follow in reversed(self.execute_wrappers[self._own_wrappers :]):
                 execute = partial(follow, execute)
             execute(sql, parameters, False, {"connection": self})
@@ -219,7 +219,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         connection: Any = self.connection
         return not connection.autocommit and connection.info.transaction_status == TransactionStatus.IDLE
 
-    def get_connection_params(self) -> dict[str, Any]:
+    def get_connection_params(self) -> dict[str, object]:
         """Return the parameters of a connection, including the server's limits."""
         params = super().get_connection_params()
         if limits:
@@ -227,7 +227,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             params["options"] = f"{params.get('options', '')} {bounds}".strip()
         return params
 
-    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+    def get_new_connection(self, conn_params: dict[str, object]) -> Any:
         """Connect; raises OperationalError at once while the database is known to be unavailable.
 
         A connection that is cut while it is made proves nothing, so an attempt that fails fast is made twice.
@@ -258,7 +258,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
         poll.register(connection.fileno(), select.POLLIN)
         return not poll.poll(0)
 
-    def _watched(self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:
+    def _watched(
+        self, execute: Callable[..., object], sql: object, params: object, many: bool, context: dict[str, Any]
+    ) -> Any:
         """Run a statement under the watchdog.
 
         Outside a transaction it runs again if its plan is outdated, and a read does if the connection was lost.
@@ -290,13 +292,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return execute(sql, params, many, context)
 
 
-def _nothing(*_: Any) -> None:
+def _nothing(*_: object) -> None:
     """Run no statement: it is sent with the others."""
 
 
 _READS = re.compile(r"\s*(SELECT\b|WITH\b(?!.*\b(INSERT|UPDATE|DELETE|MERGE)\b))", re.IGNORECASE | re.DOTALL)
 
 
-def _is_read(sql: Any) -> bool:
+def _is_read(sql: object) -> bool:
     """Return whether a statement only reads, so that it may run again; one that begins with WITH can also write."""
     return isinstance(sql, str) and _READS.match(sql) is not None

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, OperationalError
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 logger = logging.getLogger("larder.database")
 
@@ -37,7 +38,7 @@ class Breaker:
         if self._failing:
             raise OperationalError(self._reason)
 
-    def failed(self, attempt: Callable[[], Any], error: BaseException) -> None:
+    def failed(self, attempt: Callable[[], object], error: BaseException) -> None:
         """Record that the database is unavailable; `attempt` connects to it, and raises while that is not possible.
 
         The log gets the error of the driver once for each outage. It names the server and its reason, such as a refused
@@ -58,7 +59,7 @@ class Breaker:
             logger.exception("A thread could not be started.")
             self._failing = False
 
-    def _try_until_it_works(self, attempt: Callable[[], Any]) -> None:
+    def _try_until_it_works(self, attempt: Callable[[], object]) -> None:
         while True:
             time.sleep(RETRY_SECONDS)
             try:
@@ -83,7 +84,7 @@ class Watchdog:
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
 
-    def begin(self, connection: Any, seconds: float) -> None:
+    def begin(self, connection: object, seconds: float) -> None:
         """Watch a statement that starts now on a connection."""
         self._running[id(connection)] = (connection, time.monotonic() + seconds)
         if self._thread is None:
@@ -94,7 +95,7 @@ class Watchdog:
                         watching.start()
                         self._thread = watching
 
-    def end(self, connection: Any) -> bool:
+    def end(self, connection: BaseDatabaseWrapper) -> bool:
         """Stop watching; return whether the connection was cut."""
         self._running.pop(id(connection), None)
         was_cut = id(connection) in self._cut

@@ -3,7 +3,6 @@
 import enum
 import socket
 import time
-from typing import Any
 
 from config.server import incoming
 from config.server.heads import Head, environment_of
@@ -35,7 +34,7 @@ class State(enum.Enum):
 class Connection:
     """A client's connection as the poller sees it."""
 
-    def __init__(self, client: socket.socket, peer: Any, server: Any) -> None:
+    def __init__(self, client: socket.socket, peer: object, server: object) -> None:
         client.setblocking(False)
         self.socket = client
         self.environ = environment_of(peer, server)

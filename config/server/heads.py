@@ -23,7 +23,7 @@ LONGEST_FIELD = 16_380
 _METHOD = re.compile(rb"[A-Z][A-Z0-9-]{2,19}")
 _ONCE = frozenset({"HTTP_HOST", "CONTENT_TYPE", "HTTP_TRANSFER_ENCODING"})
 """Headers of which a second one would make it unclear what is meant; httptools refuses a second Content-Length."""
-_FIXED: dict[str, Any] = {
+_FIXED: dict[str, object] = {
     "SCRIPT_NAME": "",
     "SERVER_SOFTWARE": "gunicorn",
     "wsgi.version": (1, 0),
@@ -37,7 +37,7 @@ _FIXED: dict[str, Any] = {
 }
 
 
-def environment_of(peer: Any, server: Any) -> dict[str, Any]:
+def environment_of(peer: object, server: object) -> dict[str, object]:
     """Return what is the same for all requests of a connection; the addresses of a socket file are texts."""
     host, port = server[:2] if isinstance(server, tuple) else ("localhost", 80)
     found = {**_FIXED, "SERVER_NAME": host, "SERVER_PORT": str(port)}
@@ -84,7 +84,7 @@ class Head:
         "path",
     )
 
-    def __init__(self, text: bytes, shared: Mapping[str, Any]) -> None:
+    def __init__(self, text: bytes, shared: Mapping[str, object]) -> None:
         """Read a head with its last, empty line; `shared` is what `environment_of` returns.
 
         Raises ParseException of gunicorn.

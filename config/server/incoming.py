@@ -3,7 +3,7 @@
 import io
 import tempfile
 from collections.abc import Mapping
-from typing import IO, Any
+from typing import IO
 
 from gunicorn.http import errors
 
@@ -28,7 +28,7 @@ class BodyTooLargeError(Exception):
         self.limit = limit
 
 
-def read_head(received: bytearray, shared: Mapping[str, Any]) -> Head | None:
+def read_head(received: bytearray, shared: Mapping[str, object]) -> Head | None:
     """Remove a request's head from the received bytes and return it; None if it is not complete yet.
 
     Raises gunicorn's ParseException for a head that cannot be parsed or that is larger than the limits.

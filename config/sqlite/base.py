@@ -70,7 +70,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 found.append(cursor.fetchall() if cursor.description else [])
         return found if meanwhile is None else [*found, *self.together(meanwhile())]
 
-    def commit_with(self, statements: Sequence[tuple[str, Sequence[Any]]], answered: Any) -> bool:
+    def commit_with(self, statements: Sequence[tuple[str, Sequence[object]]], answered: object) -> bool:
         """Return False: the caller runs the statements itself, since the COMMIT costs no round trip either."""
         return False
 
@@ -92,7 +92,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
 _connected: weakref.WeakSet[DatabaseWrapper] = weakref.WeakSet()
 """The connections of all threads of the process, and some that are closed already."""
-_kept: list[Any] = []
+_kept: list[object] = []
 
 
 def keep_open() -> None:

@@ -141,7 +141,9 @@ def _set_contacts(user: User, before: EmployeeFacts, after: EmployeeFacts) -> No
     user.directory_attributes = kept
 
 
-def _set_value(entries: list[dict[str, Any]], entry: dict[str, Any] | None, part: str, value: str, kind: str) -> None:
+def _set_value(
+    entries: list[dict[str, object]], entry: dict[str, object] | None, part: str, value: str, kind: str
+) -> None:
     if not value:
         if entry is not None:
             entries.remove(entry)
@@ -151,30 +153,30 @@ def _set_value(entries: list[dict[str, Any]], entry: dict[str, Any] | None, part
         entry[part] = value
 
 
-def phone_entry(entries: list[dict[str, Any]]) -> dict[str, Any] | None:
+def phone_entry(entries: list[dict[str, object]]) -> dict[str, Any] | None:
     """Return the telephone number's entry: the one of type work, else the first that is not a mobile, fax or pager."""
     plain = [entry for entry in entries if entry.get("value") and _kind(entry) not in ("mobile", "fax", "pager")]
     work = next((entry for entry in plain if _kind(entry) == "work"), None)
     return work or (plain[0] if plain else None)
 
 
-def mobile_entry(entries: list[dict[str, Any]]) -> dict[str, Any] | None:
+def mobile_entry(entries: list[dict[str, object]]) -> dict[str, Any] | None:
     """Return the mobile number's entry: the first of that type."""
     return next((entry for entry in entries if entry.get("value") and _kind(entry) == "mobile"), None)
 
 
-def address_entry(entries: list[dict[str, Any]]) -> dict[str, Any] | None:
+def address_entry(entries: list[dict[str, object]]) -> dict[str, Any] | None:
     """Return the address's entry: the primary one, else the one of type work, else the first."""
     primary = next((entry for entry in entries if entry.get("primary")), None)
     work = next((entry for entry in entries if _kind(entry) == "work"), None)
     return primary or work or (entries[0] if entries else None)
 
 
-def _kind(entry: dict[str, Any]) -> str:
+def _kind(entry: dict[str, object]) -> str:
     return str(entry.get("type", "")).lower()
 
 
-def keys_of(attribute: str, value: Any) -> Iterator[Key]:
+def keys_of(attribute: str, value: object) -> Iterator[Key]:
     """Yield one key for each part of a stored attribute's value, which is a text, an object, or a list of either."""
     for idx, entry in enumerate(value if isinstance(value, list) else [value]):
         parts = entry.items() if isinstance(entry, dict) else (("", entry),)

@@ -19,13 +19,13 @@ OFFERED: dict[str, str] = dict(settings.LANGUAGES)
 """The languages by their codes; each is called by its own name."""
 
 
-def chosen_language(user: Any) -> str:
+def chosen_language(user: object) -> str:
     """Return the language that the person chose, or an empty text if they chose none that is offered."""
     language = getattr(user, "language", None)
     return language if language in OFFERED else ""
 
 
-def in_language_of(user: Any) -> AbstractContextManager[Any]:
+def in_language_of(user: object) -> AbstractContextManager[Any]:
     """Return a block whose texts are in the language that the person chose, otherwise in English: for their mails."""
     return override(chosen_language(user) or settings.LANGUAGE_CODE)
 

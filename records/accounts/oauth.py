@@ -32,7 +32,7 @@ class Form(OAuth2Payload):
         self.fields = fields
 
     @property
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         """Return each field's value."""
         return dict(self.fields.items())
 
@@ -123,7 +123,7 @@ class Server(AuthorizationServer):
             )
             OAuthClient.objects.filter(pk=client.pk).update(last_used=moment)
 
-    def generate_token(self, grant_type: str, client: OAuthClient, **options: Any) -> dict[str, Any]:
+    def generate_token(self, grant_type: str, client: OAuthClient, **options: Any) -> dict[str, object]:
         """Return a new bearer token with the requested scopes, or with all of the client, which it does not outlive."""
         left = LIFETIME if client.expires is None else min(LIFETIME, client.expires - now())
         return {
@@ -176,7 +176,7 @@ server.register_grant(ClientCredentials)
 server.register_endpoint(Revocation)
 
 
-def metadata(base_url: str) -> dict[str, Any]:
+def metadata(base_url: str) -> dict[str, object]:
     """Return the metadata of the server (RFC 8414)."""
     base = base_url.rstrip("/")
     return {

@@ -122,7 +122,7 @@ PROOF_SQL = _VERSION.format(owners="IN (%s, %s, %s)")
 """The version of a proof's owners, as a column of any statement."""
 
 
-def proof_column(owners: Sequence[Any]) -> RawSQL:
+def proof_column(owners: Sequence[object]) -> RawSQL:
     """Return the version of a proof's owners as a column of a query."""
     return RawSQL(PROOF_SQL, tuple(owners), output_field=BigIntegerField())  # noqa: S611 (no outside text)
 

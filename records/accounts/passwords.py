@@ -35,7 +35,7 @@ class LengthValidator(MinimumLengthValidator):
 class GuessablePasswordValidator(CommonPasswordValidator):
     """Refuses common passwords (also with added digits or digits for letters), keyboard rows and repetitions."""
 
-    def validate(self, password: str, user: Any = None) -> None:
+    def validate(self, password: str, user: object = None) -> None:
         """Raise ValidationError for a password that attackers try first."""
         folded = fold(password)
         core = folded.strip(_AROUND)

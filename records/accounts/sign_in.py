@@ -1,7 +1,5 @@
 """Signing in by name and password: who may, and how often a password may be tried (DECISIONS 9.7, 9.8)."""
 
-from typing import Any
-
 from django.conf import settings
 from django.contrib.auth.backends import ModelBackend
 from django.core.exceptions import PermissionDenied
@@ -55,7 +53,7 @@ class AccountBackend(ModelBackend):
     """Authenticates active people; service accounts and removed accounts cannot sign in."""
 
     def authenticate(
-        self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **kwargs: Any
+        self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **kwargs: object
     ) -> User | None:
         """Return the account with the name (in any case) and password; counts the attempt if there is a request.
 

@@ -6,6 +6,7 @@ from typing import Any, Unpack
 
 from django import forms
 from django.contrib import admin
+from django.db.models import Model
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.translation import gettext
@@ -75,11 +76,11 @@ class ActionAdmin(RecordAdmin):
     search_fields = ("name", "description", "result", "owner__given_name", "owner__family_name", "owner__display_name")
     readonly_fields = ("record", "record_status", "effective", "closed_by", "closed_date")
 
-    def form_for(self, record: Any) -> type[RecordForm]:
+    def form_for(self, record: object) -> type[RecordForm]:
         """Return the form; that of a new action also has the record that the action is about."""
         return NewActionForm if record is None else RecordForm
 
-    def own_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+    def own_fieldsets(self, request: HttpRequest, obj: Model | None = None) -> Any:
         """Return the fields; those about the result are shown after the action is stored."""
         facts = {"fields": ("name", "description", "owner", "due_date", "priority", "kind", "cause")}
         if obj is None:
@@ -101,7 +102,7 @@ class ActionAdmin(RecordAdmin):
             return ""
         return format_html("<p>{} {}</p>", gettext("About"), link_to(record))
 
-    def get_object(self, request: HttpRequest, object_id: str, from_field: Any = None) -> Any:
+    def get_object(self, request: HttpRequest, object_id: str, from_field: object = None) -> Any:
         """Return an action that the user may see; its record is shown only if it exists for the user too."""
         action = super().get_object(request, object_id, from_field)
         if action is not None:

@@ -24,7 +24,7 @@ EXPLAINED = {Status.OPEN: _("Sent back"), Status.CANCELLED: _("Cancelled")}
 """The statuses whose reason is shown on the action's page, since its owner may not see the history."""
 
 
-def notices(request: HttpRequest, record: Any) -> Sequence[RecordNotice]:
+def notices(request: HttpRequest, record: object) -> Sequence[RecordNotice]:
     """Return who sent an action back, opened it again or cancelled it, and why; one query for such an action."""
     if not isinstance(record, Action) or record.record_status not in EXPLAINED or record.revision < 2:
         return ()
@@ -47,7 +47,7 @@ def notices(request: HttpRequest, record: Any) -> Sequence[RecordNotice]:
     return ()
 
 
-def panels(request: HttpRequest, record: Any) -> Sequence[RecordPanel]:
+def panels(request: HttpRequest, record: object) -> Sequence[RecordPanel]:
     """Return the panel of the actions about a record; two queries, and one for an audit's findings."""
     user = user_of(request)
     if not isinstance(record, SiteRecord) or record.ENTITY not in Action.ABOUT or record.site_sequence_id is None:

@@ -50,7 +50,7 @@ def mover(request: HttpRequest, action: Action, reason: str = "", effective: boo
 
 
 def _step(to: Status) -> Any:
-    def act(model_admin: Any, request: HttpRequest, action: Action, reason: str, data: Data) -> None:
+    def act(model_admin: object, request: HttpRequest, action: Action, reason: str, data: Data) -> None:
         values: Data = {"record_status": to, **{name: data[name] for name in ("result", "effective") if name in data}}
         by = mover(request, action, reason, data.get("effective"))
         actions.update_action(action.site_id, action.pk, values, mover=by)

@@ -46,7 +46,7 @@ BYTES = "application/octet-stream"
 # --- What a record's page shows -------------------------------------------------------------------------------------
 
 
-def panels(request: HttpRequest, record: Any) -> Sequence[RecordPanel]:
+def panels(request: HttpRequest, record: object) -> Sequence[RecordPanel]:
     """Return the panel of a record's attachments; three queries."""
     if not isinstance(record, SiteRecord) or record.ENTITY in NOT_ABOUT:
         return ()
@@ -80,7 +80,7 @@ def may_attach(request: HttpRequest, record: SiteRecord) -> bool:
     return True
 
 
-def line_of(attachment: Attachment, findings: dict[uuid.UUID, str]) -> dict[str, Any]:
+def line_of(attachment: Attachment, findings: dict[uuid.UUID, str]) -> dict[str, object]:
     """Return one attachment as the panel shows it."""
     has_preview = may_have_preview(attachment.file_type)
     return {
@@ -146,7 +146,7 @@ def _finding(request: HttpRequest) -> uuid.UUID | None:
     return (read_uuid(given) or uuid.UUID(int=0)) if given else None
 
 
-def _once(request: HttpRequest, uploads: Sequence[Any]) -> uuid.UUID | None:
+def _once(request: HttpRequest, uploads: Sequence[object]) -> uuid.UUID | None:
     """Return the id that the page's script chose for a file that it may have to send again."""
     return read_uuid(request.POST.get("once", "")) if len(uploads) == 1 else None
 

@@ -61,7 +61,7 @@ class AttachmentViewSet(FileViewSet):
         """Return the attachment that a shape describes."""
         return Attachment.objects.at(self.site_id).get(pk=shape["Id"])
 
-    def call_action(self, action: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def call_action(self, action: Callable[..., object], *args: object, **kwargs: object) -> Any:
         """Call an action; a site whose attachments have reached their limit is the 413."""
         try:
             return super().call_action(action, *args, **kwargs)

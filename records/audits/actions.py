@@ -155,7 +155,7 @@ def refuse_archived(program: AuditProgram) -> None:
         raise ValidationError(gettext("The program is archived; restore it first."), code="InvalidTransition")
 
 
-def _taken_over(program: AuditProgram) -> dict[str, Any]:
+def _taken_over(program: AuditProgram) -> dict[str, object]:
     """Return the values that a new audit copies from its program, except people and checklists no longer valid."""
     return {
         "auditors": _still_valid(program, list(program.auditors.all())),

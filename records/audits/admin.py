@@ -173,11 +173,11 @@ class AuditRecordAdmin(ChecklistPages, RecordAdmin):
             names += [] if any(name in request.POST for name in closed) else closed
         return (*super().get_readonly_fields(request, obj), *map(self.display_name_of, names))
 
-    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+    def get_fieldsets(self, request: HttpRequest, obj: object = None) -> Any:
         """Return the fields, with read-only fields in their display form."""
         fixed = set(self.get_readonly_fields(request, obj))
 
-        def displayed(name: Any) -> Any:
+        def displayed(name: object) -> Any:
             if isinstance(name, tuple | list):
                 return [displayed(one) for one in name]
             return display if (display := self.display_name_of(name)) in fixed else name

@@ -169,7 +169,7 @@ class ChecklistPages(SitePermissions):
         page = self.url_of("checklist", record.pk)
         return redirect(f"{page}#question-{finding_id}")
 
-    def _present_answer(self, record: AuditRecord, finding: Finding) -> dict[str, Any]:
+    def _present_answer(self, record: AuditRecord, finding: Finding) -> dict[str, object]:
         """Return the present answer to a question, who gave it and when."""
         newest = changes_of(record)[:LOOKED_AT]
         changes = (change for change in newest if any(entry.get("row") == str(finding.pk) for entry in change.fields))

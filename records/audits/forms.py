@@ -41,7 +41,7 @@ class FindingRows(RowsStacked):
     model = Finding
     fields = ("question", "rating_response", "comment", "nonconformance")
 
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: object) -> Any:
         """Return a select field for the audit's responses (one query), or a multi-line field for the question."""
         given: dict[str, Any] = {"required": not db_field.blank, "label": str(db_field.verbose_name).capitalize()}
         if db_field.name == "rating_response":

@@ -148,7 +148,7 @@ def year_lines(
     shown = Q(is_archived=False) | Q(pk__in=of_year.order_by().values("audit_program"))
     programs = AuditProgram.objects.at(site_id).filter(shown).order_by("name", "pk")
     found = list(programs[(page - 1) * PAGE : page * PAGE + 1])
-    audits: dict[uuid.UUID, list[Any]] = defaultdict(list)
+    audits: dict[uuid.UUID, list[object]] = defaultdict(list)
     rows = of_year.filter(audit_program__in=found[:PAGE]).order_by("planned_for", "site_sequence_id")
     for audit in rows.only("audit_program", "record_status", "site_sequence_id", "due_date", "date", "is_extra"):
         audits[audit.audit_program_id].append(audit)

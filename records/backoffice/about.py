@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.http import urlencode
@@ -39,7 +39,7 @@ def may_see(user: User, record: SiteRecord) -> bool:
     return may(permission_on(type(record))) and exists_for(record, user.pk, may)
 
 
-def hide_targets(request: HttpRequest, record: Any) -> None:
+def hide_targets(request: HttpRequest, record: Model) -> None:
     """Clear a loaded record's references to records that do not exist for the user; do not save the record then."""
     if hideable_references(type(record)):
         user = user_of(request)
@@ -87,7 +87,7 @@ def address_of(record: Any) -> str:
     return page_of(type(record), record.pk)
 
 
-def page_of(model: type[Any], key: Any) -> str:
+def page_of(model: type[Any], key: object) -> str:
     """Return the URL of the page that a record of the kind opens with; empty if the kind has no page."""
     pages: Any = admin.site._registry.get(model)
     return pages.page_of(key) if pages is not None else ""

@@ -16,6 +16,7 @@ from django import forms
 from django.contrib import messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.core.exceptions import FieldDoesNotExist, PermissionDenied, ValidationError
+from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.html import format_html
@@ -83,11 +84,11 @@ class BulkPages(FormPages):
         """Return a placeholder action if the user can do something to several records: the list then has checkboxes."""
         return {"bulk": (None, "bulk", gettext("For the chosen records"))} if self.bulk_steps(request) else {}
 
-    def response_action(self, request: HttpRequest, queryset: Any, *args: Any, **options: Any) -> HttpResponse:
+    def response_action(self, request: HttpRequest, queryset: object, *args: object, **options: object) -> HttpResponse:
         """Redirect to the list: its checkboxes belong to our own form."""
         return redirect(request.get_full_path())
 
-    def action_checkbox(self, obj: Any) -> Any:
+    def action_checkbox(self, obj: Model) -> Any:
         """Return the checkbox of a row, which belongs to the form above the table."""
         return format_html(
             '<input type="checkbox" name="{}" value="{}" form="bulk" class="action-select" aria-label="{}">',
@@ -127,7 +128,7 @@ class BulkPages(FormPages):
             return gettext("“%(label)s” is not possible now.") % {"label": step.label}
         return "" if self.may_step(request, step, record) else gettext("You may not do this.")
 
-    def _take_step(self, request: HttpRequest, step: Any, record: Any, reason: str, value: Any) -> None:
+    def _take_step(self, request: HttpRequest, step: Any, record: object, reason: str, value: object) -> None:
         step.act(self, request, record, reason, {})
 
     def _fault_of_field(self, request: HttpRequest, name: str, record: Any) -> str:
@@ -135,7 +136,7 @@ class BulkPages(FormPages):
             return gettext("It is archived.") if record.is_archived else gettext("You may not change it now.")
         return "" if name in self.settable_fields(request, record) else gettext("This field cannot be changed now.")
 
-    def _set_field(self, request: HttpRequest, name: str, record: Any, reason: str, value: Any) -> None:
+    def _set_field(self, request: HttpRequest, name: str, record: Model, reason: str, value: object) -> None:
         self.update_record(request, record, {name: value}, author=author_of(request), reason=reason)
 
     # --- Several records ----------------------------------------------------------------------------------------------
@@ -280,7 +281,7 @@ class BulkPages(FormPages):
         )
 
 
-def _written(bulk: Bulk, record: Any, reason: str, value: Any) -> str:
+def _written(bulk: Bulk, record: Model, reason: str, value: object) -> str:
     """Write the record; return an empty text, or why it was left as it was."""
     if fault := bulk.fault_of(record):
         return fault

@@ -22,7 +22,7 @@ class ChoiceFilter(admin.SimpleListFilter):
     usual: ClassVar[tuple[Any, Q] | None] = None
     """Label and condition of the list without this filter; by default it shows all rows."""
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+    def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
         """Return the choices beside the usual one."""
         return [(value, str(label)) for value, (label, _condition) in self.offered.items()]
 

@@ -88,7 +88,7 @@ def put(data: QueryDict, name: str, value: Any) -> None:
         data[name] = value
 
 
-def _before(model: type[models.Model], name: str, old: Any) -> Any:
+def _before(model: type[models.Model], name: str, old: object) -> Any:
     """Return a value of the history in the form that the form uses."""
     if isinstance(old, dict):
         return old.get("id")
@@ -106,7 +106,7 @@ def merge(model: type[models.Model], data: QueryDict, stored: forms.BaseForm, ch
     `stored` is an unbound form of the present record, which is a row of the model.
     """
     conflict = Conflict(list(changes))
-    before: dict[str, Any] = {}
+    before: dict[str, object] = {}
     for change in conflict.changes:
         for entry in change.fields:
             before.setdefault(entry["field"], entry.get("old"))
@@ -149,7 +149,7 @@ def reconcile_rows(data: QueryDict, stored: RecordFormSet, changes: Iterable[Cha
         for entry in change.fields
         if entry["field"] == stored.relation and is_erased(entry.get("old"))
     }
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     for form in stored.initial_forms:
         key = str(form.instance.pk)
         current = {name: raw(form[name]) for name in form.fields if name != "DELETE"}
@@ -174,7 +174,7 @@ def reconcile_rows(data: QueryDict, stored: RecordFormSet, changes: Iterable[Cha
     _write(data, prefix, rows, count)
 
 
-def _edited(stored: RecordFormSet, row: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
+def _edited(stored: RecordFormSet, row: Mapping[str, object], old: Mapping[str, object]) -> bool:
     form = stored.empty_form
     return any(
         form_field.has_changed(_before(form._meta.model, name, old.get(name)), row.get(name))
@@ -194,7 +194,7 @@ def _sent_rows(data: QueryDict, prefix: str) -> dict[str, dict[str, Any]]:
     return rows
 
 
-def _write(data: QueryDict, prefix: str, rows: list[dict[str, Any]], stored: int) -> None:
+def _write(data: QueryDict, prefix: str, rows: list[dict[str, object]], stored: int) -> None:
     start = f"{prefix}-"
     for key in [key for key in data if key.startswith(start) and key[len(start) :].split("-")[0].isdigit()]:
         del data[key]

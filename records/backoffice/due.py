@@ -41,7 +41,7 @@ class DueFilter(admin.SimpleListFilter):
     open_statuses: ClassVar[Sequence[str]] = ()
     """The statuses in which a row can be due; if empty, any status."""
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+    def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
         """Return the choices."""
         return [("overdue", gettext("Overdue")), ("soon", gettext("In the next 30 days"))]
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from django.db.models import Model
 from django.http import HttpRequest
 from django.urls import URLPattern
 
@@ -46,19 +47,19 @@ class RecordNotice:
     is_warning: bool = False
 
 
-start_page: Callable[[HttpRequest], dict[str, Any]] | None = None
+start_page: Callable[[HttpRequest], dict[str, object]] | None = None
 """What the start page shows: its context."""
 pages: list[URLPattern] = []
 """More URLs below /admin/, whose views only people who may enter the back-office reach."""
 menu_links: list[Callable[[HttpRequest], Sequence[RecordLink]]] = []
 """More lines in the groups of the menu; called on every page, so it must not run a query."""
-record_links: list[Callable[[HttpRequest, Any], Sequence[RecordLink]]] = []
+record_links: list[Callable[[HttpRequest, object], Sequence[RecordLink]]] = []
 """More buttons on records' pages: (request, record); called on every such page, so it must not run a query."""
 list_links: list[Callable[[HttpRequest, type[Any]], Sequence[RecordLink]]] = []
 """More buttons above lists: (request, model); called on every list, so it must not run a query."""
-record_notices: list[Callable[[HttpRequest, Any], Sequence[RecordNotice]]] = []
+record_notices: list[Callable[[HttpRequest, object], Sequence[RecordNotice]]] = []
 """Sentences above records: (request, record); called before the buttons, with a fixed number of queries."""
-record_panels: list[Callable[[HttpRequest, Any], Sequence[RecordPanel]]] = []
+record_panels: list[Callable[[HttpRequest, object], Sequence[RecordPanel]]] = []
 """More parts below records' forms: (request, record), with a fixed number of queries."""
 to_do: list[ToDo] = []
 """More sections of what the signed-in person has to do, on the start page."""
@@ -67,13 +68,13 @@ profile_panels: list[Callable[[HttpRequest], Sequence[RecordPanel]]] = []
 """More parts of the profile page that people see of themselves, with a fixed number of queries."""
 
 
-def all_of(added: Sequence[Callable[..., Sequence[T]]], *given: Any) -> list[T]:
+def all_of(added: Sequence[Callable[..., Sequence[T]]], *given: object) -> list[T]:
     """Return what all rooms have added to one of the lists above for this request."""
     rooms.load()
     return [one for add in added for one in add(*given)]
 
 
-def shown_on(request: HttpRequest, record: Any) -> dict[str, Any]:
+def shown_on(request: HttpRequest, record: Model) -> dict[str, Any]:
     """Return all added sentences, buttons and parts of the record's page that the user may open."""
     # The order matters: what the notices have read of the record, the links need not read again.
     return {

@@ -56,7 +56,7 @@ class MomentInput(forms.TextInput):
 class NumberField(forms.DecimalField):
     """A decimal number, shown without trailing zeros."""
 
-    def prepare_value(self, value: Any) -> Any:
+    def prepare_value(self, value: object) -> Any:
         """Return the number without trailing zeros."""
         return plain_number(value) if isinstance(value, Decimal) and value.is_finite() else value
 
@@ -66,7 +66,7 @@ class DayField(forms.Field):
 
     widget = DayInput
 
-    def prepare_value(self, value: Any) -> Any:
+    def prepare_value(self, value: object) -> Any:
         """Return the day in the format of the browser's input."""
         if isinstance(value, datetime.datetime):
             return value.astimezone(datetime.UTC).date().isoformat()
@@ -94,14 +94,14 @@ class MomentField(forms.Field):
 
     widget = MomentInput
 
-    def prepare_value(self, value: Any) -> Any:
+    def prepare_value(self, value: object) -> Any:
         """Return the local time in the format of the browser's input."""
         if isinstance(value, datetime.datetime):
             clock = wall_clock(value)[0]
             return clock.isoformat(timespec="seconds" if clock.second else "minutes")
         return value
 
-    def _clock(self, value: Any) -> datetime.datetime | None:
+    def _clock(self, value: object) -> datetime.datetime | None:
         if value in self.empty_values:
             return None
         try:
@@ -139,12 +139,12 @@ class Chooser(forms.Select):
         """Return the context with the URL at which the page's script searches for choices."""
         return super().get_context(name, value, {"data-choose": self.address(), **(attrs or {})})
 
-    def optgroups(self, name: str, value: Sequence[Any], attrs: Any = None) -> Any:
+    def optgroups(self, name: str, value: Sequence[object], attrs: Any = None) -> Any:
         """Return the chosen entries as the only options, after an empty one if the field is optional."""
         chosen = [str(key) for key in value if key]
         wanted = [key for key in chosen if key not in self.kept]
         found = {**self.kept, **({str(row.pk): row for row in self._look_up(wanted)} if wanted else {})}
-        choices: list[tuple[Any, Any]] = [] if self.allow_multiple_selected else [("", "")]
+        choices: list[tuple[object, object]] = [] if self.allow_multiple_selected else [("", "")]
         choices += [(key, str(found[key])) for key in chosen if key in found]
         self.choices = choices
         return super().optgroups(name, chosen, attrs)
@@ -158,7 +158,7 @@ class ChooserMultiple(Chooser, forms.SelectMultiple):
     """A choice of several among very many."""
 
 
-def as_number(text: Any, digits: int = 9) -> int | None:
+def as_number(text: object, digits: int = 9) -> int | None:
     """Return the whole number that is written in plain digits; None for anything else and for too many digits."""
     text = str(text)
     return int(text) if text.isascii() and text.isdigit() and len(text) <= digits else None
@@ -178,11 +178,11 @@ class ReferenceField(forms.Field):
             kept[str(target.pk)] = target
         self.kept = self.widget.kept = kept
 
-    def prepare_value(self, value: Any) -> Any:
+    def prepare_value(self, value: object) -> Any:
         """Return the id as text."""
         return str(value.pk) if isinstance(value, models.Model) else "" if value is None else str(value)
 
-    def _targets(self, keys: Sequence[Any]) -> list[models.Model]:
+    def _targets(self, keys: Sequence[object]) -> list[models.Model]:
         ids = [read_uuid(key) for key in keys]
         missing = [key for key in ids if key is not None and str(key) not in self.kept]
         found = {

@@ -34,7 +34,7 @@ class ReferenceFilter(FieldListFilter):
         """Return the only parameter, which can be repeated."""
         return [self.parameter]
 
-    def choices(self, changelist: Any) -> Iterator[Any]:
+    def choices(self, changelist: object) -> Iterator[Any]:
         """Yield nothing: users search for entries instead."""
         yield from ()
 
@@ -87,10 +87,10 @@ def controls(changelist: Any) -> Iterator[dict[str, Any]]:
             yield {"kind": "choice", "title": title, **_select(spec, changelist)}
 
 
-def _select(spec: Any, changelist: Any) -> dict[str, Any]:
+def _select(spec: Any, changelist: object) -> dict[str, object]:
     """Return the only parameter of a choice filter and its choices: value, label, and whether it is selected."""
     expected = [str(name) for name in spec.expected_parameters()]
-    options: list[tuple[str, Any, bool]] = []
+    options: list[tuple[str, object, bool]] = []
     name = expected[0]
     for choice in spec.choices(changelist):
         given = parse_qs(str(choice["query_string"]).removeprefix("?"))

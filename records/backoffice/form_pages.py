@@ -78,11 +78,11 @@ class FormPages(StepPages, HistoryPages):
             apply(locked, values)
         return locked
 
-    def site_in_write(self, record: Any) -> uuid.UUID | None:
+    def site_in_write(self, record: object) -> uuid.UUID | None:
         """Return the site at which a row must still be when it is written; None for rows that are not records."""
         return record.site_id if isinstance(record, SiteRecord) else None
 
-    def needs_reason(self, record: Any) -> bool:
+    def needs_reason(self, record: object) -> bool:
         """Return whether a change of the record needs a reason."""
         return True
 
@@ -129,13 +129,13 @@ class FormPages(StepPages, HistoryPages):
             self.model, form=self.form_for(state.record), fields=fields, formfield_callback=callback
         )
 
-    def _rows_of_form(self, request: HttpRequest, instance: Any) -> tuple[Any, Any]:
+    def _rows_of_form(self, request: HttpRequest, instance: object) -> tuple[Any, Any]:
         """Return the formsets of the child rows, and the inlines that they belong to."""
         if not self.inlines:
             return [], []
         return self._create_formsets(request, instance, change=not instance._state.adding)  # type: ignore[attr-defined]
 
-    def get_formsets_with_inlines(self, request: HttpRequest, obj: Any = None) -> Any:
+    def get_formsets_with_inlines(self, request: HttpRequest, obj: object = None) -> Any:
         """Return the formset class and the inline of each relation of child rows; built once per request."""
         state = form_state(request)
         if state is None:
@@ -177,7 +177,7 @@ class FormPages(StepPages, HistoryPages):
         formsets, inlines = self._rows_of_form(request, instance)
         return self._show(request, state, form, formsets, inlines, None, extra_context)
 
-    def _was_writable(self, request: HttpRequest, record: Any) -> bool:
+    def _was_writable(self, request: HttpRequest, record: object) -> bool:
         """Return whether only the record's present status prevents the user from changing it.
 
         Somebody may have archived it, or changed its status, while the user had its form open. The form is then shown
@@ -186,15 +186,15 @@ class FormPages(StepPages, HistoryPages):
         is_record = isinstance(record, SiteRecord)
         return is_record and self.may(request, "change", record) and self.has_change_permission(request)
 
-    def response_post_save_add(self, request: HttpRequest, obj: Any) -> HttpResponseRedirect:
+    def response_post_save_add(self, request: HttpRequest, obj: object) -> HttpResponseRedirect:
         """Redirect to the page of the record that was added."""
         return self._to_record(request, obj) or super().response_post_save_add(request, obj)
 
-    def response_post_save_change(self, request: HttpRequest, obj: Any) -> HttpResponseRedirect:
+    def response_post_save_change(self, request: HttpRequest, obj: object) -> HttpResponseRedirect:
         """Redirect to the page of the record that was saved."""
         return self._to_record(request, obj) or super().response_post_save_change(request, obj)
 
-    def _response_unchanged(self, request: HttpRequest, record: Any) -> HttpResponse:
+    def _response_unchanged(self, request: HttpRequest, record: object) -> HttpResponse:
         """Redirect where the pressed button leads, as after saving."""
         self.message_user(request, gettext("Nothing was changed."))
         if "_continue" in request.POST:

@@ -29,7 +29,7 @@ LinesOf = Callable[[Change], Iterable[dict[str, str]]]
 CUT = _(" … (cut here)")
 
 
-def history_file(rows: Any, kind: str, title: str, user: User, lines_of: LinesOf) -> FileResponse:
+def history_file(rows: object, kind: str, title: str, user: User, lines_of: LinesOf) -> FileResponse:
     """Return the changes as a CSV or XLSX file, in the page's time zone; `lines_of` gives what the user may see."""
     found = _lines(rows, user, lines_of)
     file = write_csv(found) if kind == "csv" else write_xlsx((_fitting(line) for line in found), gettext("History"))

@@ -129,7 +129,7 @@ class HistoryPages(SitePermissions):
         """Return what gives, for a change of the record, where its fields' old values are put back."""
         return no_offers
 
-    def conflict_context(self, request: HttpRequest, record: Any, form: Any, conflict: Conflict) -> dict[str, Any]:
+    def conflict_context(self, request: HttpRequest, record: object, form: Any, conflict: Conflict) -> dict[str, Any]:
         """Return the content of a conflict's notice: who changed what and when, and which fields both changed."""
         hidden = self.hidden_in_history(request, record)
         name_pointers(user_of(request), conflict.changes)

@@ -19,19 +19,19 @@ class _Rows(RecordFields):
     formset: Any = RecordFormSet
     extra = 0
 
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_view_permission(self, request: HttpRequest, obj: models.Model | None = None) -> bool:
         """Return True: the page has already checked the permission."""
         return True
 
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_add_permission(self, request: HttpRequest, obj: models.Model | None = None) -> bool:
         """Return whether the record may be changed."""
         return self._may_write(request)
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_change_permission(self, request: HttpRequest, obj: models.Model | None = None) -> bool:
         """Return whether the record may be changed."""
         return self._may_write(request)
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_delete_permission(self, request: HttpRequest, obj: models.Model | None = None) -> bool:
         """Return whether the record may be changed: its history keeps a removed row."""
         return self._may_write(request)
 

@@ -1,7 +1,7 @@
 """The columns of a list, which each user chooses: stored until the user returns to the usual ones."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.contrib import messages
 from django.contrib.admin.utils import flatten_fieldsets, label_for_field
@@ -79,7 +79,7 @@ class ColumnPages(SitePermissions):
             kept[listing] = [name for name in possible if name in chosen]
         return kept[listing]
 
-    def columns_offered(self, request: HttpRequest) -> dict[str, Any]:
+    def columns_offered(self, request: HttpRequest) -> dict[str, object]:
         """Return the content of the form for choosing columns."""
         chosen, fixed = self.chosen_columns(request), self.fixed_columns()
         rows = [

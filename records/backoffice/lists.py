@@ -191,7 +191,7 @@ class RecordList(ChangeList):
                 found.append((parameter, text))
         return found
 
-    def names_of(self, model: Any, values: Sequence[str]) -> list[str]:
+    def names_of(self, model: type[models.Model], values: Sequence[str]) -> list[str]:
         """Return the names of the entries that belong to the current site or to shared lists."""
         return [str(row) for row in self.rows_of(model, values)]
 
@@ -238,7 +238,7 @@ def _asking_for(request: HttpRequest, query: QueryDict) -> HttpRequest:
     return found
 
 
-def _unreadable(specs: Sequence[Any]) -> str:
+def _unreadable(specs: Sequence[object]) -> str:
     """Return a value in the URL that is not among the filter's choices, such as `archived=maybe`."""
     for spec in specs:
         if isinstance(spec, admin.SimpleListFilter):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.db.models import Q
+from django.db.models import Model, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 
@@ -44,7 +44,7 @@ class LogAdmin(SitePermissions):
     sortable_by: ClassVar[Any] = ()
     actions: Any = None
 
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """Return whether the user may read the log of the site."""
         return self.may(request, "view", obj)
 
@@ -52,7 +52,7 @@ class LogAdmin(SitePermissions):
         """Return False: only the product adds entries."""
         return False
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """Return False: an entry is never edited."""
         return False
 
@@ -60,7 +60,7 @@ class LogAdmin(SitePermissions):
         """Return the columns, with the entry's time in the site's time zone."""
         return [moment_column("at", "when", day=False) if name == "at" else name for name in self.list_display]
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
+    def get_changelist(self, request: HttpRequest, **kwargs: object) -> Any:
         """Return the list class that does not count the rows."""
         return RecordList
 
@@ -69,7 +69,7 @@ class LogAdmin(SitePermissions):
         return (search(queryset, self.search_fields, search_term) if self.search_fields else queryset), False
 
     def history_view(
-        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, object] | None = None
     ) -> HttpResponse:
         """Answer 404: an entry has no history of its own."""
         raise Http404

@@ -63,11 +63,11 @@ def _plain(field: models.Field[Any, Any], value: Any) -> Any:
     return _target(field.related_model, value) if field.is_relation else field.to_python(value)
 
 
-def _rows_before(record: Any, relation: str, entries: Sequence[FieldChange]) -> list[dict[str, Any]]:
+def _rows_before(record: models.Model, relation: str, entries: Sequence[FieldChange]) -> list[dict[str, Any]]:
     """Return the child rows as they were before some entries of the history; rows that did not change by Id alone."""
     model: Any = record._meta.get_field(relation).related_model
     fields = {field.name: field for field in model._meta.concrete_fields}
-    rows: dict[str, dict[str, Any]] = {
+    rows: dict[str, dict[str, object]] = {
         str(key): {"id": key, "idx": idx} for key, idx in getattr(record, relation).values_list("pk", "idx")
     }
     for entry in reversed(entries):
@@ -86,7 +86,7 @@ def _rows_before(record: Any, relation: str, entries: Sequence[FieldChange]) -> 
     ]
 
 
-def fault_of(field: Any, entry: FieldChange, content: Snapshot) -> str:
+def fault_of(field: object, entry: FieldChange, content: Snapshot) -> str:
     """Return why the old value of an entry cannot be put back; empty if it can. Runs no query.
 
     `field` is the field that the entry is about: of the record, of a child row for a cell of it, or the relation for

@@ -132,7 +132,7 @@ class ForgottenView(FormView[ForgottenForm]):
     success_url = reverse_lazy("admin_password_reset_done")
     extra_context = {"title": _("Forgotten your password?")}
 
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> Any:
         """Answer 404 if nobody signs in with a password."""
         _refuse_without_passwords()
         return super().dispatch(request, *args, **kwargs)
@@ -160,7 +160,7 @@ class ChoosePasswordForm(SetPasswordForm):  # type: ignore[type-arg]
 
     error_messages = {"password_mismatch": _("The two passwords are not the same.")}
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         first, second = self.fields["new_password1"], self.fields["new_password2"]
         first.label, second.label = gettext("New password"), gettext("New password confirmation")
@@ -184,7 +184,7 @@ class ChoosePasswordView(PasswordResetConfirmView):
         user = super().get_user(uidb64)
         return user if isinstance(user, User) and user.is_staff and user.removed is None else None
 
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+    def get_context_data(self, **kwargs: object) -> dict[str, object]:
         """Add the title, whether passwords are in use, and the company's provider."""
         user = self.user if self.validlink and provider.is_on() else None
         factor_first = user is not None and not provider.links_by_mail(user)
@@ -215,7 +215,7 @@ def use_provider(request: HttpRequest, uidb64: str) -> HttpResponse:
 class ChangePasswordForm(ChoosePasswordForm, PasswordChangeForm):
     """Changes the user's own password after asking for the present one, which counts as a guess as in a sign-in."""
 
-    def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
+    def __init__(self, *args: object, request: HttpRequest, **kwargs: object) -> None:
         self.request = request
         super().__init__(*args, **kwargs)
         self.fields["old_password"].label = gettext("Old password")
@@ -238,7 +238,7 @@ class ChangePasswordView(PasswordChangeView):
 
     form_class = ChangePasswordForm
 
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> Any:
         """Redirect users who have no password to change."""
         _refuse_without_passwords()
         if request.user.is_authenticated and not request.user.has_usable_password():
@@ -246,7 +246,7 @@ class ChangePasswordView(PasswordChangeView):
             return redirect("profile")
         return super().dispatch(request, *args, **kwargs)
 
-    def get_form_kwargs(self) -> dict[str, Any]:
+    def get_form_kwargs(self) -> dict[str, object]:
         """Pass the request on, which is needed to count guesses."""
         return {**super().get_form_kwargs(), "request": self.request}
 

@@ -66,12 +66,12 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         """Return the name of a page in Django's URLs, such as `items_item_changelist` for the list of items."""
         return f"{self.opts.app_label}_{self.opts.model_name}_{name}"
 
-    def url_of(self, name: str, *args: Any) -> str:
+    def url_of(self, name: str, *args: object) -> str:
         """Return the URL of a page of the model, such as `changelist`."""
         full_name = f"admin:{self.page_name(name)}"
         return reverse(full_name, args=args) if args else _url(full_name, get_script_prefix())
 
-    def page_of(self, key: Any) -> str:
+    def page_of(self, key: object) -> str:
         """Return the URL of the page that a record opens with."""
         name = "read" if self.opens_reading else "change"
         if not isinstance(key, uuid.UUID):
@@ -83,7 +83,7 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         """Return the full name of the model's permission, such as `employees.change_employee`."""
         return f"{self.opts.app_label}.{get_permission_codename(action, self.opts)}"
 
-    def site_id_of(self, record: Any) -> uuid.UUID | None:
+    def site_id_of(self, record: models.Model) -> uuid.UUID | None:
         """Return the site that a record belongs to."""
         return getattr(record, f"{self.site_field}_id") if self.site_field else None
 
@@ -108,7 +108,7 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         """Return the sites at which the user may do one of these actions."""
         return access.sites_where(request.user, *map(self.permission, any_of))
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> Any:
         """Show the list, or report which filters of the URL cannot be read."""
         try:
             return super().changelist_view(request, {**self.list_context(request), **(extra_context or {})})
@@ -138,7 +138,7 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         """Return the permissions for the menu: whether the user may open the model's list."""
         return {"view": self.has_view_permission(request)}
 
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_view_permission(self, request: HttpRequest, obj: models.Model | None = None) -> bool:
         """Return whether the user may see the record, or the list of the current site."""
         return self.may(request, "view", obj) or self.may(request, "change", obj)
 
@@ -146,19 +146,19 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         """Return whether the user may add at the current site."""
         return self.may(request, "add")
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_change_permission(self, request: HttpRequest, obj: models.Model | None = None) -> bool:
         """Return whether the user may change the record; an archived one must be restored first."""
         return self.may(request, "change", obj) and not getattr(obj, "is_archived", False)
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_delete_permission(self, request: HttpRequest, obj: models.Model | None = None) -> bool:
         """Return False: records are archived, never deleted."""
         return False
 
-    def has_archive_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_archive_permission(self, request: HttpRequest, obj: models.Model | None = None) -> bool:
         """Return whether the user may archive and restore the record."""
         return self.may(request, "archive", obj)
 
-    def has_history_permission(self, request: HttpRequest, obj: Any) -> bool:
+    def has_history_permission(self, request: HttpRequest, obj: models.Model) -> bool:
         """Return whether the user may read the record's history (Managers and above).
 
         If some records of the kind are hidden from the user, the whole history of the kind is.
@@ -167,7 +167,7 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         # What was once hidden stays in the history.
         return may("history.view_change") and not hides(self.model, may)
 
-    def hides_some(self, request: HttpRequest, record: Any) -> bool:
+    def hides_some(self, request: HttpRequest, record: models.Model) -> bool:
         """Return whether some records of the kind at the record's site do not exist for the user."""
         return hasattr(self.model, "SEEN_WHOLE_WITH") and hides(
             self.model, asking(request.user, self.site_id_of(record))
@@ -179,7 +179,7 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
             return rows
         return rows.filter(**{self.site_field: site}) if site is not None else rows.none()
 
-    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
+    def lookup_allowed(self, lookup: str, value: object, request: HttpRequest | None = None) -> bool:
         """Return whether a query parameter may filter the list: references, dates and the list's filters may.
 
         Text columns can be searched but not filtered by, and hidden ones can be neither searched nor filtered by.
@@ -213,10 +213,10 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         """Return no scripts: every page has our own few scripts."""
         return forms.Media()
 
-    def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+    def log_addition(self, request: HttpRequest, obj: models.Model, message: object) -> Any:
         """Write nothing: the history records it."""
 
-    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+    def log_change(self, request: HttpRequest, obj: models.Model, message: object) -> Any:
         """Write nothing: the history records it."""
 
     def has_module_permission(self, request: HttpRequest) -> bool:
@@ -231,7 +231,9 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         sites = self.sites_where(request, "view", "change")
         return existing_for(user_of(request), rows.filter(**{f"{self.site_field}__in": sites}), sites)
 
-    def rows_seen(self, request: HttpRequest, model: Any, site_id: uuid.UUID | None) -> models.QuerySet[Any] | None:
+    def rows_seen(
+        self, request: HttpRequest, model: type[models.Model], site_id: uuid.UUID | None
+    ) -> models.QuerySet[Any] | None:
         """Return the records of a kind at a site that the user may see, as the pages of the kind do.
 
         Without a site, as for an entry that all sites share, these are the records of all sites of the user. None if
@@ -246,7 +248,7 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         rows: models.QuerySet[Any] = self.admin_site.get_model_admin(model).get_queryset(request)
         return rows.filter(site_id__in=open_at)
 
-    def get_object(self, request: HttpRequest, object_id: str, from_field: Any = None) -> Any:
+    def get_object(self, request: HttpRequest, object_id: str, from_field: object = None) -> Any:
         """Return a record that the user may see, with the records that it refers to, or None."""
         key = read_uuid(object_id)
         if key is None:

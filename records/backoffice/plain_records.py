@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from django.db.models import Model
 from django.http import HttpRequest
 
 from records.backoffice.records import RecordAdmin
@@ -21,6 +22,6 @@ class PlainAdmin(RecordAdmin):
     ordering: ClassVar[Any] = ("name", "id")
     search_fields: ClassVar[Any] = ("name",)
 
-    def has_archive_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_archive_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """Return whether the user may archive: users who may change the row may."""
         return self.may(request, "change", obj)

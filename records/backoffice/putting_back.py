@@ -93,7 +93,7 @@ class PutBackPages(FormPages):
 
         return offers
 
-    def _settable(self, request: HttpRequest, record: Any) -> dict[str, Any]:
+    def _settable(self, request: HttpRequest, record: models.Model) -> dict[str, object]:
         """Return what the record's form lets the user set: fields and relations, and cells as `relation.field`."""
         if not isinstance(record, SiteRecord) or not self.has_change_permission(request, record):
             return {}
@@ -110,7 +110,7 @@ class PutBackPages(FormPages):
         return {name: field for name, field in found.items() if isinstance(field, KINDS)}
 
     @staticmethod
-    def _first_number(record: Any) -> int | None:
+    def _first_number(record: models.Model) -> int | None:
         """Return the number of the change that added the record; there are no older values."""
         return changes_of(record).order_by("number").values_list("number", flat=True).first()
 
@@ -165,7 +165,7 @@ class PutBackPages(FormPages):
             history=history,
         )
 
-    def _old_value(self, request: HttpRequest, record: Any, change_id: uuid.UUID, place: Place) -> OldValue:
+    def _old_value(self, request: HttpRequest, record: models.Model, change_id: uuid.UUID, place: Place) -> OldValue:
         """Return the old value that the URL names.
 
         Raises PermissionDenied, Http404 if the change has no such value, and ValidationError if the value cannot be
@@ -193,7 +193,7 @@ class PutBackPages(FormPages):
             raise ValidationError(str(fault_found.args[0])) from None
         return OldValue(change, entry, name, value, _as_in_history(record, entry, content))
 
-    def _put_back(self, request: HttpRequest, record: Any, old: OldValue, form: ReasonForm) -> bool:
+    def _put_back(self, request: HttpRequest, record: models.Model, old: OldValue, form: ReasonForm) -> bool:
         """Write the value as the form would, and return True; or False, and the form then has the errors."""
         seen = request.POST.get("larder_seen", "")
         try:
@@ -210,7 +210,7 @@ class PutBackPages(FormPages):
             return False
         return True
 
-    def _value_of(self, request: HttpRequest, record: Any, name: str, entry: FieldChange) -> Any:
+    def _value_of(self, request: HttpRequest, record: models.Model, name: str, entry: FieldChange) -> Any:
         """Return the value of a field, a list or child rows before the entry, in the form that an action accepts.
 
         Raises LookupError, and ValidationError for a record that does not exist any more, is archived, or that the user
@@ -245,7 +245,7 @@ def _field_at(model: Any, name: str) -> Any:
         return None
 
 
-def _what_happened(record: Any) -> str:
+def _what_happened(record: models.Model) -> str:
     newest = changes_of(record).first()
     person = newest.author_name if newest is not None and newest.author_name else gettext("The system")
     return gettext(
@@ -253,7 +253,7 @@ def _what_happened(record: Any) -> str:
     ) % {"person": person}
 
 
-def _as_in_history(record: Any, entry: FieldChange, content: Snapshot) -> Any:
+def _as_in_history(record: models.Model, entry: FieldChange, content: Snapshot) -> Any:
     """Return what the record says at the place of the entry, in the form of the history: references by their names."""
     name, _dot, cell = entry["field"].partition(".")
     said = [one for one in differences(record, {}, {name: content[name]}) if place_of(one)[1] == place_of(entry)[1]]

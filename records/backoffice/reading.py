@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from django.contrib.admin.helpers import AdminReadonlyField
 from django.contrib.admin.utils import flatten_fieldsets, quote
+from django.db.models import Model
 from django.forms import ModelForm
 from django.forms.models import _get_foreign_key, modelform_factory
 from django.http import HttpRequest, HttpResponse
@@ -62,7 +63,7 @@ class Fact(AdminReadonlyField):
         """Return whether the value needs the full width of the page."""
         return len(self.text) > WIDE and "<a " not in self.text[:3]
 
-    def get_admin_url(self, remote_field: Any, remote_obj: Any) -> str:
+    def get_admin_url(self, remote_field: object, remote_obj: Any) -> str:
         """Return a link to the page of the record that the field refers to, for those who may open it."""
         shown_by: Any = self.model_admin
         page: Any = shown_by.admin_site._registry.get(type(remote_obj))
@@ -124,7 +125,7 @@ class ReadingPage(StepPages, HistoryPages):
         )
 
     def content_of(
-        self, request: HttpRequest, record: Any
+        self, request: HttpRequest, record: Model
     ) -> tuple[list[tuple[str, list[Fact]]], list[dict[str, Any]]]:
         """Return what the record says to this user: the facts of each part, by its title, and the child rows.
 
@@ -141,14 +142,14 @@ class ReadingPage(StepPages, HistoryPages):
         ]
         return facts, list(self._children(request, record))
 
-    def _facts(self, request: HttpRequest, record: Any, names: Sequence[Any], shown_by: Any) -> list[Fact]:
+    def _facts(self, request: HttpRequest, record: Model, names: Sequence[Any], shown_by: Any) -> list[Fact]:
         form = modelform_factory(type(record), form=ModelForm, fields=[])(instance=record)
         facts = [Fact(form, name, is_first=False, model_admin=shown_by) for name in names if name != "record_status"]
         for fact in facts:
             fact.request = request
         return facts
 
-    def _children(self, request: HttpRequest, record: Any) -> Iterator[dict[str, Any]]:
+    def _children(self, request: HttpRequest, record: Model) -> Iterator[dict[str, Any]]:
         """Yield each kind of child row with its columns and cells, without empty columns."""
         inlines: Any = self.get_inline_instances(request, record)
         for inline in inlines:
@@ -172,7 +173,7 @@ class ReadingPage(StepPages, HistoryPages):
                 "rows": [[row[place] for place in places] for row in rows],
             }
 
-    def _related(self, request: HttpRequest, record: Any) -> Iterator[Related]:
+    def _related(self, request: HttpRequest, record: Model) -> Iterator[Related]:
         """Yield the records of each kind that refer to this one and that the user may see."""
         for model, condition, field in pointing_at(record):
             seen, options = self.rows_seen(request, model, getattr(record, "site_id", None)), model._meta
@@ -193,7 +194,7 @@ class ReadingPage(StepPages, HistoryPages):
                 f"{list_url}?{field}__id__exact={record.pk}" if field else "",
             )
 
-    def _recent(self, request: HttpRequest, record: Any) -> list[dict[str, Any]]:
+    def _recent(self, request: HttpRequest, record: Model) -> list[dict[str, Any]]:
         """Return the newest changes in one line each, if the user may read the history."""
         if not self.has_history_permission(request, record):
             return []

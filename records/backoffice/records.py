@@ -33,6 +33,7 @@ from functools import cached_property, partial
 from typing import Any, ClassVar
 
 from django.contrib import admin
+from django.db.models import Model
 from django.http import HttpRequest
 from django.utils.translation import gettext
 
@@ -90,7 +91,7 @@ class RecordAdmin(
 
     # --- What the pages show ---------------------------------------------------------------------------------------
 
-    def left_out(self, record: Any) -> Sequence[str]:
+    def left_out(self, record: object) -> Sequence[str]:
         """Return the fields that the page of the record leaves out for all users; None is a new record."""
         return ()
 
@@ -112,11 +113,11 @@ class RecordAdmin(
             shown.append((gettext("Record"), {"fields": self._stamps_shown, "classes": (LAST,)}))
         return shown
 
-    def own_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+    def own_fieldsets(self, request: HttpRequest, obj: Model | None = None) -> Any:
         """Return the room's own fieldsets; override it if a new record's page differs from a stored one's."""
         return self.fieldsets or ((None, {"fields": self.get_fields(request, obj)}),)
 
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+    def get_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
         """Return the fields of an admin without fieldsets: all editable fields of the model."""
         if self.fields:
             return self.fields
@@ -124,7 +125,7 @@ class RecordAdmin(
         names += [field.name for field in self.opts.many_to_many if field.editable]
         return [name for name in names if name != self.site_field]
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
         """Return the fields that the system sets, in addition to those that the room lists."""
         return (*super().get_readonly_fields(request, obj), *self._stamps_shown)
 
@@ -141,7 +142,7 @@ class RecordAdmin(
         usual: Any = self.list_display if self.sortable_by is None else self.sortable_by
         return [self._column_of(name) for name in usual]
 
-    def _column_of(self, name: Any) -> Any:
+    def _column_of(self, name: object) -> Any:
         if name == "record_status":
             return status_column(field_label(self.model, name))
         return self.display_name_of(name) if name in self.list_display else self.read_only_name_of(name)
@@ -157,7 +158,7 @@ class RecordAdmin(
         """Return how many records of the site have no number, and how many of them are archived."""
         return 0, 0
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
+    def get_changelist(self, request: HttpRequest, **kwargs: object) -> Any:
         """Return the list class that does not count the rows."""
         return RecordList
 
@@ -193,5 +194,5 @@ def _without(names: Any, hidden: Sequence[str]) -> list[Any]:
     return kept
 
 
-def _map(names: Sequence[Any], change: Callable[[Any], Any]) -> list[Any]:
+def _map(names: Sequence[object], change: Callable[[object], object]) -> list[Any]:
     return [[change(inner) for inner in name] if isinstance(name, list | tuple) else change(name) for name in names]

@@ -47,7 +47,7 @@ class NameForm(PlainForm):
     name = TextField(label=_("Name"), max_length=80)
     is_shared = forms.BooleanField(required=False)
 
-    def __init__(self, data: QueryDict | None = None, *, key: str = "", query: str = "", **given: Any) -> None:
+    def __init__(self, data: QueryDict | None = None, *, key: str = "", query: str = "", **given: object) -> None:
         super().__init__(data, auto_id=f"{key or 'new'}-%s", **given)
         self.key, self.query = key, query
 
@@ -74,7 +74,7 @@ def offered(listing: str, user: User, site: Site | None) -> list[SavedFilter]:
     return list(rows.select_related("user").order_by("name", "id"))
 
 
-def keep(saved: SavedFilter, *, author: Author, **values: Any) -> SavedFilter:
+def keep(saved: SavedFilter, *, author: Author, **values: object) -> SavedFilter:
     """Store a new filter, or change one; raises ValidationError if the user already has one with that name."""
     if saved._state.adding:
         return add_record(saved, values, author=author, operation="SaveFilter", skip=("user", "site"))

@@ -90,11 +90,11 @@ class BackofficeSite(AdminSite):
                 model["name"] = str(model["name"])  # Otherwise each comparison that sorts them translates two names.
         return found
 
-    def app_index(self, request: HttpRequest, app_label: str, extra_context: dict[str, Any] | None = None) -> Any:
+    def app_index(self, request: HttpRequest, app_label: str, extra_context: dict[str, object] | None = None) -> Any:
         """Redirect to the start page: the menu shows every room."""
         return redirect("admin:index")
 
-    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+    def each_context(self, request: HttpRequest) -> dict[str, object]:
         """Return what every page shows: the menu, the current site, and the sites to switch to."""
         context: dict[str, Any] = super().each_context(request)
         if context.get("has_permission"):
@@ -135,13 +135,13 @@ class BackofficeSite(AdminSite):
                 )
         return groups
 
-    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+    def login(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> Any:
         """Show the only sign-in page."""
         from records.backoffice.sign_in.views import SignIn
 
         return SignIn.as_view()(request)
 
-    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+    def password_change(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> Any:
         """Change the user's own password."""
         from records.backoffice.passwords import ChangePasswordView
 

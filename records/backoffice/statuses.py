@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from django.db.models import Model
 from django.utils.html import format_html
 from django.utils.text import slugify
 
@@ -29,7 +30,7 @@ TONES = {
 """The meaning of a status for somebody who scans a list: nothing to do, waiting, done, or failed."""
 
 
-def status_tag(record: Any) -> Any:
+def status_tag(record: Model) -> Any:
     """Return the record's status as a tag, empty if its kind has none; the text says the same as the colour."""
     value = getattr(record, "record_status", "")
     if not value:
@@ -42,7 +43,7 @@ def status_tag(record: Any) -> Any:
 def status_column(label: str) -> Callable[[Any], Any]:
     """Return the list's status column, the same object each time."""
 
-    def record_status(record: Any) -> Any:
+    def record_status(record: Model) -> Any:
         return status_tag(record) or NOTHING
 
     record_status.short_description = label  # type: ignore[attr-defined]

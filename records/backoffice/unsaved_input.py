@@ -6,7 +6,6 @@ which the page's script reads and deletes.
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -21,7 +20,7 @@ MOST = 10
 _TOKEN = re.compile(r"[0-9-]{1,64}", re.ASCII)
 
 
-def keeping(request: HttpRequest) -> dict[str, Any]:
+def keeping(request: HttpRequest) -> dict[str, object]:
     """Return for whom the page's script stores input, and until when: the session's absolute end, in ms."""
     began = request.session.get(SIGNED_IN)
     if began is None or not isinstance(request.user, User):

@@ -93,13 +93,13 @@ def field_label(model: type[models.Model], name: str) -> str:
     return capfirst(": ".join(parts))
 
 
-def with_article(name: Any) -> str:
+def with_article(name: object) -> str:
     """Return the name of a kind of record after its English article; a translation may leave the article out."""
     text = gettext("an %(kind)s") if str(name).startswith(tuple("aeio")) else gettext("a %(kind)s")
     return text % {"kind": name}
 
 
-def choice_label(model: type[models.Model], name: str, value: Any) -> Any:
+def choice_label(model: type[models.Model], name: str, value: object) -> Any:
     """Return a stored choice, such as a status, as the reader's language calls it, also among the cells of a row.
 
     A row gets the labels of its cells; every other value stays as it is.
@@ -120,7 +120,7 @@ def choice_label(model: type[models.Model], name: str, value: Any) -> Any:
     return str(choices.get(value, value)) if choices else value
 
 
-def in_words(markup: Any) -> str:
+def in_words(markup: object) -> str:
     """Return a value of Django's, as HTML, with words for its icons: a tick could mark a failure as good."""
     words = {"yes": gettext("Yes"), "no": gettext("No"), "unknown": NOTHING}
     return _ICON.sub(lambda icon: words[icon[1]], str(markup))
@@ -162,7 +162,7 @@ def operation_words(text: str) -> str:
     return " ".join(stored.get(word.lower(), word) for word in text.split())
 
 
-def printed(value: Any, *, day: bool = False) -> str:
+def printed(value: object, *, day: bool = False) -> str:
     """Return a value of the history in readable form."""
     if value is None or value in ("", [], {}):
         return NOTHING

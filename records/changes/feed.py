@@ -72,7 +72,7 @@ def rows(
         yield _shown(dict(zip(COLUMNS, values, strict=True)), rank)
 
 
-def _shown(change: dict[str, Any], rank: int) -> dict[str, Any]:
+def _shown(change: dict[str, Any], rank: int) -> dict[str, object]:
     model: Any = apps.get_model(change["model"])
     private = visibility.private_fields(model)
     names = (entry["field"].partition(".")[0] for entry in change["fields"] if entry["field"] != ERASED_FROM)

@@ -16,7 +16,7 @@ TO_TRIAGE = Q(record_status=RecordStatus.AWAITING_REVIEW) & (Q(owner=None) | Q(s
 """The condition that a complaint still lacks an owner, a severity or a target date."""
 WAITS_FOR_ANSWER = Q(record_status=RecordStatus.AWAITING_REVIEW, answered_on=None)
 """The condition that a complaint can become overdue."""
-RESPONSES: tuple[tuple[str, Any, int | None], ...] = (
+RESPONSES: tuple[tuple[str, object, int | None], ...] = (
     ("3", _("Within 3 days"), 3),
     ("7", _("4 to 7 days"), 7),
     ("14", _("8 to 14 days"), 14),

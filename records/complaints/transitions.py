@@ -51,7 +51,9 @@ def _offer_owners(form: Any, complaint: Complaint) -> None:
     form.order_fields(form.field_order)
 
 
-def _triage(model_admin: Any, request: HttpRequest, complaint: Complaint, reason: str, data: dict[str, Any]) -> None:
+def _triage(
+    model_admin: object, request: HttpRequest, complaint: Complaint, reason: str, data: dict[str, object]
+) -> None:
     update_complaint_detail(
         complaint.site_id,
         complaint.pk,

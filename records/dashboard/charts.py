@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.utils.translation import gettext
 
 from records.actions.models import UNFINISHED, Action, Status
@@ -104,7 +104,7 @@ def draw_delays(
     return bars
 
 
-def due_in(model: Any, statuses: Sequence[str]) -> Callable[..., str]:
+def due_in(model: type[Model], statuses: Sequence[str]) -> Callable[..., str]:
     """Return the function that links to the rows of the model in these statuses that are due on certain days."""
     among = ",".join(statuses)
     return lambda first, last: list_of(model, record_status__in=among, **address_part("due_date", first, last))

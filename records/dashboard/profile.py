@@ -35,7 +35,7 @@ class KeyForm(CredentialForm):
     )
     field_order = ("name", "site", "expires")
 
-    def __init__(self, sites: Any, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, sites: object, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         self.fields["site"].queryset = sites  # type: ignore[attr-defined]
 

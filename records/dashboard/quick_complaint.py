@@ -61,7 +61,7 @@ class QuickComplaintForm(PlainForm):
     larder_site = forms.UUIDField(widget=forms.HiddenInput)
     field_order = ("complaint_description", "product", "trace_number", "customer", "nonconformance", *CALLER)
 
-    def __init__(self, site: Site, *args: Any, sees_consumers: bool, **kwargs: Any) -> None:
+    def __init__(self, site: Site, *args: object, sees_consumers: bool, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         for name in () if sees_consumers else CALLER:
             del self.fields[name]

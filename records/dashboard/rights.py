@@ -4,6 +4,7 @@ from collections import defaultdict
 from typing import Any
 
 from django.contrib.auth.models import Permission
+from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 from django.urls import path, reverse
 from django.utils.text import capfirst
@@ -59,7 +60,7 @@ def rights(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _abilities(model: Any, permissions: list[Permission]) -> dict[str, Any]:
+def _abilities(model: type[Model], permissions: list[Permission]) -> dict[str, object]:
     """Return what the permissions allow with a kind of record: the common verbs, and the others in their own words."""
     words = {permission.codename: permission.name for permission in permissions}
     verbs = [verb for verb in COLUMNS if words.pop(f"{verb}_{model._meta.model_name}", None)]

@@ -198,7 +198,7 @@ def _hit(kind: Kind, row: Any, text: str, private: set[Any], names: dict[Any, st
     )
 
 
-def snippet(row: Any, columns: Sequence[str], text: str, name: str) -> tuple[str, str, str] | None:
+def snippet(row: models.Model, columns: Sequence[str], text: str, name: str) -> tuple[str, str, str] | None:
     """Return the place in one of the row's columns where a word of the text occurs, unless the name shows it."""
     words = [word.casefold() for word in text.split()]
     if any(word in name.casefold() for word in words):

@@ -1,7 +1,5 @@
 """The back-office pages of employees and job descriptions."""
 
-from typing import Any
-
 from django.contrib import admin
 from django.contrib.admin.utils import quote
 from django.http import HttpRequest
@@ -116,7 +114,7 @@ class CourseAdmin(PlainAdmin):
     fieldsets = ((None, {"fields": ("name", "months_of_validity")}),)
 
 
-def account_links(request: HttpRequest, record: Any) -> list[RecordLink]:
+def account_links(request: HttpRequest, record: object) -> list[RecordLink]:
     """Return the button that leads from an employee to the account, for users who manage the site's accounts."""
     if not isinstance(record, Employee) or record.user_id is None:
         return []

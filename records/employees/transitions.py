@@ -41,7 +41,7 @@ class AccountForm(ReasonForm):
     field_order = ("user_name", "role", "invites", "change_reason")
 
 
-def _initial(employee: Employee) -> dict[str, Any]:
+def _initial(employee: Employee) -> dict[str, object]:
     name = employee.email_address or ".".join(f"{employee.first_name} {employee.last_name}".lower().split())
     return {"user_name": name, "invites": bool(employee.email_address)}
 
@@ -61,7 +61,7 @@ def _say_where_it_goes(form: Any, employee: Employee) -> None:
     form.fields["invites"].help_text = text % {"email": employee.email_address}
 
 
-def _give(model_admin: Any, request: HttpRequest, employee: Employee, reason: str, data: dict[str, Any]) -> None:
+def _give(model_admin: object, request: HttpRequest, employee: Employee, reason: str, data: dict[str, Any]) -> None:
     if data["role"] and not access.may(request.user, employee.site_id, MAY_GIVE_ROLES):
         raise ValidationError({"role": gettext("Only people who administer the site's roles can give roles.")})
     if data["invites"] and not employee.email_address:

@@ -162,6 +162,6 @@ class FileAnswer(StreamingHttpResponse):
 
     block_size = PIECE
 
-    def __init__(self, pieces: Pieces, **kwargs: Any) -> None:
+    def __init__(self, pieces: Pieces, **kwargs: object) -> None:
         super().__init__(pieces, **kwargs)
         self.file_to_stream = pieces

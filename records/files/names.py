@@ -4,7 +4,6 @@
 """
 
 import re
-from typing import Any
 
 from django.core.exceptions import ValidationError
 
@@ -23,7 +22,7 @@ def without_hidden(name: str) -> str:
     return _HIDDEN.sub("", name)
 
 
-def check_file_name(values: dict[str, Any]) -> None:
+def check_file_name(values: dict[str, object]) -> None:
     """Raise ValidationError if the `file_name` among an action's values contains such a character."""
     if without_hidden(name := str(values.get("file_name", ""))) != name:
         text = "A file name must not contain invisible characters or characters that change the direction of its text."

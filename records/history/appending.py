@@ -86,7 +86,7 @@ def _lines(change: Change) -> Statement:
     """Return the SQL of the digest's lines that follow the number, each after a line feed."""
     parts = [facts(change).decode()]
     sql: list[str] = []
-    parameters: list[Any] = []
+    parameters: list[object] = []
 
     def close() -> None:
         sql.append("%s::text")

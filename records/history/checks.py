@@ -1,12 +1,10 @@
 """What `manage.py check --deploy` and the start of the server report about the key of the seals."""
 
-from typing import Any
-
 from django.core.checks import CheckMessage, Warning, register
 
 
 @register("larder", deploy=True)
-def check_seal_key(**_: Any) -> list[CheckMessage]:
+def check_seal_key(**_: object) -> list[CheckMessage]:
     """Warn in production if the key that signs the history is stored with the data that it has to prove."""
     from records.history import seals  # Its library of cryptography is not needed to answer requests.
 

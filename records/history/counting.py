@@ -70,7 +70,7 @@ class Counting:
         return self.sums_of(rows.model, "", rows.filter, *names, **sums)
 
     def sums_of(
-        self, model: type[Any], path: str, rows: Callable[[Q], QuerySet[Any]], *names: str, **sums: Any
+        self, model: type[Any], path: str, rows: Callable[[Q], QuerySet[Any]], *names: str, **sums: object
     ) -> list[tuple[Any, ...]]:
         """Return the same for rows of which each belongs to one record of the model, which has a number.
 
@@ -91,7 +91,7 @@ class Counting:
             within = [Q(**{f"{number}__gte": part * PART, f"{number}__lt": (part + 1) * PART}) for part in parts]
             return [row for row in kept if row[0] not in parts] + list(by_part(reduce(or_, within)))
 
-        groups: dict[tuple[Any, ...], list[Any]] = {}
+        groups: dict[tuple[object, ...], list[object]] = {}
         for _, *row in self._found(by_part(Q()), model, renewed):
             group, values = tuple(row[: len(names)]), row[len(names) :]
             former = groups.get(group, [0] * len(values))

@@ -7,6 +7,8 @@ its start, so each of its operations must take what an earlier attempt has left.
 from typing import Any
 
 from django.db import migrations
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations.state import ProjectState
 
 
 class AddIndexInBackground(migrations.AddIndex):
@@ -34,7 +36,9 @@ class AddIndexInBackground(migrations.AddIndex):
 class AddMissingField(migrations.AddField):
     """Adds a field, unless an interrupted attempt has added its column; for migrations with `atomic = False`."""
 
-    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+    def database_forwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
         """Add the column if it is missing."""
         model = to_state.apps.get_model(app_label, self.model_name)
         with schema_editor.connection.cursor() as cursor:

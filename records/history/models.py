@@ -107,11 +107,11 @@ class Change(models.Model):
     def __str__(self) -> str:
         return f"{self.number}: {self.operation} {self.record_name}"
 
-    def save(self, *args: Any, **kwargs: Any) -> NoReturn:
+    def save(self, *args: object, **kwargs: object) -> NoReturn:
         """Refuse: changes are written by `recording` alone, in bulk."""
         raise ImmutableError("A change is written by the trail alone.")
 
-    def delete(self, *args: Any, **kwargs: Any) -> NoReturn:
+    def delete(self, *args: object, **kwargs: object) -> NoReturn:
         """Refuse: a Change is never deleted."""
         raise ImmutableError("A change cannot be deleted.")
 

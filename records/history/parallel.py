@@ -65,7 +65,7 @@ def reading(read: Callable[[Part], T], processes: int) -> Iterator[Iterator[T]]:
         yield pool.map(read, parts)
 
 
-def _start(database: Any) -> None:
+def _start(database: object) -> None:
     """Set up Django in a new process, for the database that the other one uses."""
     import django
 

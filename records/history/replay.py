@@ -32,7 +32,7 @@ def replay(changes: Iterable[Iterable[FieldChange]]) -> Snapshot:
     return content
 
 
-def _bare(value: Any) -> Any:
+def _bare(value: object) -> Any:
     if isinstance(value, dict) and value.keys() == {"id", "name"}:
         return value["id"]
     if isinstance(value, list) and all(isinstance(one, dict) for one in value):
@@ -77,5 +77,5 @@ def _agree(model: Any, name: str, content: Snapshot, value: Any) -> bool:
     return str(said) == str(value) and said is not None
 
 
-def _empty(value: Any) -> bool:
+def _empty(value: object) -> bool:
     return value is None or value == "" or value == [] or value == {}

@@ -16,6 +16,7 @@ from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, connection, connections
+from django.db.models import Model
 
 from records.history.models import INSTALLATION, ChainHead
 from records.history.statements import parameter, together
@@ -41,15 +42,15 @@ _logged_at = float("-inf")
 class Router:
     """Sends the reads of a block to the replica and everything else to the primary."""
 
-    def db_for_read(self, model: Any, **hints: Any) -> str | None:
+    def db_for_read(self, model: type[Model], **hints: object) -> str | None:
         """Return the replica within `reading_from_replica`; otherwise leave the choice to Django."""
         return ALIAS if _reading.get() else None
 
-    def db_for_write(self, model: Any, **hints: Any) -> str:
+    def db_for_write(self, model: type[Model], **hints: object) -> str:
         """Return the primary."""
         return DEFAULT_DB_ALIAS
 
-    def allow_migrate(self, db: str, app_label: str, **hints: Any) -> bool:
+    def allow_migrate(self, db: str, app_label: str, **hints: object) -> bool:
         """Return False for the replica, which gets its tables from the primary."""
         return db != ALIAS
 

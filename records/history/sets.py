@@ -51,7 +51,7 @@ def ids(keys: Iterable[uuid.UUID]) -> RawSQL:
 _AMONG = {"postgresql": "{column} = ANY(%s::{kind}[])", "sqlite": "{column} IN (SELECT value FROM json_each(%s))"}
 
 
-def among(column: str, kind: str, given: Any) -> RawSQL:
+def among(column: str, kind: str, given: object) -> RawSQL:
     """Return the condition that a column is one of the values that `among_parameter` makes a parameter of.
 
     `kind` is the column's type in PostgreSQL, which reads an index also where the condition is one of several.
@@ -60,7 +60,7 @@ def among(column: str, kind: str, given: Any) -> RawSQL:
     return RawSQL(sql, (given,), models.BooleanField())  # noqa: S611 (no outside text)
 
 
-def among_parameter(values: Collection[Any]) -> Any:
+def among_parameter(values: Collection[object]) -> Any:
     """Return ids or texts as the parameter of `among`."""
     if connection.vendor == "postgresql":
         return array_text([*values])
@@ -73,7 +73,7 @@ def id_of(value: Any) -> uuid.UUID:
 
 
 def insertion(
-    model: type[models.Model], alike: Mapping[str, Any], columns: Sequence[str], rows: Iterable[Sequence[Any]]
+    model: type[models.Model], alike: Mapping[str, object], columns: Sequence[str], rows: Iterable[Sequence[object]]
 ) -> Statement:
     """Return the statement that stores new rows of a model.
 
@@ -110,5 +110,5 @@ def _part(place: int) -> str:
     return f"json_extract(given.value, '$[{place}]')"
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     return value.hex if isinstance(value, uuid.UUID) else value

@@ -83,7 +83,7 @@ def row_of(model: type[M], values: Any, db: str | None = None) -> M:
     return row
 
 
-def new_row(model: type[M], **values: Any) -> M:
+def new_row(model: type[M], **values: object) -> M:
     """Return a new object of the model with these attributes, and with the defaults of the others."""
     constant, made = _defaults(model)
     return row_of(model, {**constant, **{name: make() for name, make in made}, **values})
@@ -153,7 +153,7 @@ def ask(
     return found, answers[: len(ahead)]
 
 
-def converted(row: Sequence[Any], converters: Any) -> Sequence[Any]:
+def converted(row: Sequence[object], converters: Any) -> Sequence[Any]:
     """Apply the backend's own conversions, with the thread's connection."""
     values = list(row)
     for position, (functions, expression) in converters.items():

@@ -4,7 +4,6 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any
 
 from django.db import connection, models, transaction
 
@@ -183,7 +182,7 @@ class Trail:
             return
         self.ahead = (), ()  # The next block reads what this one has written.
         site = site_id or getattr(record, "history_site_id", None) or getattr(record, "site_id", None)
-        given: dict[str, Any] = {
+        given: dict[str, object] = {
             "id": uuid.uuid4(),
             "site_id": site,
             "chain": site or INSTALLATION,

@@ -170,7 +170,7 @@ def _compare_links(report: Report) -> None:
 _INSTALLATION = str(INSTALLATION)
 
 
-def _uuid(value: Any) -> Any:
+def _uuid(value: object) -> Any:
     return uuid.UUID(value) if isinstance(value, str) else value
 
 

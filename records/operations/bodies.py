@@ -174,7 +174,7 @@ def _names_in(value: object) -> int:
 def _repeated_name(body: Bytes) -> str:
     found: list[str] = []
 
-    def note(pairs: list[tuple[str, Any]]) -> None:
+    def note(pairs: list[tuple[str, object]]) -> None:
         found.extend(name for name, number in Counter(name for name, _ in pairs).items() if number > 1)
 
     try:
@@ -198,7 +198,7 @@ def malformed(error: Exception, body: Bytes) -> ApiError:
     return ApiError(400, "MalformedJson", f"The body is not valid JSON: {text[:200]}.")
 
 
-def decode_object(body: bytes | bytearray) -> dict[str, Any]:
+def decode_object(body: bytes | bytearray) -> dict[str, object]:
     """Return the JSON object of a body. Raises the 400 MalformedJson for anything else."""
     if not body:
         raise ApiError(400, "MalformedJson", "The body is empty; a JSON object is expected.")

@@ -76,7 +76,7 @@ class CalledViewSet(ViewSet):
         """Return whether the caller's roles hold the permission of the operation."""
         return self.caller.may(operation.permission)
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+    def initial(self, request: Request, *args: object, **kwargs: object) -> None:
         """Find the operation."""
         method = request.method or ""
         self.operation = self.operations.get("GET" if method == "HEAD" else method)
@@ -164,7 +164,7 @@ class CalledViewSet(ViewSet):
             raise errors.ApiError(400, "InvalidId", "The Id in the path is not a UUID of 36 characters.")
         self.kwargs["id"] = key
 
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         """Run the operation; the path id that `initial` parsed replaces the text."""
         self.args, self.kwargs = args, kwargs
         self.path_kwargs = kwargs
@@ -224,7 +224,7 @@ class CalledViewSet(ViewSet):
         """Return the body's bytes in parts, from the start."""
         return (self.raw_body(),)
 
-    def options_answer(self, request: Request, **kwargs: Any) -> HttpResponse:
+    def options_answer(self, request: Request, **kwargs: object) -> HttpResponse:
         """Answer OPTIONS with the methods of the path."""
         response = HttpResponse(status=204)
         response["Allow"] = ", ".join(self.allowed_methods)

@@ -19,6 +19,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from django.db import InterfaceError, OperationalError, connection
+from django.db.models import Model
 
 from records.accounts.calls import NEWEST, CallKeeper
 from records.accounts.models import KeyCall
@@ -82,7 +83,7 @@ class CallBuffer:
         if not self._noted.is_set():
             self._noted.set()
 
-    def put_aside(self, row: Any, write: Writer) -> bool:
+    def put_aside(self, row: Model, write: Writer) -> bool:
         """Collect a line of another log until the thread calls `write` with all of them; never accesses the database.
 
         `write` stores all of them or none, and raises DatabaseError then; it may be called again with the same ones.

@@ -4,14 +4,13 @@ Settings that can never be intended are refused at the start (config/env.py, con
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Warning, register
 
 
 @register("larder", deploy=True)
-def check_settings(**_: Any) -> list[CheckMessage]:
+def check_settings(**_: object) -> list[CheckMessage]:
     """Return a warning for each setting of a production installation that should be reviewed."""
     return list(_weak_settings()) if settings.PRODUCTION else []
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from django.db.models import Model
 from django.http import HttpRequest
 
 from records.operations.errors import ApiError
@@ -25,7 +26,7 @@ def etag(revision: int, *, with_private: bool = True, variant: str = "") -> str:
     return f'"{revision}-{marks}"' if marks else f'"{revision}"'
 
 
-def fingerprint(values: Sequence[Any]) -> str:
+def fingerprint(values: Sequence[object]) -> str:
     """Return a text for a view's tag, which differs if the view shows other values of the records that it refers to."""
     digest = hashlib.sha256(repr([str(value) for value in values]).encode()).hexdigest()[:16]
     return digest.translate(_LETTERS)
@@ -57,7 +58,7 @@ def precondition(if_match: str | None, if_none_match: str | None = None) -> Prec
     if if_match is None and if_none_match is None:
         return None
 
-    def check(record: Any) -> None:
+    def check(record: Model) -> None:
         if if_match is not None and not _names(if_match, record):
             raise ApiError(412, "PreconditionFailed", "The record has changed since it was read. Read it again.")
         if if_none_match is not None and _names(if_none_match, record):

@@ -12,8 +12,10 @@ import msgspec
 import orjson
 from django.core import signing
 from django.db import models
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import F, Q
 from django.db.models.functions import Cast, Left
+from django.db.models.sql.compiler import SQLCompiler
 
 from records.operations.errors import ApiError
 from records.operations.names import spelt, unknown
@@ -116,7 +118,7 @@ def list_of(model: type[models.Model], site_id: uuid.UUID, query: Mapping[str, l
     return [model._meta.label, site_id, sorted(item for item in query.items() if item[0] not in PAGING)]
 
 
-def _signer(of: Sequence[Any]) -> signing.Signer:
+def _signer(of: Sequence[object]) -> signing.Signer:
     """Return a signer for cursors of this list, which accepts neither forged ones nor those of other lists."""
     return signing.Signer(salt=f"records.operations.cursors {orjson.dumps(of).decode()}", sep=".")
 
@@ -127,7 +129,7 @@ def write(of: Sequence[Any], order: Order, value: Any, key: uuid.UUID, start: in
     return _signer(of).sign(base64.urlsafe_b64encode(orjson.dumps(content)).decode().rstrip("="))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, datetime.datetime):
         return value.isoformat()
     if isinstance(value, Decimal | uuid.UUID):
@@ -162,7 +164,7 @@ class Beyond(models.Func):
         super().__init__(position.order.sorted, F("pk"), value, models.Value(position.key))
         self.compared = "<" if position.order.descending else ">"
 
-    def as_sql(self, compiler: Any, connection: Any, **context: Any) -> Any:  # type: ignore[override]
+    def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **context: object) -> Any:  # type: ignore[override]
         """Return the comparison and its parameters."""
         parts = [compiler.compile(expression) for expression in self.source_expressions]
         column, key, value, bound = (sql for sql, _ in parts)

@@ -147,7 +147,7 @@ def _code(fault: ValidationError) -> str:
     return _DJANGO_CODES.get(code, code if code[:1].isupper() else "InvalidValue")
 
 
-def body_of(refusal: ApiError, request_id: str) -> dict[str, Any]:
+def body_of(refusal: ApiError, request_id: str) -> dict[str, object]:
     """Return the error body with all of its five fields."""
     return {
         "Error": refusal.code,

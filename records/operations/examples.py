@@ -17,7 +17,7 @@ NAMESPACE = uuid.UUID("6f0a6b0e-8c39-4c0e-9d0b-5a1f5f0c7f11")
 MOMENT = "2026-03-02T09:15:00.000Z"
 """The stamps of a record as the document shows them; the test only checks that a stamp has this form."""
 
-samples: dict[str, tuple[str, str, Mapping[str, Any]]] = {}
+samples: dict[str, tuple[str, str, Mapping[str, object]]] = {}
 """Every sample by its id: kind, name and further values that it is created with."""
 
 

@@ -68,7 +68,7 @@ class WireField:
     empty: Any = None
     show: Show = None
 
-    def __init__(self, *args: Any, source_name: str = "", **kwargs: Any) -> None:
+    def __init__(self, *args: object, source_name: str = "", **kwargs: object) -> None:
         self.source_name = source_name
         super().__init__(*args, **kwargs)
 
@@ -103,7 +103,7 @@ class TextField(WireField, serializers.CharField):
 class OnDemandField(TextField):
     """Text of any length that is empty in the response unless the caller asks for it; the view then fills it in."""
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **kwargs: object) -> None:
         super().__init__(max_length=None, **kwargs)
 
 
@@ -163,7 +163,7 @@ class IdField(WireField, serializers.UUIDField):
 class ReferenceField(IdField):
     """The Id of an entry of a reference list, a folder or another record of the site."""
 
-    def __init__(self, *, model: type[models.Model], **kwargs: Any) -> None:
+    def __init__(self, *, model: type[models.Model], **kwargs: object) -> None:
         self.model = model
         super().__init__(**kwargs)
 

@@ -4,7 +4,6 @@ import datetime
 import hashlib
 import uuid
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from django.db import connection
 from django.db.models.functions import Now
@@ -68,7 +67,7 @@ def once(
     raise ApiError(409, "IdempotencyMismatch", "The same key is being used by another request right now.")
 
 
-def _taking(where: dict[str, Any], digest: str) -> list[Statement]:
+def _taking(where: dict[str, object], digest: str) -> list[Statement]:
     """Return the statements that delete an expired answer and claim the key if nobody has it."""
     row = KeptAnswer(**where, body_digest=digest)
     clock, old = _CLOCKS[connection.vendor]

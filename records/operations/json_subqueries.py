@@ -8,7 +8,9 @@ from typing import Any
 
 import orjson
 from django.db import connection, models
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import OuterRef, Subquery
+from django.db.models.sql.compiler import SQLCompiler
 
 from records.operations import values
 
@@ -21,7 +23,7 @@ class JsonRows(Subquery):
     """A correlated subquery whose rows are returned as one JSON array of arrays, in the subquery's order."""
 
     def __init__(
-        self, queryset: models.QuerySet[Any, Any], fields: Sequence[models.Field[Any, Any]], **extra: Any
+        self, queryset: models.QuerySet[Any, Any], fields: Sequence[models.Field[Any, Any]], **extra: object
     ) -> None:
         self.listed, self.row_fields = queryset, tuple(fields)
         super().__init__(queryset, output_field=models.TextField(), **extra)
@@ -45,7 +47,7 @@ class JsonRows(Subquery):
         wrapped = f"(SELECT json_group_array(json_array({listed})) FROM (%(subquery)s) r)"  # noqa: S608
         return self._wrapped(compiler, connection, wrapped, **extra)
 
-    def _wrapped(self, compiler: Any, connection: Any, template: str, **extra: Any) -> Any:
+    def _wrapped(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, template: str, **extra: object) -> Any:
         return super().as_sql(compiler, connection, template=template, **extra)
 
 

@@ -83,7 +83,7 @@ def describe_exception(error: BaseException, trace: TracebackType | None) -> lis
     while current is not None and id(current) not in seen:
         seen.add(id(current))
         frames = traceback.extract_tb(trace if current is error else current.__traceback__)
-        entry: dict[str, Any] = {
+        entry: dict[str, object] = {
             "type": f"{type(current).__module__}.{type(current).__qualname__}",
             "at": [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames],
         }

@@ -60,7 +60,7 @@ class TaskBackend(DatabaseBackend):
     A task that queues a retry of itself passes on which attempt was the first.
     """
 
-    def _task_to_db_task(self, task: Any, args: Any, kwargs: Any) -> DBTaskResult[Any, Any]:
+    def _task_to_db_task(self, task: Any, args: object, kwargs: object) -> DBTaskResult[Any, Any]:
         now_running = _running.get()
         is_retry = now_running is not None and now_running.path == task.module_path
         row: DBTaskResult[Any, Any] = DBTaskResult(

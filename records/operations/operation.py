@@ -170,7 +170,7 @@ def permits(permission: str, lowest: DefaultRole) -> None:
     default_roles.register(permission, lowest)
 
 
-_declared: list[tuple[Operation, Any]] = []
+_declared: list[tuple[Operation, object]] = []
 
 
 def declared() -> Sequence[tuple[Operation, Any]]:

@@ -104,7 +104,7 @@ class ReadPlan:
         self._add(name, name, None)
         self.rows[name] = models.Value(value, output_field=models.TextField())
 
-    def show_instead(self, name: str, expression: Any) -> str:
+    def show_instead(self, name: str, expression: object) -> str:
         """Show an expression of the same kind instead of a column; return the attribute that contains it.
 
         A list that sorts, filters or searches by it has to annotate the expression under that attribute itself.
@@ -203,7 +203,7 @@ class ReadPlan:
         self.text_steps.append(step)
 
     def fetching(
-        self, queryset: models.QuerySet[Any, Any], *, extra: Sequence[Any] = (), as_stored: bool = False
+        self, queryset: models.QuerySet[Any, Any], *, extra: Sequence[object] = (), as_stored: bool = False
     ) -> models.QuerySet[Any, Any]:
         """Return the queryset reduced to the plan's values, the revision and the extra attributes, as tuples.
 
@@ -214,13 +214,13 @@ class ReadPlan:
             return queryset.annotate(**self._ready(self.rows)).values_list(*self.sources, *also, *extra)
         return queryset.annotate(**self._ready(self.rows | self.written)).values_list(*self.texts, *also, *extra)
 
-    def _ready(self, expressions: Mapping[str, Any]) -> dict[str, Any]:
+    def _ready(self, expressions: Mapping[str, object]) -> dict[str, object]:
         """Return the expressions as the SQL that they compile to, which is kept: compiling it costs most of a list.
 
         An expression stays as it is if it is made for one reader, and if it joins another table, because its SQL refers
         to the joins of its own query.
         """
-        ready: dict[str, Any] = {}
+        ready: dict[str, object] = {}
         for name, expression in expressions.items():
             key = (connection.vendor, name)
             if key not in self._sql and self.reader is None:
@@ -229,7 +229,7 @@ class ReadPlan:
             ready[name] = compiled if source is expression else expression
         return ready
 
-    def _compiled_column(self, name: str, expression: Any) -> Any:
+    def _compiled_column(self, name: str, expression: object) -> Any:
         query = self.model._base_manager.annotate(**{name: expression}).values_list(name).query
         compiler = query.get_compiler(connection=connection)
         compiler.as_sql()

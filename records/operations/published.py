@@ -15,7 +15,7 @@ SPECIAL_LINKS = {
 _POINT = re.compile(r"\s*\((?:DECISIONS|RFC) [^)]*\)")
 
 
-def publish(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+def publish(result: dict[str, Any], **kwargs: object) -> dict[str, object]:
     """Finish the document: tags, one server, links, XML roots, and no references to internal decisions (a hook)."""
     result["servers"] = [{"url": "/", "description": "The installation that serves this document."}]
     result["tags"] = [{"name": name, "description": f"Operations below `/{name}`."} for name in _tags(result)]

@@ -47,12 +47,12 @@ class Bundle:
     def __enter__(self) -> "Bundle":
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         with suppress(OSError):
             self._zip.close()
         self.file.close()
 
-    def add(self, part: str, path: str, about: str, content: Any, *, packed: bool = False) -> Entry:
+    def add(self, part: str, path: str, about: str, content: object, *, packed: bool = False) -> Entry:
         """Add one file, from bytes or from a readable object. Raises OSError if the disk is full.
 
         A `packed` file, such as a picture, is not compressed again.

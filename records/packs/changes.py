@@ -101,7 +101,7 @@ class Wording:
         for step in steps:
             yield b"".join(orjson.dumps(self._row(change)) + b"\n" for change in step)
 
-    def _row(self, change: Change) -> dict[str, Any]:
+    def _row(self, change: Change) -> dict[str, object]:
         row = {
             "number": change.number,
             "version": change.digest_version,
@@ -120,7 +120,7 @@ class Wording:
         return row
 
 
-def _shown(salt: str, value: Any, *, is_hidden: bool) -> Any:
+def _shown(salt: str, value: object, *, is_hidden: bool) -> Any:
     """Return what a value's digest is computed from: salt and text, the digest alone, or None for an empty value."""
     digest = value_digest(salt, value)
     if not digest:

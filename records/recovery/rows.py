@@ -50,7 +50,7 @@ def dump(model: type[models.Model]) -> Iterator[tuple[bytes, int]]:
         yield b"".join(orjson.dumps([_plain(value) for value in row]) + b"\n" for row in piece), len(piece)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, datetime.datetime):
         return value.astimezone(datetime.UTC).isoformat()
     if isinstance(value, datetime.date | datetime.time):

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar, Unpack
+from typing import TypeVar, Unpack
 
 from records.history.trail import Author
 from records.reference.checklists import put_questions
@@ -20,7 +20,12 @@ CHILDREN: dict[type[ReferenceEntry], dict[str, Callable[..., None]]] = {
 
 
 def add_entry(
-    model: type[Entry], values: Mapping[str, Any], *, author: Author, site_id: uuid.UUID | None = None, reason: str = ""
+    model: type[Entry],
+    values: Mapping[str, object],
+    *,
+    author: Author,
+    site_id: uuid.UUID | None = None,
+    reason: str = "",
 ) -> Entry:
     """Add an entry to a list and return it; if each site has its own list, it is added to that of the site.
 
@@ -38,7 +43,7 @@ def add_entry(
     return entry
 
 
-def update_entry(entry: Entry, values: Mapping[str, Any], **recorded: Unpack[Recorded]) -> Entry:
+def update_entry(entry: Entry, values: Mapping[str, object], **recorded: Unpack[Recorded]) -> Entry:
     """Set the values and return the changed entry; if nothing changes, nothing is written.
 
     Locks the entry. An array of responses, bands or questions replaces the whole old one. Raises ValidationError or
@@ -61,7 +66,7 @@ def _change(
     entry: Entry,
     verb: str,
     *,
-    values: Mapping[str, Any] | None = None,
+    values: Mapping[str, object] | None = None,
     is_archived: bool | None = None,
     **recorded: Unpack[Recorded],
 ) -> Entry:
@@ -74,7 +79,7 @@ def _change(
     return locked
 
 
-def _columns(entry: ReferenceEntry, values: Mapping[str, Any]) -> dict[str, Any]:
+def _columns(entry: ReferenceEntry, values: Mapping[str, object]) -> dict[str, object]:
     """Return the values that are columns of the entry."""
     unknown = set(values).difference(PLAIN, CHILDREN.get(type(entry), {}))
     if unknown:
@@ -82,7 +87,7 @@ def _columns(entry: ReferenceEntry, values: Mapping[str, Any]) -> dict[str, Any]
     return {name: values[name] for name in PLAIN if name in values}
 
 
-def _put_children(entry: ReferenceEntry, values: Mapping[str, Any]) -> None:
+def _put_children(entry: ReferenceEntry, values: Mapping[str, object]) -> None:
     for relation, put in CHILDREN.get(type(entry), {}).items():
         if relation in values:
             put(entry, values[relation])

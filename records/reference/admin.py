@@ -50,7 +50,7 @@ class SharedEntryAdmin(EntryAdmin):
             return access.may_anywhere(request.user, self.permission("view"))
         return super().may(request, action, record)
 
-    def has_history_permission(self, request: HttpRequest, obj: Any) -> bool:
+    def has_history_permission(self, request: HttpRequest, obj: models.Model) -> bool:
         """Return whether the user may read the entry's history."""
         return access.may_anywhere(request.user, "history.view_change")
 
@@ -92,7 +92,7 @@ class ChecklistAdmin(EntryAdmin):
     inlines = (QuestionRows,)
 
 
-SPECIAL: dict[Any, type[EntryAdmin]] = {Rating: RatingAdmin, Checklist: ChecklistAdmin}
+SPECIAL: dict[object, type[EntryAdmin]] = {Rating: RatingAdmin, Checklist: ChecklistAdmin}
 for _model in SITE_LISTS.values():
     admin.site.register(_model, SPECIAL.get(_model, EntryAdmin))
 for _model in SYSTEM_LISTS.values():

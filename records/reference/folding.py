@@ -5,7 +5,9 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.lookups import Contains, In, StartsWith
+from django.db.models.sql.compiler import SQLCompiler
 
 from records.sites.text import NAME, fold, normalise
 
@@ -32,7 +34,7 @@ class FoldedField(models.CharField):  # type: ignore[type-arg]
         name, path, args, kwargs = super().deconstruct()
         return name, path, args, {**kwargs, "source": self.source}
 
-    def clean(self, value: Any, model_instance: models.Model | None) -> str:
+    def clean(self, value: object, model_instance: models.Model | None) -> str:
         """Return the folded source instead of the column's present value, so that constraints check the new text."""
         return self._key(model_instance)
 
@@ -54,7 +56,9 @@ class FoldedField(models.CharField):  # type: ignore[type-arg]
 class FoldedStartsWith(StartsWith):
     """`startswith` as a range in binary order, so that SQLite can use an index too (its LIKE never uses one)."""
 
-    def as_sqlite(self, compiler: Any, connection: Any, **_extra: Any) -> tuple[str, list[Any]]:
+    def as_sqlite(
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **_extra: object
+    ) -> tuple[str, list[Any]]:
         """Return the range from the beginning itself up to the last text that begins so."""
         if not isinstance(self.rhs, str):
             sql, given = super().as_sql(compiler, connection)
@@ -88,7 +92,9 @@ class FoldedWithin(Contains):
         """Return the comparison as `contains` writes it."""
         return connection.operators["contains"] % rhs
 
-    def as_sqlite(self, compiler: Any, connection: Any, **_extra: Any) -> tuple[str, list[Any]]:
+    def as_sqlite(
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **_extra: object
+    ) -> tuple[str, list[Any]]:
         """Return a plain search for the text; SQLite's LIKE would ignore the case of each letter once more."""
         column, params = self.process_lhs(compiler, connection)
         return f"INSTR({column}, %s) > 0", [*params, self.rhs]

@@ -101,7 +101,7 @@ def _add_missing(
     return manager.count() - before
 
 
-def seed_after_migrate(*, using: str, apps: Any = installed, **_signal: Any) -> None:
+def seed_after_migrate(*, using: str, apps: Any = installed, **_signal: object) -> None:
     """Seed after the tables exist (also after a test's flush); do nothing if the database has no such tables."""
     try:
         apps.get_model("reference", "Title")

@@ -95,7 +95,7 @@ def parts_for(user: User, today: datetime.date, frequency: Frequency = Frequency
         if item.may_be_seen_by(user)
     ]
     sites = dict(Site.objects.filter(pk__in={item.site_id for item in items}).values_list("pk", "name"))
-    sorted_in: dict[Any, list[Line]] = {title: [] for title in TITLES}
+    sorted_in: dict[object, list[Line]] = {title: [] for title in TITLES}
     for item in items:
         day = day_of(item.due, zone)
         title = _title(item, user, (day - today).days)

@@ -8,7 +8,6 @@ import datetime
 import uuid
 import zoneinfo
 from dataclasses import dataclass
-from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
@@ -106,7 +105,7 @@ def refuse_on_hold(record: SiteRecord) -> None:
         raise ValidationError(text, code="InvalidTransition")
 
 
-def add_period(site_id: uuid.UUID, values: dict[str, Any], *, author: Author) -> RetentionPeriod:
+def add_period(site_id: uuid.UUID, values: dict[str, object], *, author: Author) -> RetentionPeriod:
     """Set the number of months for which a site keeps records of a kind at least; raises ValidationError."""
     return add_record(RetentionPeriod(site_id=site_id, **values), author=author, operation="AddRetentionPeriod")
 

@@ -4,6 +4,7 @@ import uuid
 from typing import Any, ClassVar
 
 from django.contrib import admin
+from django.db.models import Model
 from django.http import HttpRequest
 
 from records.backoffice.current import author_of
@@ -22,7 +23,7 @@ class RetentionPeriodAdmin(PlainAdmin):
     ordering: ClassVar[Any] = ("entity", "id")
     fieldsets: ClassVar[Any] = ((None, {"fields": ("entity", "months")}),)
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
         """Return the kind of record as fixed once the period exists."""
         fixed = super().get_readonly_fields(request, obj)
         return (*fixed, "entity") if obj is not None else fixed

@@ -91,7 +91,7 @@ def holds(request: HttpRequest) -> HttpResponse:
     )
 
 
-def notices(request: HttpRequest, record: Any) -> Sequence[RecordNotice]:
+def notices(request: HttpRequest, record: object) -> Sequence[RecordNotice]:
     """Return the notices about a record's hold and period at the top of its page; two queries."""
     if not isinstance(record, SiteRecord):
         return ()

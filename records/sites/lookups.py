@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db import models
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 from django.db.models import CharField, TextField
+from django.db.models.sql.compiler import SQLCompiler
 
 from records.sites.text import spellings, upper
 from records.sites.trigrams import HasTrigrams
@@ -20,12 +22,12 @@ class WholeTextIn(models.Lookup[Any]):
         """Return the values as text, without repetitions."""
         return list(dict.fromkeys(map(str, self.rhs)))
 
-    def as_sqlite(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+    def as_sqlite(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, list[Any]]:
         """Compare by the function that `register` adds to each SQLite connection."""
         left, left_params = self.process_lhs(compiler, connection)
         return f"LARDER_UPPER({left}) IN ({_marks('%s', self.rhs)})", [*left_params, *map(upper, self.rhs)]
 
-    def as_sql(self, compiler: Any, connection: Any) -> Any:
+    def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> Any:
         """Compare by UPPER, which an index on the expression serves."""
         left, left_params = self.process_lhs(compiler, connection)
         texts = [spelling for text in self.rhs for spelling in spellings(text)]
@@ -41,7 +43,7 @@ class TextWithin(models.Lookup[Any]):
         """Return the value as text."""
         return str(self.rhs)
 
-    def as_sqlite(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+    def as_sqlite(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, list[Any]]:
         """Compare plain ASCII, the most common case, without a Python call per row: this is three times as fast."""
         left, left_params = self.process_lhs(compiler, connection)
         plain = f"LENGTH({left}) = LENGTH(CAST({left} AS BLOB))"
@@ -49,7 +51,7 @@ class TextWithin(models.Lookup[Any]):
         text = upper(self.rhs)
         return sql, [*left_params, *left_params, *left_params, _pattern(text), *left_params, text]
 
-    def as_sql(self, compiler: Any, connection: Any) -> Any:
+    def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> Any:
         """Compare by UPPER, which is computed once for all spellings."""
         left, left_params = self.process_lhs(compiler, connection)
         patterns = [_pattern(text) for text in spellings(self.rhs, is_part=True)]
@@ -77,7 +79,7 @@ def register() -> None:
     connection_created.connect(_add_function, dispatch_uid="fold on sqlite")
 
 
-def _add_function(connection: Any, **kwargs: Any) -> None:
+def _add_function(connection: BaseDatabaseWrapper, **kwargs: object) -> None:
     if connection.vendor == "sqlite":
         connection.connection.create_function(
             "LARDER_UPPER", 1, lambda text: None if text is None else upper(str(text)), deterministic=True

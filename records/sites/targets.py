@@ -144,7 +144,7 @@ def check_references(
     Uses the related objects that the caller has already loaded; loads the others, one query each. Folders are read
     again under a lock (`hold_folders`).
     """
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     left_out = {"site", *skip}
     for name in changed:
         field = record._meta.get_field(name)

@@ -153,7 +153,7 @@ class _Normalised:
             return value  # Plain text of one line, as most values are, is in normal form.
         return normalise(value)
 
-    def validate(self, value: Any, model_instance: Any) -> None:
+    def validate(self, value: object, model_instance: object) -> None:
         """Refuse invisible text in a required field (DECISIONS 1.21)."""
         super().validate(value, model_instance)  # type: ignore[misc]
         if not self.blank and isinstance(value, str) and is_blank(value):  # type: ignore[attr-defined]

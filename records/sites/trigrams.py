@@ -11,7 +11,11 @@ from operator import or_
 from typing import Any
 
 from django.db import connection, models
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.operations.base import Operation
+from django.db.migrations.state import ProjectState
+from django.db.models.sql.compiler import SQLCompiler
 
 from records.sites.text import fold, spellings
 
@@ -50,15 +54,19 @@ class CreateGrams(Operation):
 
     reversible = True
 
-    def state_forwards(self, app_label: str, state: Any) -> None:
+    def state_forwards(self, app_label: str, state: ProjectState) -> None:
         """Change no model."""
 
-    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+    def database_forwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
         """Create the function."""
         if schema_editor.connection.vendor == "postgresql":
             schema_editor.execute(FUNCTION, params=None)
 
-    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+    def database_backwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
         """Drop the function."""
         if schema_editor.connection.vendor == "postgresql":
             schema_editor.execute("DROP FUNCTION larder_grams(text)", params=None)
@@ -81,10 +89,12 @@ class IndexTrigrams(Operation):
         self.columns = columns
         self.in_background = in_background
 
-    def state_forwards(self, app_label: str, state: Any) -> None:
+    def state_forwards(self, app_label: str, state: ProjectState) -> None:
         """Change no model."""
 
-    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+    def database_forwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
         """Create one index per column. Its pending list is short, so that no single write has to process a long one."""
         how = "CONCURRENTLY " if self.in_background else ""
         for name, table, expression in self._indexes(app_label, schema_editor, to_state):
@@ -97,7 +107,9 @@ class IndexTrigrams(Operation):
                 params=None,
             )
 
-    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+    def database_backwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
         """Drop the indexes."""
         for name, _, _ in self._indexes(app_label, schema_editor, from_state):
             schema_editor.execute(f"DROP INDEX {name}", params=None)
@@ -106,7 +118,9 @@ class IndexTrigrams(Operation):
         """Return the description of the operation."""
         return f"Index {', '.join(self.columns)} of {self.model_name} by runs of letters"
 
-    def _indexes(self, app_label: str, schema_editor: Any, state: Any) -> list[tuple[str, str, str]]:
+    def _indexes(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, state: ProjectState
+    ) -> list[tuple[str, str, str]]:
         if schema_editor.connection.vendor != "postgresql":
             return []
         model = state.apps.get_model(app_label, self.model_name)
@@ -121,7 +135,7 @@ def index_name(table: str, column: str) -> str:
     return f"{table}_{column}_grams"
 
 
-def compared(field: Any, column: str) -> str:
+def compared(field: object, column: str) -> str:
     """Return a column in the form for case-insensitive comparison; a folded column already has it."""
     return column if _is_folded(field) else f"UPPER({column})"
 
@@ -135,7 +149,7 @@ class HasTrigrams(models.Lookup[Any]):
         """Return the value as text."""
         return str(self.rhs)
 
-    def as_sql(self, compiler: Any, connection: Any) -> Any:
+    def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> Any:
         """Compare in the form that the index has; PostgreSQL only."""
         field = self.lhs.output_field
         left, params = self.process_lhs(compiler, connection)
@@ -205,5 +219,5 @@ def _is_searched(model: Any, name: str) -> bool:
     return column in getattr(model, "SEARCHED", ())
 
 
-def _is_folded(field: Any) -> bool:
+def _is_folded(field: object) -> bool:
     return getattr(field, "is_folded", False)

@@ -48,7 +48,9 @@ class Loaded:
         """The names, by id, of records that the lists or child rows refer to, as far as they are loaded."""
         vars(record)["_larder_loaded"] = self
 
-    def __call__(self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:
+    def __call__(
+        self, execute: Callable[..., object], sql: object, params: object, many: bool, context: dict[str, object]
+    ) -> Any:
         """Run a statement after those that wait, and remember whether it writes."""
         if self.waiting:
             together(self.taken())
@@ -82,7 +84,7 @@ class Loaded:
         cls,
         record: models.Model,
         relation: str,
-        rows: list[Any],
+        rows: list[object],
         statements: Sequence[Statement],
         named: Iterable[models.Model],
     ) -> None:
@@ -123,7 +125,7 @@ class Loaded:
         return loaded.children[relation]
 
 
-def apply(record: models.Model, values: Mapping[str, Any], *, in_order: Collection[str] = ()) -> None:
+def apply(record: models.Model, values: Mapping[str, object], *, in_order: Collection[str] = ()) -> None:
     """Set values of a stored, locked record: columns in memory, many-to-many lists and child rows in the database.
 
     Lists are stored before the next statement runs, or with the record (`Loaded.put`).
@@ -154,7 +156,7 @@ def listed(record: models.Model, name: str) -> list[uuid.UUID]:
     """Return the keys of a stored record's many-to-many list, in their order; at most one query."""
     manager, loaded = getattr(record, name), Loaded.of(record)
     if loaded is not None and name in loaded.children:
-        rows: Iterable[Any] = loaded.children[name]
+        rows: Iterable[object] = loaded.children[name]
     else:
         rows = manager.through._base_manager.filter(**{manager.source_field_name: record}).order_by("pk")
     return [getattr(row, f"{manager.target_field_name}_id") for row in rows]
@@ -191,7 +193,7 @@ def listing(record: models.Model, name: str, targets: Sequence[models.Model]) ->
     )
 
 
-def set_columns(record: models.Model, values: Mapping[str, Any]) -> Values:
+def set_columns(record: models.Model, values: Mapping[str, object]) -> Values:
     """Set the columns among the values and return the rest: many-to-many lists and child rows."""
     concrete = {name for field in record._meta.concrete_fields for name in (field.name, field.attname)}
     for name in values.keys() & concrete:

@@ -9,7 +9,7 @@ from django.contrib import admin, messages
 from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Model, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -37,7 +37,7 @@ from records.webhooks.models import Delivery, Kind, Outcome, State, Subscription
 from records.webhooks.tasks import send_one
 
 
-def _test(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: dict[str, Any]) -> None:
+def _test(model_admin: object, request: HttpRequest, record: Any, reason: str, data: dict[str, object]) -> None:
     with transaction.atomic():
         send_one.enqueue(actions.request_test(record, author=author_of(request)).pk)
 
@@ -102,12 +102,12 @@ class SubscriptionAdmin(PlainAdmin):
     own_pages: ClassVar[Pages] = (("<str:object_id>/secret/", "secret_view", "secret"),)
     readonly_fields = ("state_shown", "progress", "trouble")
 
-    def own_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+    def own_fieldsets(self, request: HttpRequest, obj: Model | None = None) -> Any:
         """Return the fields that people fill in and, for a stored webhook, the state of its deliveries."""
         entered = ((None, {"fields": ("name", "address", "entities")}),)
         return entered if obj is None else (*entered, (gettext("Deliveries"), {"fields": self.readonly_fields}))
 
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: object) -> Any:
         """Return checkboxes for the kinds of record."""
         if db_field.name != "entities":
             return super().formfield_for_dbfield(db_field, request, **kwargs)
@@ -180,7 +180,7 @@ class SubscriptionAdmin(PlainAdmin):
         """Archive or restore a webhook."""
         return actions.archive_subscription(record, archived=archived, author=author_of(request), reason=reason)
 
-    def response_add(self, request: HttpRequest, obj: Any, post_url_continue: Any = None) -> HttpResponse:
+    def response_add(self, request: HttpRequest, obj: Model, post_url_continue: object = None) -> HttpResponse:
         """Redirect to the page that shows the secret once."""
         self.message_user(
             request, gettext("%(obj)s was added. Its receiver needs the secret.") % {"obj": obj}, messages.SUCCESS
@@ -294,7 +294,7 @@ class DeliveryAdmin(LogAdmin):
         request: HttpRequest,
         object_id: str | None = None,
         form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
+        extra_context: dict[str, object] | None = None,
     ) -> HttpResponse:
         """Show one attempt with the receiver's answer; a POST sends its message again."""
         if object_id is None:

@@ -43,7 +43,7 @@ def id_of(subscription: Subscription, number: int) -> str:
     return f"msg_{subscription.pk.hex}_{number}"
 
 
-def body_of(row: dict[str, Any]) -> bytes:
+def body_of(row: dict[str, object]) -> bytes:
     """Return the message of a row of the feed."""
     return orjson.dumps({"type": f"{row['Entity']}.{row['Operation']}", "timestamp": row["Date"], "data": row})
 

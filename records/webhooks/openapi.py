@@ -10,7 +10,7 @@ Messages are signed as Standard Webhooks 1.0 says; check the signature before yo
 again carries the same `webhook-id`."""
 
 
-def describe(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+def describe(result: dict[str, object], **kwargs: object) -> dict[str, object]:
     """Add the messages of webhooks to the document (a hook); OpenAPI 3.0 has no `webhooks` of its own."""
     row = GET_CHANGE_LIST[0].answer[0]
     example = {"type": f"{row['Entity']}.{row['Operation']}", "timestamp": row["Date"], "data": row}

@@ -24,7 +24,7 @@ class PermissionMatrix(forms.SelectMultiple):
 
     template_name = "accounts/matrix.html"
 
-    def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
+    def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, object]:
         """Return the table's context."""
         context = super().get_context(name, None, attrs)
         chosen = {number for key in value or () if (number := as_number(key)) is not None}
@@ -33,7 +33,7 @@ class PermissionMatrix(forms.SelectMultiple):
         context["rows"] = self.rows(choices.queryset, chosen)
         return context
 
-    def optgroups(self, name: str, value: Any, attrs: Any = None) -> Any:
+    def optgroups(self, name: str, value: object, attrs: object = None) -> Any:
         """Return an empty list: the table contains the choices."""
         return []
 
@@ -65,7 +65,9 @@ def permission_words(name: str) -> str:
     return f"{shown[:1].upper()}{shown[1:]}"
 
 
-def _cell(permission: Permission | None, chosen: set[int], pattern: str = "", kind: Any = "") -> dict[str, Any] | None:
+def _cell(
+    permission: Permission | None, chosen: set[int], pattern: str = "", kind: object = ""
+) -> dict[str, Any] | None:
     """Return a checkbox; Django names the permissions that every kind has after their `pattern`."""
     if permission is None:
         return None

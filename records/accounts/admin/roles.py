@@ -54,7 +54,7 @@ class PermissionsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg
 
     widget = PermissionMatrix
 
-    def label_from_instance(self, obj: Any) -> Any:
+    def label_from_instance(self, obj: object) -> Any:
         """Return the permission itself: the matrix shows its own labels."""
         return obj
 

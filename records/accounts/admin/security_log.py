@@ -38,7 +38,7 @@ class KindFilter(admin.SimpleListFilter):
     title = _("what")
     parameter_name = "kind"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+    def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
         """Return the kinds, ordered by label."""
         return sorted(((str(kind.value), str(kind.label)) for kind in SecurityKind), key=lambda pair: pair[1])
 
@@ -47,7 +47,7 @@ class KindFilter(admin.SimpleListFilter):
         return queryset.filter(kind=self.value()) if self.value() else queryset
 
 
-def _link(parameter: str, value: Any, text: str) -> str:
+def _link(parameter: str, value: object, text: str) -> str:
     if not text:
         return NOTHING
     address = reverse("admin:accounts_securityevent_changelist")
@@ -78,7 +78,7 @@ class SecurityEventAdmin(LogAdmin, SavedFilterPages):
         """Return the site's events, and those without a site, which only superusers' rows contain."""
         return rows.filter(Q(site=site) | Q(site=None)) if site is not None else rows.filter(site=None)
 
-    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
+    def lookup_allowed(self, lookup: str, value: object, request: HttpRequest | None = None) -> bool:
         """Return whether a query parameter may filter the list; account, author and network address may, too."""
         return lookup in EXACT or super().lookup_allowed(lookup, value, request)
 
@@ -123,7 +123,7 @@ class SecurityEventAdmin(LogAdmin, SavedFilterPages):
         request: HttpRequest,
         object_id: str | None = None,
         form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
+        extra_context: dict[str, object] | None = None,
     ) -> HttpResponse:
         """Refuse: the list already shows everything about an event."""
         raise Http404

@@ -32,7 +32,7 @@ from records.sites.text import EMAIL
 from records.sites.writing import Recorded, Values
 
 
-def _end(model_admin: Any, request: HttpRequest, user: User, reason: str, data: dict[str, Any]) -> None:
+def _end(model_admin: object, request: HttpRequest, user: User, reason: str, data: dict[str, object]) -> None:
     author = author_of(request)
     require(actor_of(author), Act.END_ACCESS, user)
     end_access(user, author=author, reason=reason)
@@ -58,7 +58,7 @@ GIVE_ACCESS = RecordStep(
 )
 
 
-def _invite(model_admin: Any, request: HttpRequest, user: User, reason: str, data: dict[str, Any]) -> None:
+def _invite(model_admin: object, request: HttpRequest, user: User, reason: str, data: dict[str, object]) -> None:
     with recording() as trail:
         mailed: list[FieldChange] = [{"field": "invitation", "old": "", "new": "mailed"}]
         trail.add(user, mailed, author=author_of(request), operation="InviteUser", site_id=user.home_site_id)
@@ -193,7 +193,7 @@ class UserAdmin(PlainAdmin):
         owned = obj is not None and (obj.directory_id is not None or obj.removed is not None)
         return not owned and super().has_change_permission(request, obj)
 
-    def own_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+    def own_fieldsets(self, request: HttpRequest, obj: models.Model | None = None) -> Any:
         """Return the fields; only superusers see the fields that make somebody a superuser."""
         names = ["user_name", "given_name", "family_name", "display_name", "email", "is_service_account"]
         if user_of(request).is_superuser:
@@ -202,12 +202,12 @@ class UserAdmin(PlainAdmin):
             names += ["recovery_address", "roles", "directory", "last_login_shown"]
         return ((None, {"fields": names}),)
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+    def get_readonly_fields(self, request: HttpRequest, obj: models.Model | None = None) -> Any:
         """Return the read-only fields: a stored account cannot change between a person's and an integration's."""
         fixed = super().get_readonly_fields(request, obj)
         return (*fixed, "is_service_account") if obj is not None else fixed
 
-    def hidden_fields(self, request: HttpRequest, record: Any = None) -> tuple[str, ...]:
+    def hidden_fields(self, request: HttpRequest, record: object = None) -> tuple[str, ...]:
         """Return the private fields, or none for a user who may see them or change accounts at one of its sites.
 
         These are its home site and those where it holds a role. The list, which has no record, asks for the current
@@ -226,7 +226,7 @@ class UserAdmin(PlainAdmin):
             kept[record.pk] = {record.home_site_id, *access.roles_held(record.pk)}
         return kept[record.pk]
 
-    def get_object(self, request: HttpRequest, object_id: str, from_field: Any = None) -> Any:
+    def get_object(self, request: HttpRequest, object_id: str, from_field: object = None) -> Any:
         """Return an account that the user may see, with the sites whose roles the user may see."""
         account = super().get_object(request, object_id, from_field)
         if account is not None:

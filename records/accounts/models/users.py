@@ -32,7 +32,7 @@ class UserManager(BaseUserManager.from_queryset(UserRows)):  # type: ignore[misc
         """Return the account with that name in any case; raises DoesNotExist."""
         return self.get(user_name_key=fold(username or ""))
 
-    def create_user(self, user_name: str, password: str | None = None, **fields: Any) -> "User":
+    def create_user(self, user_name: str, password: str | None = None, **fields: object) -> "User":
         """Make an account, with an unusable password if none is given."""
         fields.setdefault("recovery_address", fields.get("email", ""))
         keys = {"user_name_key": fold(user_name), "user_name_look": look_of(user_name)}
@@ -41,7 +41,7 @@ class UserManager(BaseUserManager.from_queryset(UserRows)):  # type: ignore[misc
         user.save(using=self._db)
         return user
 
-    def create_superuser(self, user_name: str, password: str | None = None, **fields: Any) -> "User":
+    def create_superuser(self, user_name: str, password: str | None = None, **fields: object) -> "User":
         """Make an account that may do everything at every site."""
         return self.create_user(user_name, password, is_superuser=True, **fields)
 
@@ -191,7 +191,7 @@ class User(AbstractBaseUser):
         """Return the hash that the account's sessions contain (called by Django)."""
         return self._get_session_auth_hash()
 
-    def has_perm(self, perm: str, obj: Any = None) -> bool:
+    def has_perm(self, perm: str, obj: models.Model | None = None) -> bool:
         """Return whether the account holds the permission at the object's site; without an object, at any site."""
         from records.accounts import access
 

@@ -53,7 +53,7 @@ class AccountAdapter(DefaultAccountAdapter):
         """Return whether the address is one of our own pages, without a host; not if it cannot be read."""
         return url_has_allowed_host_and_scheme(url, None)
 
-    def authenticate(self, request: HttpRequest, **credentials: Any) -> Any:
+    def authenticate(self, request: HttpRequest, **credentials: object) -> Any:
         """Return the account, or None; raises ValidationError if further attempts are refused for a while."""
         found = authenticate(request, **credentials)
         refusal = getattr(request, "guess_refusal", None)
@@ -68,7 +68,7 @@ class AccountAdapter(DefaultAccountAdapter):
         except TooManyGuessesError as refusal:
             raise ValidationError(refusal.sentence, code="TooManyGuesses") from refusal
 
-    def pre_login(self, request: HttpRequest, user: Any, **kwargs: Any) -> HttpResponse | None:
+    def pre_login(self, request: HttpRequest, user: Any, **kwargs: object) -> HttpResponse | None:
         """Refuse disabled, removed and service accounts, whichever way of signing in they used."""
         if AccountBackend().user_can_authenticate(user):
             return None
@@ -95,16 +95,16 @@ class AccountAdapter(DefaultAccountAdapter):
             found.append({"id": "provider", "description": description, "url": reverse("provider_confirm")})
         return found
 
-    def is_reauthentication_required(self, *, app: str, **kwargs: Any) -> bool:
+    def is_reauthentication_required(self, *, app: str, **kwargs: object) -> bool:
         """Return whether the person has to confirm their identity; a recent sign-in at the provider counts."""
         return not provider.confirmed_recently(self.request)
 
     def send_notification_mail(
-        self, template_prefix: str, user: Any, context: dict[str, Any] | None = None, email: str | None = None
+        self, template_prefix: str, user: object, context: dict[str, object] | None = None, email: str | None = None
     ) -> None:
         """Send nothing: the security log mails the person, to the recovery address."""
 
-    def add_message(self, request: HttpRequest, level: int, *args: Any, **kwargs: Any) -> None:
+    def add_message(self, request: HttpRequest, level: int, *args: object, **kwargs: object) -> None:
         """Show messages, except the greeting at each sign-in."""
         if "account/messages/logged_in.txt" not in args and "account/messages/logged_out.txt" not in args:
             super().add_message(request, level, *args, **kwargs)
@@ -146,7 +146,7 @@ class FactorAdapter(DefaultMFAAdapter):
     def _get_user_identifier(self, user: Any) -> str:
         return str(user.user_name)
 
-    def generate_authenticator_name(self, user: Any, type: Authenticator.Type) -> str:
+    def generate_authenticator_name(self, user: object, type: Authenticator.Type) -> str:
         """Return the suggested name of a new passkey."""
         return f"Passkey {Authenticator.objects.filter(user=user, type=type).count() + 1}"
 

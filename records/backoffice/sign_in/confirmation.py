@@ -4,8 +4,6 @@ There is a way for every kind of account: with a password, with passkeys only, o
 9.7).
 """
 
-from typing import Any
-
 from allauth.mfa.models import Authenticator
 from allauth.mfa.webauthn.internal import auth as passkeys
 from django.conf import settings
@@ -33,7 +31,7 @@ def ways_of(user: User) -> set[Confirmation]:
     return ways
 
 
-def passkey_challenge(user: User) -> dict[str, Any]:
+def passkey_challenge(user: User) -> dict[str, object]:
     """Return the request for the browser's passkeys, which the page's script sends; valid once, in this session."""
     return {"request_options": passkeys.begin_authentication(user)}
 

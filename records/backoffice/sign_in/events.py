@@ -38,7 +38,7 @@ def listen() -> None:
     factor_signals.authenticator_removed.connect(_factor_removed, dispatch_uid="larder: factor removed")
 
 
-def _signed_in(sender: Any, request: HttpRequest, user: Any, **kwargs: Any) -> None:
+def _signed_in(sender: object, request: HttpRequest, user: Any, **kwargs: object) -> None:
     now = int(time.time())
     request.session[SIGNED_IN], request.session[SEEN] = now, now
     request.signed_in_account = user  # type: ignore[attr-defined]
@@ -46,14 +46,14 @@ def _signed_in(sender: Any, request: HttpRequest, user: Any, **kwargs: Any) -> N
     note(SecurityKind.SIGNED_IN, request, user, ", ".join(METHODS.get(way, way) for way in ways))
 
 
-def _signed_out(sender: Any, request: HttpRequest, user: Any, **kwargs: Any) -> None:
+def _signed_out(sender: object, request: HttpRequest, user: object, **kwargs: object) -> None:
     if isinstance(user, User):
         note(SecurityKind.SIGNED_OUT, request, user)
 
 
-def _factor_added(sender: Any, request: HttpRequest, user: Any, authenticator: Any, **kwargs: Any) -> None:
+def _factor_added(sender: object, request: HttpRequest, user: Any, authenticator: Any, **kwargs: object) -> None:
     note(SecurityKind.FACTOR_ADDED, request, user, FACTORS[str(authenticator.type)])
 
 
-def _factor_removed(sender: Any, request: HttpRequest, user: Any, authenticator: Any, **kwargs: Any) -> None:
+def _factor_removed(sender: object, request: HttpRequest, user: Any, authenticator: Any, **kwargs: object) -> None:
     note(SecurityKind.FACTOR_REMOVED, request, user, FACTORS[str(authenticator.type)])

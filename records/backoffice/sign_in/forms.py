@@ -32,7 +32,7 @@ WRONG_CODE = _("This code is not right, or it was used already.")
 class SignInForm(LoginForm):
     """Asks for user name and password."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
         attributes = {"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false", "maxlength": "255"}
@@ -85,7 +85,7 @@ class TypedCode:
 
     fields: dict[str, forms.Field]
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         self.fields["code"].widget.attrs |= {"autofocus": True, "inputmode": "numeric"}
 
@@ -140,7 +140,7 @@ class PasskeyForm:
 
     fields: dict[str, Any]
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         self.fields["credential"].decoder = PasskeyDecoder
         self.fields["credential"].error_messages["invalid"] = NOT_A_PASSKEY
@@ -184,7 +184,7 @@ class AddPasskeyForm(PasskeyForm, AddWebAuthnForm):
         help_text=_("The device then asks for your fingerprint, face or PIN. Untick it for a key that cannot do this."),
     )
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Check the data that the browser sent."""
         try:
             return super().clean()

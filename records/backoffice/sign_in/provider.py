@@ -87,7 +87,7 @@ def forget_confirmation(request: HttpRequest) -> None:
 
 
 def to_provider(
-    request: HttpRequest, purpose: str, *, next_url: str = "", fresh: bool = False, **facts: Any
+    request: HttpRequest, purpose: str, *, next_url: str = "", fresh: bool = False, **facts: object
 ) -> HttpResponse:
     """Return the page that leads to the provider. With `fresh`, the provider must authenticate the person again.
 
@@ -173,7 +173,7 @@ def disconnect(request: HttpRequest) -> HttpResponse:
 class Provider(OpenIDConnectOAuth2Adapter):
     """Reads what the provider says about the person, which is its ID token."""
 
-    def _decode_id_token(self, app: Any, id_token: str) -> dict[str, Any]:
+    def _decode_id_token(self, app: object, id_token: str) -> dict[str, object]:
         """Return the claims of an ID token, of which the library checks issuer, audience and time.
 
         We check the signature too, although the token comes directly from the provider: somebody in between then
@@ -183,7 +183,7 @@ class Provider(OpenIDConnectOAuth2Adapter):
             if jwt.get_unverified_header(id_token).get("alg") not in SIGNATURES:
                 raise OAuth2Error("The ID token is not signed with a key of the provider.")
             self.did_fetch_access_token = False
-            claims: dict[str, Any] = super()._decode_id_token(app, id_token)
+            claims: dict[str, object] = super()._decode_id_token(app, id_token)
         except (jwt.PyJWTError, TypeError) as error:
             raise OAuth2Error("The ID token cannot be read.") from error
         return claims
@@ -217,10 +217,10 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
         """Return False: no e-mail address identifies anybody."""
         return False
 
-    def send_notification_mail(self, *args: Any, **kwargs: Any) -> None:
+    def send_notification_mail(self, *args: object, **kwargs: object) -> None:
         """Send nothing: the security log mails the person, to the recovery address."""
 
-    def on_authentication_error(self, request: HttpRequest, provider: Any, **kwargs: Any) -> None:
+    def on_authentication_error(self, request: HttpRequest, provider: object, **kwargs: object) -> None:
         """Explain the failure, on the page from which the user came."""
         logger.warning(
             "Signing in by the provider failed: %s %s",
@@ -313,7 +313,7 @@ def links_by_mail(user: User) -> bool:
     return not is_mfa_enabled(user, ["totp", "webauthn"])
 
 
-def _invited(data: dict[str, Any]) -> User | None:
+def _invited(data: dict[str, object]) -> User | None:
     """Return the account of a person who came with a mailed link, if the link is still valid."""
     from records.backoffice.passwords import account_of_link
 
@@ -321,7 +321,7 @@ def _invited(data: dict[str, Any]) -> User | None:
 
 
 def _note_confirmation(
-    request: HttpRequest, sociallogin: SocialLogin, user: User, data: dict[str, Any], claims: dict[str, Any]
+    request: HttpRequest, sociallogin: SocialLogin, user: User, data: dict[str, Any], claims: dict[str, object]
 ) -> None:
     """Record in the session that the person has just signed in at the provider, and for which purpose."""
     signed_in_at = claims.get("auth_time")

@@ -28,15 +28,15 @@ class InBackoffice:
     request: HttpRequest
     title: Any = ""
 
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+    def get_context_data(self, **kwargs: object) -> dict[str, object]:
         """Add what every page of the back-office shows."""
         if self.request.user.is_authenticated:
             show_times_of(current_site(self.request))
-        context: dict[str, Any] = super().get_context_data(**kwargs)  # type: ignore[misc]
+        context: dict[str, object] = super().get_context_data(**kwargs)  # type: ignore[misc]
         return {**admin.site.each_context(self.request), "title": self.title, **context}
 
 
-def in_backoffice(view: type[Any], title: Any) -> type[Any]:
+def in_backoffice(view: type[Any], title: object) -> type[Any]:
     """Return a view of django-allauth whose page is one of the back-office, with a title."""
     return type(view.__name__, (InBackoffice, view), {"title": title})
 
@@ -47,13 +47,13 @@ class SignIn(InBackoffice, account_views.LoginView):
     title = _("Sign in to Larder")
     template_name = "account/login.html"
 
-    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+    def post(self, request: HttpRequest, *args: object, **kwargs: object) -> Any:
         """Sign in with a password, if that is allowed."""
         if not settings.PASSWORD_SIGN_IN:
             raise PermissionDenied
         return super().post(request, *args, **kwargs)
 
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+    def get_context_data(self, **kwargs: object) -> dict[str, object]:
         """Add the ways in which people sign in here."""
         provider_name = settings.OIDC_NAME if provider.is_on() else ""
         next_url = self.get_next_url() or ""
@@ -76,7 +76,7 @@ class Factor(InBackoffice, factor_views.AuthenticateView):
 
     title = _("One more step")
 
-    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+    def post(self, request: HttpRequest, *args: object, **kwargs: object) -> Any:
         """Sign in, unless the password was changed or the account's sessions were ended since the first step."""
         if not self.stage.still_holds():
             messages.error(request, gettext("Your session has ended. Sign in again to go on."))
@@ -89,7 +89,7 @@ class Factors(InBackoffice, factor_views.IndexView):
 
     title = _("Sign-in and security")
 
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+    def get_context_data(self, **kwargs: object) -> dict[str, object]:
         """Add the parts that are not factors."""
         user = user_of(self.request)
         more = {

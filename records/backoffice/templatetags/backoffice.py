@@ -6,7 +6,7 @@ from typing import Any
 
 from django import template
 from django.conf import settings
-from django.contrib.admin.views.main import PAGE_VAR
+from django.contrib.admin.views.main import PAGE_VAR, ChangeList
 from django.utils.translation import get_language
 from django.utils.translation.trans_real import DjangoTranslation
 from django.views.i18n import JavaScriptCatalog
@@ -37,7 +37,7 @@ def _words_in(language: str) -> str:
 
 
 @register.simple_tag
-def page_address(changelist: Any, step: int) -> str:
+def page_address(changelist: ChangeList, step: int) -> str:
     """Return the URL of the list's page that is this many steps away."""
     return str(changelist.get_query_string({PAGE_VAR: changelist.page_num + step}))
 
@@ -49,7 +49,7 @@ def fault_summary(form: Any, inline_formsets: Any = ()) -> dict[str, Any]:
 
 
 @register.inclusion_tag("backoffice/filter_bar.html")
-def filter_bar(changelist: Any) -> dict[str, Any]:
+def filter_bar(changelist: ChangeList) -> dict[str, object]:
     """Show the list's filters in one form, and the active ones."""
     return {
         "controls": list(controls(changelist)),

@@ -39,7 +39,7 @@ class ChildSheet:
     """The Id and the name or code of the record, as each row gives them."""
 
 
-def owner_heading(model: type[models.Model], table: Table, words: Callable[[Any], str] = str) -> str:
+def owner_heading(model: type[models.Model], table: Table, words: Callable[[object], str] = str) -> str:
     """Return the heading of the column that names the record of each row: its kind, unless a column is called so.
 
     `words` puts it into the reader's language (str) or into English (stored_text).
@@ -74,7 +74,7 @@ def read_children(sheet: Sheet, column: Column, table: Table, model: type[models
     return found
 
 
-def _first(names: Iterable[str], cells: Sequence[Any], heads: Headings, sheet: Sheet) -> str:
+def _first(names: Iterable[str], cells: Sequence[object], heads: Headings, sheet: Sheet) -> str:
     """Return the text below the first of the headings that the sheet has."""
     return next((_text(cells, heads.places[name], sheet) for name in names if name in heads.places), "")
 
@@ -101,7 +101,7 @@ def give_children(sheet: ChildSheet, rows: Sequence[Row], model: type[models.Mod
         for text in texts - {""}:
             by_text[text].append(row)
     astray: list[Row] = []
-    taken: dict[int, list[dict[str, Any]]] = {}
+    taken: dict[int, list[dict[str, object]]] = {}
     kind = str(model._meta.verbose_name)
     source = sheet.column.source
     for child, (owner_id, text) in zip(sheet.rows, sheet.owners, strict=True):

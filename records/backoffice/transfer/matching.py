@@ -159,7 +159,7 @@ def find_targets(rows: Sequence[Row], model: type[models.Model], site_id: uuid.U
     _lock(at_site, ids, key, named_keys)
     by_id = _load(at_site, "pk", ids)
     by_key = _load(at_site, key, named_keys) if key else {}
-    taken: dict[Any, int] = {}
+    taken: dict[object, int] = {}
     name = model._meta.verbose_name
     for row in rows:
         named = row.values.get(key) if key else None
@@ -196,7 +196,7 @@ def lock(rows: Any, keys: Iterable[uuid.UUID]) -> None:
 
 
 def _load(at_site: Any, name: str, keys: Iterable[Any]) -> dict[Any, Any]:
-    loaded: dict[Any, Any] = {}
+    loaded: dict[object, object] = {}
     for some in steps(sorted(set(keys))):
         found = whole(at_site.filter(**{f"{name}__in": some}))
         loaded |= {getattr(record, name): record for record in found}

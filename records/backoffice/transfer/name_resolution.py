@@ -132,7 +132,7 @@ def listed(names: Iterable[str]) -> str:
     return gettext(" and ").join(filter(None, (", ".join(several[:-1]), several[-1]))) if several else ""
 
 
-def steps(wanted: Sequence[Any]) -> Iterator[Sequence[Any]]:
+def steps(wanted: Sequence[object]) -> Iterator[Sequence[Any]]:
     """Yield the search terms in parts that are small enough for one statement."""
     for start in range(0, len(wanted), STEP):
         yield wanted[start : start + STEP]

@@ -12,6 +12,7 @@ from typing import Any
 from django.contrib import messages
 from django.core import signing
 from django.core.exceptions import PermissionDenied
+from django.db.models import Model
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern, path
@@ -310,7 +311,7 @@ def _described(columns: Iterable[Column], kind: str = "record") -> list[dict[str
     ]
 
 
-def _ways(model: Any, resource: RecordResource) -> list[tuple[str, str]]:
+def _ways(model: type[Model], resource: RecordResource) -> list[tuple[str, str]]:
     """Return the choices of what a row without an Id does; none if there is only one."""
     ways = ways_to_match(model, resource.key)
     name = model._meta.verbose_name

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext
@@ -65,7 +66,7 @@ class PastImportPages(SitePermissions):
         show_times_of(site)
         return site
 
-    def _import_page(self, request: HttpRequest, template: str, *, title: str = "", **context: Any) -> HttpResponse:
+    def _import_page(self, request: HttpRequest, template: str, *, title: str = "", **context: object) -> HttpResponse:
         title = title or gettext("Import %(kinds)s") % {"kinds": self.opts.verbose_name_plural}
         return self.page_response(request, template, title, back=self.url_of("changelist"), **context)
 
@@ -144,7 +145,7 @@ class PastImportPages(SitePermissions):
         archive = partial(self._archive_one, request, text)
         return undo_import(kept, resource, archive, rehearse=rehearse, expected=seen)
 
-    def _archive_one(self, request: HttpRequest, reason: str, record: Any) -> None:
+    def _archive_one(self, request: HttpRequest, reason: str, record: Model) -> None:
         if not self.has_archive_permission(request, record):
             raise PermissionDenied
         page: Any = self

@@ -78,7 +78,7 @@ def digest_of(rows: Iterable[Row]) -> str:
     return hashlib.sha256(json.dumps(content, cls=DjangoJSONEncoder, ensure_ascii=True).encode()).hexdigest()
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Return a value with records replaced by their ids."""
     if isinstance(value, models.Model):
         return str(value.pk)
@@ -87,7 +87,7 @@ def _plain(value: Any) -> Any:
     return [_plain(part) for part in value] if isinstance(value, list) else value
 
 
-def take_over_ids(record: Any, name: str, entries: Any) -> None:
+def take_over_ids(record: models.Model, name: str, entries: Any) -> None:
     """Give child rows without an Id the Id of a stored row that says the same, so that they are not added again."""
     if not record._meta.get_field(name).one_to_many:
         return
@@ -110,7 +110,7 @@ def name_sources(model: type[models.Model]) -> list[tuple[str, ...]]:
     return [some for some in candidates if names.issuperset(some)]
 
 
-def is_blank(value: Any) -> bool:
+def is_blank(value: object) -> bool:
     """Return whether a value is empty."""
     return value is None or value == [] or (isinstance(value, str) and not value.strip())
 

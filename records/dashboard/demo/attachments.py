@@ -1,7 +1,6 @@
 """The demo's attachments: photos of complaints and of what was done about them, and certificates of items."""
 
 import io
-from typing import Any
 
 from django.core.files.base import ContentFile
 from PIL import Image, ImageDraw
@@ -27,7 +26,12 @@ def fill(place: DemoSite) -> None:
 
 
 def _attach(place: DemoSite, record: SiteRecord, name: str, kind: str, content: bytes, description: str) -> None:
-    values: dict[str, Any] = {"record_id": record.pk, "file_name": name, "file_type": kind, "description": description}
+    values: dict[str, object] = {
+        "record_id": record.pk,
+        "file_name": name,
+        "file_type": kind,
+        "description": description,
+    }
     file = UploadedPart(ContentFile(content), LARGEST)
     actions.add_attachment(place.site.pk, values, file, author=place.author(), may=lambda permission: True)
 

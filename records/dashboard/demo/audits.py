@@ -94,7 +94,7 @@ def _answer(
     answered = len(findings) if whole else max(1, len(findings) // 2)
     scale = record.rating_scale
     responses = [] if scale is None else list(scale.responses.filter(is_archived=False))
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     for idx, finding in enumerate(findings):
         row: dict[str, Any] = (
             {"question": "Are instruments calibrated and their labels in date?"}

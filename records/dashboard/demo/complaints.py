@@ -75,7 +75,7 @@ def _ordinary(place: DemoSite, ago: int) -> dict[str, Any]:
     return _values(place, ago, name, text, review, product=chance.choice(place.lists["Product"]))
 
 
-def _of_the_cluster(place: DemoSite, number: int) -> dict[str, Any]:
+def _of_the_cluster(place: DemoSite, number: int) -> dict[str, object]:
     """Return one of the complaints that belong together: one lot, one line, one fault, within ten days."""
     lot = (place.today - datetime.timedelta(days=CLUSTER_DAYS_AGO + 3)).strftime("L%y%j-1")
     values = _values(

@@ -94,7 +94,7 @@ def _left(place: DemoSite, document: Document) -> None:
     """Leave the version where it started."""
 
 
-def _sign(place: DemoSite, document: Document, who: str, how: Callable[..., Any], comment: str = "") -> None:
+def _sign(place: DemoSite, document: Document, who: str, how: Callable[..., object], comment: str = "") -> None:
     user: User = place.users[who]
     version = DocumentVersion.objects.filter(document=document).latest("version")
     # The people of the demo get their passwords when it is filled.

@@ -207,7 +207,7 @@ def waiting_for_answer(rows: QuerySet[Complaint]) -> QuerySet[Complaint]:
     return rows.filter(WAITS_FOR_ANSWER)
 
 
-ANSWERS: Mapping[str, Any] = {
+ANSWERS: Mapping[str, object] = {
     "answers": Count("*"),
     "with_target": Count("target_date"),
     "by_target": Count("answered_on", filter=responses_in(BY_TARGET)),

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Sequence
-from typing import IO, Any
+from typing import IO
 
 from django.contrib import messages
 from django.contrib.admin.utils import quote
@@ -33,7 +33,7 @@ ATTEMPTS = 5
 UNCONTROLLED = _("Uncontrolled when printed")
 
 
-def panels(request: HttpRequest, record: Any) -> Sequence[RecordPanel]:
+def panels(request: HttpRequest, record: object) -> Sequence[RecordPanel]:
     """Return the panel with the button, for a document whose version in force is a PDF; two queries."""
     if not isinstance(record, Document) or record.effective_version is None or record.is_archived:
         return ()

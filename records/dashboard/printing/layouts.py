@@ -214,7 +214,7 @@ def foot_of(site: Site | None, user: User) -> str:
 
 
 def _parts(
-    record: Any, layout: Sequence[tuple[Any, Sequence[str]]], moments: Moments, hidden: Collection[str] = ()
+    record: object, layout: Sequence[tuple[Any, Sequence[str]]], moments: Moments, hidden: Collection[str] = ()
 ) -> list[Part]:
     return [
         Part(str(title), [value_of(record, name, moments) for name in names if name not in hidden])
@@ -222,7 +222,7 @@ def _parts(
     ]
 
 
-def _stamps(record: Any) -> Part:
+def _stamps(record: object) -> Part:
     return Part(gettext("Record"), [value_of(record, name, STAMPS) for name in STAMPS])
 
 

@@ -70,7 +70,7 @@ class Paper:
         return [self.title, self.subtitle, self.foot, *(str(part.title) for part in self.parts), *values]
 
 
-def style_of(name: str, size: float, font: str = PLAIN, **more: Any) -> ParagraphStyle:
+def style_of(name: str, size: float, font: str = PLAIN, **more: object) -> ParagraphStyle:
     """Return a style of text of this size (in points)."""
     return ParagraphStyle(name, fontName=font, fontSize=size, leading=size * 1.35, **more)
 
@@ -99,7 +99,7 @@ class _NumberedCanvas(Canvas):
     foot = ""
     numbered = True
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         self._pages: list[dict[str, Any]] = []
 

@@ -272,7 +272,7 @@ def _content(writer: PdfWriter, page: PageObject, taken: _Taken) -> StreamObject
     return stream.flate_encode()
 
 
-def _form(writer: PdfWriter, stream: StreamObject, box: tuple[float, ...], resources: Any, group: Any) -> Any:
+def _form(writer: PdfWriter, stream: StreamObject, box: tuple[float, ...], resources: object, group: object) -> Any:
     stream[NameObject("/Type")] = NameObject("/XObject")
     stream[NameObject("/Subtype")] = NameObject("/Form")
     stream[NameObject("/BBox")] = ArrayObject([FloatObject(edge) for edge in box])

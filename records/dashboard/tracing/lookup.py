@@ -194,11 +194,11 @@ def _attribute(column: str) -> str:
     return column.replace("__", "_")
 
 
-def _said(row: Any, source: Source) -> str:
+def _said(row: models.Model, source: Source) -> str:
     return fold("\n".join(str(getattr(row, _attribute(column)) or "") for column in source.columns))
 
 
-def names_lot(row: Any, source: Source, lots: Sequence[str]) -> bool:
+def names_lot(row: models.Model, source: Source, lots: Sequence[str]) -> bool:
     """Return whether a lot or code of the row contains one of the lots, and not only one of its texts."""
     texts = [fold(str(getattr(row, name, ""))) for name in source.lots]
     return any(fold(lot) in text for lot in lots for text in texts)

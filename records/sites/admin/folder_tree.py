@@ -2,7 +2,7 @@
 
 import uuid
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied, ValidationError
@@ -40,7 +40,7 @@ class FolderTree(SitePermissions):
 
     own_pages: ClassVar[Pages] = (("move/", "move_view", "move"),)
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
         """Show the tree; if the address has list filters, show the list, which also contains archived folders."""
         if request.GET.keys() - {"entity", "move"} or request.method != "GET":
             return super().changelist_view(request, extra_context)

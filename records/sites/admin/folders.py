@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any, ClassVar, Unpack
 
 from django.contrib import admin
+from django.db.models import Model
 from django.http import HttpRequest
 from django.utils.translation import gettext
 
@@ -28,12 +29,12 @@ class EntityFolderAdmin(FolderTree, PlainAdmin):
     ordering: ClassVar[Any] = ("entity", "idx", "name", "id")
     fieldsets: ClassVar[Any] = ((None, {"fields": ("entity", "name", "parent", "idx")}),)
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
         """Return the kind of record as read-only for an existing folder, since records depend on it."""
         fixed = super().get_readonly_fields(request, obj)
         return (*fixed, "entity") if obj is not None else fixed
 
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: object) -> Any:
         """Make the choice of a parent follow the kind of record that is chosen beside it."""
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
         if db_field.name == "entity":
@@ -46,7 +47,7 @@ class EntityFolderAdmin(FolderTree, PlainAdmin):
             field.widget.attrs["data-choose-with"] = "entity"
         return field
 
-    def field_choices(self, request: HttpRequest, field: Any, site_id: uuid.UUID | None) -> Any:
+    def field_choices(self, request: HttpRequest, field: object, site_id: uuid.UUID | None) -> Any:
         """Return the folders that can contain one of this kind; the action checks the submitted value."""
         rows = super().field_choices(request, field, site_id)
         entity = request.GET.get("entity", "")

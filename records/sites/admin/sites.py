@@ -25,7 +25,7 @@ class SiteAdmin(PlainAdmin):
     list_display = ("name", "code", "time_zone")
     fieldsets: ClassVar[Any] = ((None, {"fields": ("name", "code", "time_zone", "demands_approver")}),)
 
-    def site_id_of(self, record: Any) -> uuid.UUID | None:
+    def site_id_of(self, record: models.Model) -> uuid.UUID | None:
         """Return the site itself."""
         return record.pk
 
@@ -46,11 +46,11 @@ class SiteAdmin(PlainAdmin):
         permission = self.permission(action)
         return access.may(user, record, permission) if record is not None else access.may_anywhere(user, permission)
 
-    def may_step(self, request: HttpRequest, step: Any, record: Any) -> bool:
+    def may_step(self, request: HttpRequest, step: Any, record: object) -> bool:
         """Return whether the user may archive or restore a site: only superusers may."""
         return bool(user_of(request).is_superuser)
 
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: object) -> Any:
         """Suggest the names of time zones."""
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
         if db_field.name == "time_zone":

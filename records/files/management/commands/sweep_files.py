@@ -28,7 +28,7 @@ class Command(BaseCommand):
         )
         parser.add_argument("--dry-run", action="store_true", help="say what would be removed, and remove nothing")
 
-    def handle(self, *args: Any, older_than: float, dry_run: bool, **options: Any) -> None:
+    def handle(self, *args: object, older_than: float, dry_run: bool, **options: Any) -> None:
         """Remove the orphans and print how many there were."""
         if not older_than >= LEAST_AGE:
             raise CommandError(f"--older-than must be at least {LEAST_AGE} hour.")

@@ -1,7 +1,5 @@
 """`manage.py verify_files`: compare every stored file with its SHA-256, and report what is missing or altered."""
 
-from typing import Any
-
 from django.core.management.base import BaseCommand, CommandError
 
 from records.files import storage
@@ -13,7 +11,7 @@ class Command(BaseCommand):
 
     help = "Check every stored file against its SHA-256."
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: object) -> None:
         """Check every file; the run ends if the storage does not answer, because nothing is known then."""
         count = damaged = 0
         for model in kept_file_models():

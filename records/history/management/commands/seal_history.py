@@ -1,7 +1,6 @@
 """`manage.py seal_history FILE`: sign the heads of all chains with a key that the database does not hold."""
 
 from pathlib import Path
-from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
@@ -18,7 +17,7 @@ class Command(BaseCommand):
         parser.add_argument("file", type=Path, help="where the seal is written")
         parser.add_argument("--public-key", type=Path, metavar="FILE", help="also write the public key (PEM) here")
 
-    def handle(self, *args: Any, file: Path, public_key: Path | None, **options: Any) -> None:
+    def handle(self, *args: object, file: Path, public_key: Path | None, **options: object) -> None:
         """Write the seal."""
         try:
             made = seals.write_seal(file)

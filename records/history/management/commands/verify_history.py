@@ -1,7 +1,6 @@
 """`manage.py verify_history`: verify every chain of changes and every record, and print all faults."""
 
 from pathlib import Path
-from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
@@ -18,7 +17,7 @@ class Command(BaseCommand):
         parser.add_argument("--seal", type=Path, metavar="FILE", help="prove that nothing sealed was cut or rewritten")
         parser.add_argument("--key", type=Path, metavar="FILE", help="the public key (PEM), if it is another one")
 
-    def handle(self, *args: Any, seal: Path | None, key: Path | None, **options: Any) -> None:
+    def handle(self, *args: object, seal: Path | None, key: Path | None, **options: object) -> None:
         """Verify and report."""
         try:
             sealed = seals.read_seal(seal, public_key=key) if seal is not None else None

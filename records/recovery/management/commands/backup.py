@@ -28,7 +28,7 @@ class Command(BaseCommand):
         """Add the argument: the path of the archive."""
         parser.add_argument("file", type=Path, help="where the archive is written; the file must not exist yet")
 
-    def handle(self, *args: Any, file: Path, **options: Any) -> None:
+    def handle(self, *args: object, file: Path, **options: object) -> None:
         """Save the database as it is at one moment, then the files that it refers to, which are never altered."""
         if file.exists():
             raise CommandError(f"{file} already exists.")
@@ -62,7 +62,7 @@ class Command(BaseCommand):
         if damaged:
             raise CommandError(f"{len(damaged)} file(s) are missing or altered and not in the backup.")
 
-    def _manifest(self) -> dict[str, Any]:
+    def _manifest(self) -> dict[str, object]:
         return {
             "format": archive.FORMAT,
             "made": now().isoformat(),

@@ -33,7 +33,7 @@ class Command(BaseCommand):
             help="restore although the backup's secrets are not set here: its keys, tokens and seal will not work",
         )
 
-    def handle(self, *args: Any, file: Path, without_secrets: bool, **options: Any) -> None:
+    def handle(self, *args: object, file: Path, without_secrets: bool, **options: object) -> None:
         """Check the whole archive, then restore and verify it."""
         with tempfile.TemporaryDirectory() as folder:
             seal = Path(folder) / "seal.json"
@@ -43,7 +43,7 @@ class Command(BaseCommand):
             call_command("verify_history", stdout=self.stdout, **sealed)
         call_command("verify_files", stdout=self.stdout)
 
-    def _checked_and_restored(self, file: Path, seal: Path, *, without_secrets: bool) -> dict[str, Any]:
+    def _checked_and_restored(self, file: Path, seal: Path, *, without_secrets: bool) -> dict[str, object]:
         """Restore the archive, write its seal to a file, and return its manifest.
 
         An installation that is not empty is refused before it is migrated, because it may hold data of another version.
@@ -60,7 +60,7 @@ class Command(BaseCommand):
             raise CommandError(f"Nothing was restored: {str(error) or type(error).__name__}") from error
         return manifest
 
-    def _refuse_unfit(self, manifest: dict[str, Any], *, without_secrets: bool) -> None:
+    def _refuse_unfit(self, manifest: dict[str, object], *, without_secrets: bool) -> None:
         if manifest["migrations"] != archive.migrations():
             text = "The backup was made by another version. Restore it with that version, then upgrade."
             raise archive.ArchiveError(text)
