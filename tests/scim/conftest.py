@@ -2,8 +2,6 @@
 
 import json
 from collections.abc import Callable
-from importlib import import_module
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -14,11 +12,6 @@ from records.sites.models import Site
 from tests.scim import people
 
 MOUNTS = ("/scim", "/prodscim")
-
-# The protocol's models look for their docstrings in the whole stack of calls, which is short in a thread of its own.
-_loading = Thread(target=import_module, args=("scim2_client",))
-_loading.start()
-_loading.join()
 
 
 def assert_error(response: Any, status: int, scim_type: str | None = None) -> None:
