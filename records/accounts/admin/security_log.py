@@ -16,6 +16,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from records.accounts.models import SecurityEvent, SecurityKind
+from records.accounts.security import ONLY_LOGGED
 from records.backoffice.current import current_site, show_times_of, user_of
 from records.backoffice.datetimes import NOTHING
 from records.backoffice.lists import UnreadableListError
@@ -39,8 +40,9 @@ class KindFilter(admin.SimpleListFilter):
     parameter_name = "kind"
 
     def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
-        """Return the kinds, ordered by label."""
-        return sorted(((str(kind.value), str(kind.label)) for kind in SecurityKind), key=lambda pair: pair[1])
+        """Return the kinds that the log can have, ordered by label."""
+        kinds = (kind for kind in SecurityKind if kind not in ONLY_LOGGED)
+        return sorted(((str(kind.value), str(kind.label)) for kind in kinds), key=lambda pair: pair[1])
 
     def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
         """Filter the list."""

@@ -121,3 +121,9 @@ def test_rows_past_their_time_are_dropped(events: list[SecurityEvent], settings:
     assert SecurityEvent.objects.filter(pk__in=[event.pk for event in events]).count() == 3
     assert "records.accounts.housekeeping.look_after_credentials" in django_settings.REGULAR_JOBS
     assert User.objects.filter(user_name="mira").exists()
+
+
+def test_only_kinds_that_the_log_can_have_are_offered_as_a_filter(administrator: Any) -> None:
+    text = administrator.get(PAGE).text
+    offered = {kind for kind in SecurityKind if f"kind={kind.value}" in text or f'value="{kind.value}"' in text}
+    assert offered == set(SecurityKind) - {SecurityKind.SIGN_IN_FAILED, SecurityKind.REFUSED}
