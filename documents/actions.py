@@ -44,14 +44,14 @@ def add_document(
     given = {**values}
     number = given.pop("version", None) or FIRST_VERSION
     document = Document(site_id=site_id)
-    reviewers, approvers, told = (list(dict.fromkeys(given.get(name, ()))) for name in USERS)
+    reviewers, approvers, notified = (list(dict.fromkeys(given.get(name, ()))) for name in USERS)
     check_approvers(document, approvers)
 
     def first_version(document: Document) -> dict[str, list[Any]]:
         version, signers = versions.new_version(
             document, file, author_id=author.id, reviewers=reviewers, approvers=approvers
         )
-        notices.notify_first(version, signers, told, [role.pk for role in given.get("must_read", ())])
+        notices.notify_first(version, signers, notified, [role.pk for role in given.get("must_read", ())])
         return {"versions": [version], "signers": signers}
 
     with storing(content) as file:
@@ -96,7 +96,7 @@ def update_document(
     ):
         document.site = known.site
         Loaded.name(document, people.values())
-        reviewers, approvers, told = _people(document, values, people)
+        reviewers, approvers, notified = _people(document, values, people)
         check_approvers(document, approvers)
         apply(document, values, in_order=USERS)
         status = versions.first_status(reviewers, approvers)
@@ -106,7 +106,7 @@ def update_document(
             document, file, author_id=author.id, reviewers=reviewers, approvers=approvers
         )
         versions.replace_versions(document, version, signers)
-        notices.notify_first(version, signers, told, listed(document, "must_read"))
+        notices.notify_first(version, signers, notified, listed(document, "must_read"))
     return document
 
 
@@ -184,7 +184,7 @@ def _listed_people(document_id: uuid.UUID) -> QuerySet[User]:
 
 
 def _people(document: Document, values: Values, people: Mapping[uuid.UUID, User]) -> list[list[User]]:
-    """Return the reviewers, approvers and notified users of the next version; `people` are those who are known."""
+    """Return the reviewers, approvers and users to notify of the next version; `people` are loaded already."""
     keys = [[user.pk for user in values[name]] if name in values else listed(document, name) for name in USERS]
     known = {**people, **{user.pk: user for name in USERS for user in values.get(name, ())}}
     if missing := {key for several in keys for key in several} - known.keys():

@@ -1,4 +1,4 @@
-"""Controlled prints: numbered paper copies of a version in force, each with its place in the history."""
+"""Controlled prints: numbered paper copies of a version in force, each recorded in the history."""
 
 import datetime
 import uuid
@@ -30,19 +30,19 @@ def next_number(version: DocumentVersion) -> int:
 
 
 def add(version_id: uuid.UUID, number: int, user: User, *, date: datetime.datetime, author: Author) -> ControlledPrint:
-    """Write down that the person printed a copy of a version in force under its next number.
+    """Record that the person printed a copy of a version in force, under the version's next number.
 
-    The copy is made before it is written down, so that a file that cannot be printed uses up no number and nobody
-    waits for another person's paper. Raises NumberTakenError where that number is not the next one any more: the copy
-    is to be made again. Raises RecordNotFoundError for a version that does not exist, and ValidationError
+    The copy is made before it is recorded. A file that cannot be printed therefore does not use up a number, and nobody
+    waits while another person's copy is made. Raises NumberTakenError if the number is not the next one any more; the
+    caller then makes the copy again. Raises RecordNotFoundError for a version that does not exist, and ValidationError
     (InvalidTransition) for one that is not in force any more or whose document is archived.
     """
     with recording():
         version = DocumentVersion.objects.filter(pk=version_id).first()
         if version is None:
             raise RecordNotFoundError
-        # Under the document's lock, so that copies are counted one after the other, and a newer version comes into
-        # force before this or after it.
+        # This runs under the document's lock, so that copies are counted one after the other, and a newer version comes
+        # into force either before or after it.
         document = Document.objects.select_for_update(of=("self",), no_key=True).get(pk=version.document_id)
         version.refresh_from_db(fields=["record_status"])
         if version.record_status not in IN_FORCE or document.is_archived:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from documents import reading
 from documents.models import IN_FORCE, Document, DocumentVersion, Duty, Notice, Signer, Status
-from documents.rejections import people_to_tell
+from documents.rejections import people_to_notify
 from documents.tasks import NOT_OWED, send_notices
 from records.accounts.models import User
 from records.accounts.roles_held import people_of
@@ -25,13 +25,13 @@ KINDS = {
 
 
 def notify(version: DocumentVersion) -> None:
-    """Store a mail to each person who has to sign the version next, learns that it is in force, or has to change it."""
+    """Store a mail to each person who must sign the version next, must change it, or is to know that it is in force."""
     kind = KINDS.get(Status(version.record_status))
     if kind is Notice.Kind.IN_FORCE:
         queue_notices(version, kind, version.document.user_to_notify.values_list("pk", flat=True))
         notify_readers(version.document)
     elif kind is Notice.Kind.REJECTED:
-        queue_notices(version, kind, people_to_tell(version))
+        queue_notices(version, kind, people_to_notify(version))
     elif kind is not None:
         duty = Duty.REVIEW if kind is Notice.Kind.REVIEW else Duty.APPROVE
         waiting = Signer.objects.filter(version=version, duty=duty, signature__isnull=True)
@@ -39,15 +39,15 @@ def notify(version: DocumentVersion) -> None:
 
 
 def notify_first(
-    version: DocumentVersion, signers: Iterable[Signer], told: Iterable[User], must_read: Collection[uuid.UUID]
+    version: DocumentVersion, signers: Iterable[Signer], notified: Iterable[User], must_read: Collection[uuid.UUID]
 ) -> None:
     """Store the mails of `notify` for a new version, which nobody was asked about before.
 
-    `told` are the notified users, and `must_read` the roles whose members must read the version.
+    `notified` are the users to notify, and `must_read` the roles whose members must read the version.
     """
     kind = KINDS[Status(version.record_status)]
     if kind is Notice.Kind.IN_FORCE:
-        asked = {user.pk: user for user in told}
+        asked = {user.pk: user for user in notified}
     else:
         asked = {signer.user_id: signer.user for signer in signers if signer.duty == kind}
     reached = [key for key, user in asked.items() if user.is_active and user.email]

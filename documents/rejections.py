@@ -1,7 +1,7 @@
-"""Rejected versions: their uploader is told by mail, on the start page and in reminders, until a new version.
+"""Rejected versions: the uploader is notified by mail, on the start page and in reminders until there is a new version.
 
-A service account, and somebody who lost access or every role at the site, cannot be told. The people who may upload a
-new version at the site are told instead. Each of them, and the uploader, can dismiss the notice.
+A service account, and somebody who lost access or every role at the site, cannot be notified. The people who may upload
+a new version at the site are notified instead. Each of them, and the uploader, can dismiss the notice.
 """
 
 import datetime
@@ -22,7 +22,7 @@ CHANGE_WITHIN = datetime.timedelta(days=7)
 """How long after a version was rejected its change is due."""
 
 _HELD = RoleMembership.objects.filter(user=OuterRef("created_by"), role__site=OuterRef("site"), role__is_archived=False)
-_CAN_BE_TOLD = Q(created_by__isnull=False, created_by__is_active=True, created_by__is_service_account=False) & (
+_IS_REACHABLE = Q(created_by__isnull=False, created_by__is_active=True, created_by__is_service_account=False) & (
     Q(created_by__is_superuser=True) | Q(Exists(_HELD))
 )
 """Whether the uploader of a version is somebody who can read and act on its rejection."""
@@ -33,7 +33,7 @@ def rejections_of(version: DocumentVersion) -> QuerySet[Signature]:
     return version.signatures.filter(meaning=Meaning.REJECTED).order_by("date", "id")
 
 
-def _standing() -> QuerySet[Any]:
+def _waiting_for_change() -> QuerySet[Any]:
     """Return every rejected version that was not replaced, oldest first, with the time of its rejection, `rejected`."""
     last = Signature.objects.filter(version=OuterRef("pk"), meaning=Meaning.REJECTED).order_by("-date")
     rows = DocumentVersion.objects.filter(record_status=Status.AWAITING_CHANGE, document__is_archived=False)
@@ -46,34 +46,34 @@ def _not_dismissed_by(user: User | OuterRef) -> Q:
     return Q(~Exists(notices.filter(user=user)))
 
 
-def of_uploaders() -> QuerySet[Any]:
-    """Return the rejected versions of which the uploader is told and has not dismissed the notice."""
-    return _standing().filter(_CAN_BE_TOLD, _not_dismissed_by(OuterRef("created_by")))
+def of_reachable_uploaders() -> QuerySet[Any]:
+    """Return the rejected versions whose uploader is notified and has not dismissed the notice."""
+    return _waiting_for_change().filter(_IS_REACHABLE, _not_dismissed_by(OuterRef("created_by")))
 
 
-def of_nobody() -> QuerySet[Any]:
-    """Return the rejected versions of which the uploader cannot be told."""
-    return _standing().filter(~_CAN_BE_TOLD)
+def of_unreachable_uploaders() -> QuerySet[Any]:
+    """Return the rejected versions whose uploader cannot be notified."""
+    return _waiting_for_change().filter(~_IS_REACHABLE)
 
 
 def waiting_for(user: User) -> QuerySet[Any]:
-    """Return the rejected versions that the person is told of and has not dismissed, at all of their sites."""
+    """Return the rejected versions that are shown to the person, at all of their sites: those not dismissed by them."""
     own = Q(created_by=user, site__in=access.sites_where(user))
-    for_others = Q(site__in=access.sites_where(user, CHANGE)) & ~_CAN_BE_TOLD
-    return _standing().filter(own | for_others, _not_dismissed_by(user))
+    for_others = Q(site__in=access.sites_where(user, CHANGE)) & ~_IS_REACHABLE
+    return _waiting_for_change().filter(own | for_others, _not_dismissed_by(user))
 
 
 def uploader_of(version: DocumentVersion) -> str:
-    """Return the name of the uploader, in the language of the moment."""
+    """Return the name of the uploader, in the active language."""
     return str(version.created_by or gettext("the system"))
 
 
-def people_to_tell(version: DocumentVersion) -> set[uuid.UUID]:
+def people_to_notify(version: DocumentVersion) -> set[uuid.UUID]:
     """Return who gets a mail about a rejected version: not the person who rejected it; three queries at most."""
-    told: set[uuid.UUID | None] = {version.created_by_id}
-    if of_nobody().filter(pk=version.pk).exists():
-        told = {*people_with(CHANGE, [version.site_id])[version.site_id]}
-    return {user for user in told - {*rejections_of(version).values_list("user_id", flat=True)} if user is not None}
+    notified: set[uuid.UUID | None] = {version.created_by_id}
+    if of_unreachable_uploaders().filter(pk=version.pk).exists():
+        notified = {*people_with(CHANGE, [version.site_id])[version.site_id]}
+    return {user for user in notified - {*rejections_of(version).values_list("user_id", flat=True)} if user is not None}
 
 
 def dismiss(version: DocumentVersion, user: User) -> None:

@@ -116,7 +116,7 @@ class DocumentVersionSerializer(WireSerializer):
 
 
 class SignerSerializer(WireSerializer):
-    """A person who is asked to sign a version. This is not part of any answer; it shows whose own a version is."""
+    """A person who is asked to sign a version. It is in no answer; it decides which versions are the caller's own."""
 
     class Meta:
         model = Signer

@@ -44,7 +44,7 @@ def to_sign(viewer: Viewer) -> Section:
 
 
 def rejected(viewer: Viewer) -> Section | None:
-    """Return the rejected versions that the person is told of, with the reasons, at all their sites; None without."""
+    """Return the rejected versions that are shown to the person, with the reasons; None if there are none."""
     section = Section("rejected", gettext("Documents that were rejected"), "")
     reasons = Prefetch("signatures", Signature.objects.filter(meaning=Meaning.REJECTED), to_attr="rejections")
 

@@ -42,7 +42,7 @@ _SITE, _ID, _NUMBER = uuid.uuid4(), uuid.uuid4(), 1_907_348_291
 
 @cache
 def _numbered() -> Subquery:
-    """Return the query for the key of the version with a number, of a document or beside another version."""
+    """Return the query for the key of the version with a number, given its document's Id or its own."""
     versions = DocumentVersion.objects.at(_SITE).filter(Q(document_id=_ID) | Q(pk=_ID), version=_NUMBER)
     return Subquery(versions.order_by().values("pk")[:1])
 

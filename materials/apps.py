@@ -7,12 +7,12 @@ from django.http import HttpRequest, HttpResponse
 
 
 class MaterialsConfig(AppConfig):
-    """Registers materials, and the form of refusals below /materials that occur outside an operation."""
+    """Registers materials, and the renderer of errors below /materials that occur outside an operation."""
 
     name = "materials"
 
     def ready(self) -> None:
-        """Connect the form of refusals."""
+        """Register the renderer of these errors."""
         from records.operations.error_handlers import answer_below
 
         answer_below("materials", _refusal)

@@ -54,7 +54,7 @@ class MaterialViewSet(OperationViewSet):
                 raise insufficient_scope(scope)
 
     def check_parameters(self) -> None:
-        """Read the query and switch to the site in `siteId`; raises 400 if it is missing and 404 if it is closed."""
+        """Read the query and switch to the site in `siteId`; raises 400, or 404 if the caller may not act there."""
         super().check_parameters()
         given = self.query.get("siteId", [])
         site_id = read_uuid(given[0].strip()) if len(given) == 1 else None
@@ -133,7 +133,7 @@ class MaterialViewSet(OperationViewSet):
         return self.written(outcome.material.pk, outcome.material.revision, note=_note(outcome))
 
     def _upserted(self, rows: list[object]) -> list[upserts.Outcome]:
-        """Store what the entries of a body describe; returns what became of each."""
+        """Store what the entries of a body describe; returns the outcome of each."""
         read = [MaterialSerializer.read_body(row) if isinstance(row, dict) else ({}, [_NO_OBJECT]) for row in rows]
         precondition = self.precondition
 

@@ -105,7 +105,7 @@ def may(user: Visitor, site: Site | uuid.UUID | None, permission: str) -> bool:
 
 
 def asking(user: Visitor, site: Site | uuid.UUID | None) -> Callable[[str], bool]:
-    """Return the function that tells whether the user holds a permission at the site."""
+    """Return a function that returns whether the user holds a permission at the site."""
     return lambda permission: may(user, site, permission)
 
 

@@ -51,7 +51,7 @@ def add_user(
 def set_password(user: User, password: str, *, author: Author) -> None:
     """Give the account a password, which ends all its other sessions. The history does not contain the password."""
     notes: list[FieldChange] = [{"field": "password", "old": "", "new": "set"}]
-    hashed = make_password(password)  # This takes long, and nobody waits for it as long as nothing is locked.
+    hashed = make_password(password)  # Hashing takes long, so it is done before a row is locked.
     with changing(User, None, user.pk, author=author, operation="SetPassword", notes=notes) as locked:
         locked.password = hashed
         security_event(SecurityKind.PASSWORD_SET, account=locked, author=author)

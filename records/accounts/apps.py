@@ -17,7 +17,7 @@ OF_SITE_ADMINISTRATORS = (
     "accounts.change_directory",
     "accounts.view_securityevent",
 )
-"""What only Site Administrators may do among the default roles (DECISIONS 2.5), and no operation row says."""
+"""Permissions of Site Administrators alone among the default roles (DECISIONS 2.5), which no operation row names."""
 
 
 class AccountsConfig(AppConfig):
@@ -27,7 +27,7 @@ class AccountsConfig(AppConfig):
     verbose_name = "Accounts and access"
 
     def ready(self) -> None:
-        """Connect to the end of migrations, and register what Site Administrators may do and which accounts exist."""
+        """Connect to the end of migrations; register the permissions above and which accounts a record may point at."""
         from records.accounts import access
         from records.accounts.default_roles import register
         from records.accounts.models import DefaultRole, User

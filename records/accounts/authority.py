@@ -64,8 +64,8 @@ IDENTITY_ACTS = frozenset(
 """Acts that take an account over, restore its access or lock its person out (DECISIONS 9.2)."""
 
 TAKE_OVER = frozenset({Act.SET_PASSWORD, Act.SET_RECOVERY_ADDRESS, Act.SET_FACTOR})
-"""Acts by which a stolen key or an open session of somebody would become their account. Superusers, too, prove who they
-are before they do them to their own account."""
+"""Acts by which somebody with a stolen key or another person's open session could take over the account. Everybody,
+superusers included, must prove who they are before they do one of them to their own account."""
 
 ONLY_OF_OWN_ACCOUNTS = frozenset({Act.SET_PASSWORD, Act.SET_RECOVERY_ADDRESS})
 """Acts that a directory may do to accounts that it made, but never to those that it adopted (DECISIONS 9.2)."""
@@ -166,7 +166,7 @@ def _permissions_at_sites(roles: Mapping[uuid.UUID, Iterable[tuple[uuid.UUID, in
 def gives(role: Role, rows: Rows | None = None) -> frozenset[str]:
     """Return everything that a member of the role holds: its own permissions and those of roles that it is a member of.
 
-    One query, of what is so in this transaction, unless its rows are given; nothing is cached.
+    Runs one query in this transaction, unless its rows are given; nothing is cached.
     """
     found = together([giving(role.pk)])[0] if rows is None else rows
     return frozenset(f"{app}.{codename}" for app, codename in found)

@@ -83,7 +83,7 @@ def _end_tokens(client: OAuthClient) -> None:
 def client_of(client_id: str, secret: str) -> OAuthClient | None:
     """Return the live client of an active user that has this secret, or None; one query.
 
-    A wrong secret and an id that no client has cost the same work, so that nobody learns which clients there are.
+    A wrong secret and an unknown id cost the same work, so that nobody can find out which clients exist.
     """
     key, digests = read_uuid(client_id), peppers.digests(secret)
     if key is None:

@@ -65,7 +65,7 @@ class OpenToken:
     read_only: bool = False
     dry_run: bool = False
     check: Reopening | None = None
-    """The check that all of this is still so, which runs before a remembered token changes or reads anything."""
+    """The check that all of this is still true, which runs before a remembered token changes or reads anything."""
 
 
 def remembered_token(secret: str, address: str = "") -> OpenToken | None:

@@ -15,7 +15,10 @@ from records.history.trail import Author, now
 from records.sites.text import fold
 
 ENTERPRISE = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
-"""Where an account keeps enterprise attributes without a column, such as a manager that the employee cannot have."""
+"""The schema under which an account keeps enterprise attributes that have no column.
+
+One example is a manager whom the employee cannot have.
+"""
 
 
 CONTACTS = ("phoneNumbers", "addresses")
@@ -53,7 +56,7 @@ def folded(text: str) -> str:
 
 
 def follow_employee(user_id: uuid.UUID, before: EmployeeFacts, after: EmployeeFacts, *, author: Author) -> None:
-    """Copy what changed of an employee to the account, in the employee's transaction, which has the history entry.
+    """Copy the changed facts of an employee to the account, in the transaction that records the employee's Change.
 
     Always increments the account's revision, because directories read account and employee as one. Locks the account's
     row. The recovery address follows only if the author may change it (DECISIONS 9.3).

@@ -116,9 +116,9 @@ def note_use(
 ) -> None:
     """Record that a credential was used, at most once a minute; its first use is recorded in the security log.
 
-    A database that is read-only, or whose disk is full, can still be read, and so can one that another writer holds. A
-    call is therefore refused only if its credential's first use cannot be recorded. Later uses are tried again by the
-    next call.
+    A database that is read-only, whose disk is full or that another writer has locked can still be read. A call is
+    therefore refused only if its credential's first use cannot be recorded. If a later use cannot be recorded, the next
+    call tries again.
     """
     if last_used is None:
         _note_first_use(kind, credential_id, moment)

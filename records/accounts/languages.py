@@ -1,4 +1,4 @@
-"""The languages of pages, mails and papers, and who reads which.
+"""The languages of pages, mails and papers, and which one a person reads.
 
 Only languages that are complete are offered (`LANGUAGES` in the settings). The interfaces, the logs and everything that
 is stored are always in English.

@@ -45,7 +45,7 @@ class Form(OAuth2Payload):
 class FormRequest(OAuth2Request):
     """A POST with a form body; query parameters are ignored (RFC 6749, 2.3.1).
 
-    The settings (BASE_URL) decide whether the connection is secure, not what the request says about itself.
+    The settings (BASE_URL) decide whether the connection is secure; what the request itself says is ignored.
     """
 
     def __init__(self, form: QueryDict, authorization: str) -> None:
@@ -124,7 +124,7 @@ class Server(AuthorizationServer):
             OAuthClient.objects.filter(pk=client.pk).update(last_used=moment)
 
     def generate_token(self, grant_type: str, client: OAuthClient, **options: Any) -> dict[str, object]:
-        """Return a new bearer token with the requested scopes, or with all of the client, which it does not outlive."""
+        """Return a new bearer token with the requested scopes (default: all of the client); it ends with the client."""
         left = LIFETIME if client.expires is None else min(LIFETIME, client.expires - now())
         return {
             "access_token": peppers.new_secret("la"),

@@ -160,16 +160,17 @@ def _looking_up(kind: Kind, secret: str) -> Statement:
 
 
 class Reopening(NamedTuple):
-    """A check that everything that was remembered of a credential is still so: it is looked up again.
+    """A check that everything that was remembered of a credential is still true: the credential is looked up again.
 
-    For kinds of credential of which not every change is marked by an access version. It is sent with other statements.
+    Some kinds of credential need it because an access version does not mark each of their changes. Its statement is
+    sent together with others.
     """
 
     opening: "Opening"
     statement: Statement
 
     def check(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Compare the rows of the statement; raises StaleAccessError if they say anything else."""
+        """Compare the rows of the statement; raises StaleAccessError if they differ from what was remembered."""
         if not rows or _opening(rows) != self.opening:
             raise StaleAccessError
 
@@ -244,6 +245,6 @@ def matching(digests: Sequence[str]) -> str:
 
 
 def aware(value: datetime.datetime | str) -> datetime.datetime:
-    """Return, with its time zone, a moment that a raw query returned."""
+    """Return the date-time of a raw query with its time zone."""
     moment = datetime.datetime.fromisoformat(value) if isinstance(value, str) else value
     return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)

@@ -55,7 +55,10 @@ class DesiredEmail:
 
 @dataclass(slots=True)
 class DesiredAccount:
-    """The complete desired state of an account; `attributes` has no columns, `keys` are the same values for filters."""
+    """The complete desired state of an account.
+
+    `attributes` are values for which there is no column; `keys` are the same values in the form that filters compare.
+    """
 
     user_name: str
     given_name: str = ""

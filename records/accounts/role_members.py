@@ -27,8 +27,8 @@ from records.history.trail import Author, now, recording
 class DesiredMembers:
     """The members to add, with their display names, and those to remove; `exact` removes everybody not among `put`.
 
-    `users` says of some of those to add whether they were called users (true) or roles (false). Members whom the
-    directory cannot see stay, unless `drops_unseen` says that those among `drop` are removed too.
+    `users` has the type that the request states for some of the members to add: a user (true) or a role (false).
+    Members whom the directory cannot see stay, but with `drops_unseen` those among `drop` are removed too.
     """
 
     put: dict[uuid.UUID, str] = field(default_factory=dict)
@@ -57,9 +57,9 @@ class Known(NamedTuple):
 def change_members(role: Role, desired: DesiredMembers, directory: Directory, *, author: Author) -> bool:
     """Add and remove members in set-based statements and return whether anything changed; the role is locked.
 
-    Adding a present member or removing an absent one changes nothing. `exact` spares members whom the directory cannot
-    see: accounts without an employee, people of other sites, deleted roles. Raises ValidationError for an unknown id,
-    for a member whom the directory cannot see, for a user who was called a role or a role that was called a user, and
+    Adding a present member or removing an absent one changes nothing. Even with `exact`, members stay whom the
+    directory cannot see: accounts without an employee, people of other sites, deleted roles. Raises ValidationError for
+    an unknown id, for a member whom the directory cannot see, for a member of another type than the request states, and
     for a cycle of roles. Raises NotAllowedError if the brake on mass removal refuses it.
     """
     with recording(partial(about_members, role.pk, desired, directory), savepoint=False) as trail:
@@ -67,7 +67,7 @@ def change_members(role: Role, desired: DesiredMembers, directory: Directory, *,
         stored = {key for key, of in known.items() if of.membership and of.is_visible}
         new = [key for key in desired.put if key not in stored]
         _refuse_unknown(role, new, known)
-        _refuse_miscalled(desired.users, known)
+        _refuse_wrong_types(desired.users, known)
         _redisplay(desired, stored, known)
         droppable = {key for key in desired.drop if known[key].membership} if desired.drops_unseen else stored
         gone = {key for key in droppable if key in desired.drop or desired.exact} - desired.put.keys()
@@ -166,8 +166,8 @@ def _refuse_unknown(role: Role, new: Collection[uuid.UUID], known: dict[uuid.UUI
         _refuse_circle(role, roles)
 
 
-def _refuse_miscalled(users: dict[uuid.UUID, bool], known: dict[uuid.UUID, Known]) -> None:
-    """Raise ValidationError for a user who was called a role, and for a role that was called a user."""
+def _refuse_wrong_types(users: dict[uuid.UUID, bool], known: dict[uuid.UUID, Known]) -> None:
+    """Raise ValidationError for a member of another type than the request states."""
     for key, is_user in users.items():
         if known[key].is_user != is_user:
             text = f"'{key}' is the id of a {'User' if known[key].is_user else 'Group'}, not of what type says."

@@ -133,10 +133,11 @@ def _event(
 def noting_people(
     kind: SecurityKind, people: Mapping[uuid.UUID, str], *, author: Author, detail: str, site_id: uuid.UUID
 ) -> list[Statement]:
-    """Return the statement that records the same event for many people, given as ids and names; none for nobody.
+    """Return the statement that records the same event for many people, given by id and name; empty for nobody.
 
-    For a kind that is not mailed and already has its Change. One statement and no model instances: a directory can give
-    ten thousand people a role at once. The log gets its lines when the open transaction is committed.
+    It is for a kind that is not mailed and whose Change another write records. It uses one statement and no model
+    instances, because a directory can give ten thousand people a role at once. The log gets its lines when the open
+    transaction is committed.
     """
     if not people:
         return []

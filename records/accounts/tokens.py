@@ -41,7 +41,7 @@ class TokenCaller(Caller):
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What a key and a token opened: without a caller, nothing; without a token, only what the key opens."""
+    """What a key and a token opened. There is a caller only if both are valid; `key_opens` is about the key alone."""
 
     key_opens: bool
     caller: TokenCaller | None

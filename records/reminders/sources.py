@@ -151,7 +151,7 @@ class Unclaimed:
 
     def owners(self, before: datetime.datetime) -> set[uuid.UUID]:
         """Return the people who have one to change before the moment; three queries."""
-        rows = self._before(rejections.of_nobody(), before)
+        rows = self._before(rejections.of_unreachable_uploaders(), before)
         sites = set(rows.order_by().values_list("site_id", flat=True))
         return set().union(*people_with(rejections.CHANGE, sites).values())
 
@@ -231,7 +231,7 @@ def sources() -> list[Source | Readings | Unclaimed]:
             for_superiors=(DOCUMENT, "version__document_id"),
         ),
         Source(
-            rejections.of_uploaders(),
+            rejections.of_reachable_uploaders(),
             "created_by_id",
             "rejected",
             REJECTED_PAGE,

@@ -235,7 +235,7 @@ class UserAdmin(PlainAdmin):
 
     @admin.display(description=_("roles"))
     def roles(self, user: User) -> str:
-        """Return the roles that the account is a member of, with their sites; roles at sites not seen have no name."""
+        """Return the account's roles with their sites; those at sites that the viewer may not see are not named."""
         memberships = RoleMembership.objects.filter(user=user, role__is_archived=False).select_related("role__site")
         seen_at: set[uuid.UUID] = getattr(user, "seen_at", set())
         here = [entry.role for entry in memberships if entry.role.site_id in seen_at]

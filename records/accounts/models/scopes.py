@@ -12,7 +12,7 @@ from django.db.models import Q
 
 
 class DirectoryScope(Protocol):
-    """What decides what a token sees: its directory, and the sites of the directory."""
+    """The directory of a token and the directory's sites, which together decide what the token sees."""
 
     @property
     def directory_id(self) -> uuid.UUID:
