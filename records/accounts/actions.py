@@ -235,7 +235,8 @@ def refuse_circle(role: Role, member: Role) -> None:
     while inner:
         if role.pk in inner:
             raise ValidationError(
-                gettext("A role cannot be its own member, also not through other roles."), code="InvalidValue"
+                gettext("A role cannot be its own member, neither directly nor through other roles."),
+                code="InvalidValue",
             )
         seen |= inner
         inner = (

@@ -230,7 +230,7 @@ def _check_password(desired: DesiredAccount, directory: Directory) -> None:
 
 
 def _hashed(desired: DesiredAccount) -> str:
-    """Return what the account stores as its password; raises PasswordNotHashedError. A rehearsal needs no hash."""
+    """Return what the account stores as its password; raises PasswordNotHashedError. A dry run needs no hash."""
     if desired.password is None or is_rehearsal():
         return make_password(None)
     if desired.hashed is None:

@@ -244,7 +244,8 @@ def _refuse_circle(role: Role, members: set[uuid.UUID]) -> None:
         step = waiting.pop()
         if step == role.pk:
             fault = ValidationError(
-                gettext("A role cannot be its own member, also not through other roles."), code="InvalidValue"
+                gettext("A role cannot be its own member, neither directly nor through other roles."),
+                code="InvalidValue",
             )
             raise ValidationError({"members": fault})
         if step not in seen:

@@ -19,7 +19,7 @@ from records.sites.models import SiteRecord
 
 SHOWN = 100
 LOOKED_AT = 20
-"""Among how many of its newest changes the last step of an action is looked for."""
+"""The number of an action's newest changes that are searched for its last step."""
 EXPLAINED = {Status.OPEN: _("Sent back"), Status.CANCELLED: _("Cancelled")}
 """The statuses whose reason is shown on the action's page, since its owner may not see the history."""
 

@@ -1,4 +1,4 @@
-"""The action endpoint: reads stop here, writes call the actions."""
+"""The action endpoint. Reads are handled here; writes call the actions."""
 
 import uuid
 from functools import partial
@@ -25,7 +25,7 @@ class ActionViewSet(OperationViewSet):
     """Corrective and preventive actions of the caller's site."""
 
     def permits(self, operation: Operation) -> bool:
-        """Return whether the caller may call the operation; the owner of an action answers it whatever their role."""
+        """Return whether the caller may call the operation; an action's owner may update it in any role."""
         if super().permits(operation) or operation.name != "UpdateAction":
             return super().permits(operation)
         key = read_uuid(self.kwargs.get("id"))

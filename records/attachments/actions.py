@@ -58,8 +58,8 @@ def add_attachment(
     record = attachment.point_at(record_id, finding_id, drafts=drafts, sees=sees)
     check_may_attach(record, author, may)
 
-    def holding() -> list[Statement]:
-        """Return what has to run before the attachment is stored: whoever adds another one waits from then on."""
+    def begin() -> list[Statement]:
+        """Return the statements that run first; from then on, other adds of attachments at the site wait."""
         found = finding_statements(type(record), record_id, finding_id)
         return [
             locking(type(record)).by(record.pk),
@@ -80,7 +80,13 @@ def add_attachment(
     with storing(content) as file:
         attachment.path, attachment.file_size, attachment.file_hash = file.path, file.size, file.sha256
         add_record(
-            attachment, given, author=author, operation=operation, reason=reason, begins_with=holding, check=check
+            attachment,
+            given,
+            author=author,
+            operation=operation,
+            reason=reason,
+            begins_with=begin,
+            check=check,
         )
     return attachment
 

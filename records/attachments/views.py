@@ -1,4 +1,4 @@
-"""The attachment endpoint: reads stop here, the write calls the actions."""
+"""The attachment endpoint: reads are handled here, the write calls the actions."""
 
 import uuid
 from collections.abc import Callable

@@ -102,8 +102,8 @@ def schedule_audit_record(
     """Schedule one audit of a program for a date; fields that `values` omits are copied from the program.
 
     Either `date` or `due_date` may be omitted. With `is_extra`, and always if it is due before the program, the audit
-    is an extra one: the program stays due when it was. A program without a due date is due with a regular audit. Raises
-    RecordNotFoundError or ValidationError.
+    is an extra one, which does not change the program's due date. A program without a due date gets that of a regular
+    audit. Raises RecordNotFoundError or ValidationError.
     """
     with recording():
         program = lock_program(site_id, program_id)

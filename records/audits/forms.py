@@ -101,8 +101,9 @@ class PlanOneForm(WithoutReason):
         label=_("Extra audit"),
         required=False,
         help_text=_(
-            "Besides the regular audits, for example after a complaint: the program stays due when it is. Without this "
-            "mark, the audit takes the place of the next regular one. An audit that is due before the program is extra."
+            "Besides the regular audits, for example after a complaint: the program's due date does not change. "
+            "Without this mark, the audit takes the place of the next regular one. An audit that is due before the "
+            "program is always extra."
         ),
     )
     notes = TextField(

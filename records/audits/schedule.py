@@ -41,8 +41,8 @@ def free_due_dates(program: AuditProgram, count: int) -> list[datetime.datetime]
     first = program.next_due_date
     if first is None:
         return []
-    standing = program.records.filter(is_archived=False, is_extra=False).exclude(record_status=RecordStatus.CANCELLED)
-    taken = set(standing.filter(due_date__gte=first).values_list("due_date", flat=True))
+    counted = program.records.filter(is_archived=False, is_extra=False).exclude(record_status=RecordStatus.CANCELLED)
+    taken = set(counted.filter(due_date__gte=first).values_list("due_date", flat=True))
     if program.frequency_months is None:
         return [] if first in taken else [first]
     found: list[datetime.datetime] = []

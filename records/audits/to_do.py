@@ -16,7 +16,7 @@ CARRY_OUT = "audits.change_auditrecord"
 
 
 def own(viewer: Viewer) -> Section | None:
-    """Return the audits due that this person carries out, at all sites where their roles allow it; None without any."""
+    """Return the audits due that this person carries out and may fill in, at all sites; None if there are none."""
     sites = access.sites_where(viewer.user, CARRY_OUT)
     section = Section(
         "audit",
@@ -27,7 +27,7 @@ def own(viewer: Viewer) -> Section | None:
 
 
 def naming(viewer: Viewer) -> Section | None:
-    """Return the audits due that name this person as auditor where somebody else has to fill them in; None without any.
+    """Return the audits due that name this person as auditor but that somebody else fills in; None if there are none.
 
     Their roles allow them to read those audits only.
     """

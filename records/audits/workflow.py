@@ -95,8 +95,7 @@ def update_audit_record(
 
     In review, the audit is rated again, and every finding must keep a response. Findings can be changed while the audit
     is In Progress and, with a reason, while it is Awaiting Review. For a completed or cancelled audit, only the folder
-    can be changed. If the due date of the regular audit that the program is due with changes, the program's changes
-    too.
+    can be changed. If the program has the due date of this regular audit, both due dates change together.
     """
     with _auditing(site_id, record_id, operation=operation, **recorded) as record:
         before = snapshot(record)
@@ -264,7 +263,7 @@ def _check_findings(record: AuditRecord, values: Values, reason: str) -> None:
 def _refuse_unanswered(record: AuditRecord) -> None:
     """Raise ValidationError for an audit without findings, and for each finding that lacks a response of the rating.
 
-    No audit therefore has a score, a rating or a result before its last answer.
+    An audit therefore has a score, a rating and a result only after every question has been answered.
     """
     findings = list(record.findings.all())
     if not findings:

@@ -155,7 +155,7 @@ def year_lines(
     Archived programs are shown in the years in which they had audits.
     """
     first, end = datetime.date(year, 1, 1), datetime.date(year + 1, 1, 1)
-    # A day more on each side, since a date-time with a time of day belongs to the day of the site's clocks.
+    # A day more on each side, since a date-time with a time of day belongs to a day in the site's time zone.
     span = (begins(first, zone) - datetime.timedelta(days=1), begins(end, zone) + datetime.timedelta(days=1))
     of_year = (
         AuditRecord.objects.at(site_id).filter(is_archived=False).annotate(planned_for=Coalesce("due_date", "date"))
@@ -175,13 +175,13 @@ def _line(
     program: AuditProgram, audits: Sequence[Any], year: int, today: datetime.date, zone: zoneinfo.ZoneInfo
 ) -> Line:
     entries = [_audit_entry(audit, today, zone) for audit in audits]
-    standing = {
+    scheduled = {
         audit.planned_for for audit in audits if not audit.is_extra and audit.record_status != RecordStatus.CANCELLED
     }
     address = reverse("admin:audits_auditprogram_read", args=(program.pk,))
     if not program.is_archived:
         for due in _dates_of(program, year, zone):
-            if due not in standing:
+            if due not in scheduled:
                 day = day_of(due, zone)
                 state = State.OVERDUE if day < today else State.PLANNED
                 entries.append(Entry(state, day, gettext("no audit scheduled yet"), address))

@@ -92,7 +92,7 @@ def changing_submitted(
 
 
 def add_units_sold(site_id: uuid.UUID, values: Values, *, author: Author, reason: str = "") -> UnitsSold:
-    """Store the units of a month; raises ValidationError, code Duplicate where the month has units already."""
+    """Store the units of a month; raises ValidationError, code Duplicate if the month has units already."""
     return add_record(UnitsSold(site_id=site_id), values, author=author, operation="AddUnitsSold", reason=reason)
 
 

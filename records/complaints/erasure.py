@@ -9,7 +9,7 @@ from records.retention.erasing import ERASE_CONSUMER, erasing
 from records.sites.writing import Precondition
 
 PERSONAL = Personal(CONSUMER)
-TELLING = ("consumer_last_name", "consumer_phone", "consumer_mobile", "consumer_email")
+IDENTIFYING = ("consumer_last_name", "consumer_phone", "consumer_mobile", "consumer_email")
 """The fields whose values few other people share."""
 
 
@@ -24,7 +24,7 @@ def erase_consumer(
 ) -> Complaint:
     """Replace the consumer's name, address, phones and e-mail by a keyed digest, also in the history.
 
-    `with_texts` does the same with each free text that says one of them.
+    `with_texts` does the same with each free text that contains one of them.
 
     This is possible in every state of the complaint, even if it is archived. Several complaints of one consumer can
     still be recognised as related. Raises as `erasing` does, also when it is repeated.

@@ -41,7 +41,7 @@ class ComplaintResource(RecordResource):
 
 @transferable
 class UnitsSoldResource(RecordResource):
-    """Units sold; a row without Id changes the entry of its month, where there is one."""
+    """Units sold; a row without Id changes the entry of its month, if there is one."""
 
     model = UnitsSold
     table = WireTable(UnitsSoldSerializer)

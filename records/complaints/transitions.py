@@ -16,7 +16,7 @@ from records.backoffice.forms import ReasonIfAny, WithoutReason
 from records.backoffice.transitions import RecordStep, active_in, by_key
 from records.complaints import workflow
 from records.complaints.actions import update_complaint_detail
-from records.complaints.erasure import PERSONAL, TELLING, erase_consumer
+from records.complaints.erasure import IDENTIFYING, PERSONAL, erase_consumer
 from records.complaints.models import Complaint, RecordStatus, Severity
 from records.retention.forms import EraseWithTextsForm, asking_about_texts, before_erasing
 from records.sites.text import FREE_TEXT
@@ -123,6 +123,6 @@ ERASE = RecordStep(
         "Nobody can undo this."
     ),
     done=_("The consumer was erased from %(record)s."),
-    consequences=before_erasing(PERSONAL, TELLING),
+    consequences=before_erasing(PERSONAL, IDENTIFYING),
     fill=asking_about_texts(PERSONAL),
 )

@@ -17,7 +17,7 @@ from records.sites.writing import Precondition
 RELATION = "party_contacts"
 CONTACT = ("first_name", "last_name", "email", "phone")
 """The fields that identify a contact. Title and position stay, because they describe the job at the customer."""
-TELLING = ("last_name", "email", "phone")
+IDENTIFYING = ("last_name", "email", "phone")
 """The fields whose values few other people share."""
 EVERYBODY = Personal(CONTACT, RELATION)
 """The values of all contacts, before one of them is chosen."""

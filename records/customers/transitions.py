@@ -8,7 +8,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.transitions import Listing, RecordStep, by_key
-from records.customers.erasure import EVERYBODY, TELLING, contacts_of, erase_contact
+from records.customers.erasure import EVERYBODY, IDENTIFYING, contacts_of, erase_contact
 from records.customers.models import Customer
 from records.retention.forms import EraseWithTextsForm, asking_about_texts, before_erasing
 
@@ -25,7 +25,7 @@ def _fill(form: Any, customer: Customer) -> None:
     asking_about_texts(EVERYBODY)(form, customer)
 
 
-_known = before_erasing(EVERYBODY, TELLING)
+_known = before_erasing(EVERYBODY, IDENTIFYING)
 
 
 def _warnings(model_admin: Any, request: HttpRequest, customer: Customer) -> list[str | Listing]:

@@ -1,4 +1,4 @@
-"""The customer endpoint: reads stop here, writes call the actions."""
+"""The customer endpoint: reads are handled here, writes call the actions."""
 
 import uuid
 

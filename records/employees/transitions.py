@@ -16,7 +16,7 @@ from records.backoffice.forms import ReasonForm
 from records.backoffice.tasks import invite
 from records.backoffice.transitions import RecordStep, by_key
 from records.employees import actions
-from records.employees.erasure import PERSONAL, TELLING, erase_private_facts
+from records.employees.erasure import IDENTIFYING, PERSONAL, erase_private_facts
 from records.employees.models import Employee
 from records.history.trail import recording
 from records.retention.forms import EraseForm, before_erasing
@@ -105,5 +105,5 @@ ERASE = RecordStep(
         "other texts of this page are not searched."
     ),
     done=_("The private data of %(record)s was erased."),
-    consequences=before_erasing(PERSONAL, TELLING),
+    consequences=before_erasing(PERSONAL, IDENTIFYING),
 )

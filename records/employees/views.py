@@ -1,4 +1,4 @@
-"""The employee endpoint: reads stop here, writes call the actions."""
+"""The employee endpoint: reads are handled here, writes call the actions."""
 
 import uuid
 

@@ -118,8 +118,8 @@ class FileViewSet(OperationViewSet):
     ) -> HttpResponse:
         """Return a record, with FileURL and FileContent if the caller asks for them.
 
-        `row_of` returns the FileRecord of a shape. An answer that carries an address is never a 304: the one that the
-        caller holds expires.
+        `row_of` returns the FileRecord of a shape. An answer with an address is never a 304, because the
+        address in an earlier answer expires.
         """
         with_content, with_url = self.flag("WithContent"), self.flag("WithURL")
         if not with_content and not with_url:

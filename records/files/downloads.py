@@ -120,7 +120,7 @@ def range_of(header: str, size: int) -> tuple[int, int] | None:
 class Pieces:
     """The bytes of an open file from start on, in pieces; closes the file however the answer ends.
 
-    The server sends a file that has a descriptor from its place, beginning at `tell()`.
+    The server can send a file that has a descriptor without reading it here, beginning at `tell()`.
     """
 
     def __init__(self, opened: Any, start: int, length: int) -> None:
@@ -158,7 +158,7 @@ class Pieces:
 
 
 class FileAnswer(StreamingHttpResponse):
-    """An answer whose file the server may send from its place (`wsgi.file_wrapper`, PEP 3333)."""
+    """An answer whose file the server may send by itself (`wsgi.file_wrapper`, PEP 3333)."""
 
     block_size = PIECE
 

@@ -24,12 +24,12 @@ logger = logging.getLogger("larder.files")
 ROOT = "documents"
 """The folder of every stored file; it got its name when only documents had files."""
 SETTLED_SECONDS = 2.0
-"""How long ago a file was last changed if a change from now on is certain to be seen by its times."""
+"""The age of a file's last change from which a later change is certain to show in its timestamps."""
 COMPARED_EVERY = 3600
-"""For how many seconds a comparison of an unchanged file counts at most, since a disk can alter a file silently."""
+"""The seconds for which the comparison of an unchanged file is valid, because a disk can alter a file silently."""
 MOST_REMEMBERED = 10_000
 _whole: dict[tuple[str, int, str], tuple[int, ...]] = {}
-"""The files that this process has found to be what was stored, by path, size and SHA-256, each with its state then."""
+"""The files that this process has found undamaged, by path, size and SHA-256; the value is the file's state then."""
 
 
 class StorageUnavailableError(Exception):
@@ -98,7 +98,7 @@ def _settle(path: str) -> None:
 def storing(content: Incoming) -> Iterator[StoredFile]:
     """Store a file and yield it, so that the block can store a row that refers to it.
 
-    If the block fails, or is only a rehearsal, the file is removed. It stays if the connection to the database broke,
+    If the block fails, or is a dry run, the file is removed. It stays if the connection to the database broke,
     because the commit may have succeeded; `manage.py sweep_files` removes it if no row refers to it.
     """
     stored = store(content)
@@ -133,7 +133,7 @@ def open_whole(row: FileRecord) -> File[bytes]:
 def open_served(row: FileRecord) -> File[bytes]:
     """Open a row's file as `open_whole` does; a file of the disk that has not changed since then is not read again.
 
-    A request therefore costs the same for a large file as for a small one, also when nobody reads the answer (DECISIONS
+    A request therefore costs the same for a large file as for a small one, even if nobody reads the answer (DECISIONS
     10.1).
     """
     file, known = _opened(row), (row.path, row.file_size, row.file_hash)

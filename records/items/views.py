@@ -1,4 +1,4 @@
-"""The item endpoint: reads stop here, writes call the actions."""
+"""The item endpoint: reads are handled here, writes call the actions."""
 
 import uuid
 

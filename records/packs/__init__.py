@@ -1,1 +1,1 @@
-"""Auditor's packs: one ZIP with everything that an auditor asks of a site and a period, and what proves it."""
+"""Auditor's packs: one ZIP with everything that an auditor asks of a site and a period, and its proof."""

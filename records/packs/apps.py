@@ -11,7 +11,7 @@ class PacksConfig(AppConfig):
     demo_part = "records.packs.demo"
 
     def ready(self) -> None:
-        """Say which default roles may make packs and open those of others."""
+        """Register which default roles may make packs and open those of others."""
         from records.accounts.default_roles import register
         from records.accounts.models import DefaultRole
         from records.packs.models import MAKE, OPEN_ANY

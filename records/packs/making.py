@@ -73,16 +73,18 @@ class Making:
     @cached_property
     def counts(self) -> dict[str, int]:
         """Return the numbers of records, files and changes, by the key of their part; one query for each part."""
-        found = {kind.key: self._number_of(self.rows(kind), kind.key not in STAMPED) for kind in self.chosen}
+        found = {
+            kind.key: self._number_of(self.rows(kind), is_summable=kind.key not in STAMPED) for kind in self.chosen
+        }
         if ATTACHMENTS in self.keys:
             found[ATTACHMENTS] = self._number_of(self.attachments())
         if self.stretch is not None:
             found[CHANGES] = self.stretch.last - self.stretch.first + 1
         return found
 
-    def _number_of(self, rows: Any, of_themselves: bool = False) -> int:
-        """Return the number of records, which may depend `of_themselves` on nothing but their own changes."""
-        if of_themselves:
+    def _number_of(self, rows: Any, *, is_summable: bool = False) -> int:
+        """Return the number of records; it `is_summable` if it depends on nothing but the records' own changes."""
+        if is_summable:
             return sum(number for (number,) in self._count.sums(rows, count=Count("pk")))
         return sum(number for _, number in self._count(rows.order_by().values_list("site").annotate(Count("pk"))))
 

@@ -25,7 +25,7 @@ STEP = 250
 """The number of records that are read at a time and printed into one PDF."""
 NOT_SHOWN = frozenset({"id", "site", "revision", "path", "idx", "entity", "record_id", "finding_id"})
 LAST = ("entity_folder", "is_archived", "created", "created_by", "last_modified", "last_modified_by")
-"""The text that follows what a record says."""
+"""The columns that follow a record's own data."""
 CUT = " … (cut here; the PDF holds all of it)"
 May = Callable[[str], bool]
 

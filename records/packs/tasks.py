@@ -29,7 +29,7 @@ MOST_ATTEMPTS = 3
 PAUSE = 0.5
 """Seconds between two reports of the progress."""
 LONGEST = datetime.timedelta(days=1)
-"""The longest time for which a pack waits and is made; after that, no worker runs, or it has lost the pack."""
+"""The longest time until a pack is made. After that, no worker runs, or the worker has lost the pack."""
 ZIP = "application/zip"
 
 

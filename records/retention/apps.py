@@ -9,7 +9,7 @@ class RetentionConfig(AppConfig):
     name = "records.retention"
 
     def ready(self) -> None:
-        """Say which default roles may set and lift periods and holds."""
+        """Register which default roles may set and lift periods and holds."""
         from records.accounts.default_roles import register
         from records.accounts.models import DefaultRole
         from records.retention.models import LIFT_HOLD, SET_HOLD

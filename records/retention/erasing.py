@@ -39,12 +39,12 @@ class Erasure:
     record: Any
     changed: list[FieldChange] = field(default_factory=list)
     words: set[str] = field(default_factory=set)
-    """What the erased values said; a reason that quotes one of them is erased as well."""
+    """The erased values; a reason that quotes one of them is erased as well."""
     has_erased_elsewhere: bool = False
     """Whether something was erased from another row that belongs to the person, such as the account."""
 
     def mark(self, row: models.Model, name: str) -> bool:
-        """Put the mark of an erased value into a column of the record or of a child row; return whether there was one.
+        """Replace a column of the record or of a child row by the mark of an erased value; return whether it had one.
 
         A column that cannot hold a text becomes empty.
         """
@@ -85,7 +85,7 @@ def erasing(
     """Lock a record for an erasure, and erase the personal values from its history when the block ends.
 
     The block erases them from the record. `with_texts` also erases, as a whole, each free text of the record and its
-    history that says one of the values. Everything is one transaction with its Change. The reason is required and
+    history that contains one of the values. Everything is one transaction with its Change. The reason is required and
     stays, so it must not quote what is erased. Raises RecordNotFoundError, ValidationError (InvalidTransition while the
     record is on legal hold, or if there is nothing to erase), or the error of the precondition.
     """
@@ -125,7 +125,7 @@ def free_texts(model: type[SiteRecord], personal: Personal) -> list[str]:
     return [field.name for field in fields if field.name not in personal.columns]
 
 
-def texts_that_say_it(record: SiteRecord, personal: Personal) -> list[str]:
+def texts_that_name_it(record: SiteRecord, personal: Personal) -> list[str]:
     """Return the names of the record's free texts that contain a personal value, now or in the history; two queries."""
     words = Words(words_in_history(record, personal))
     found = replace(personal, free_texts=free_texts(type(record), personal), says=words.are_said_in)
@@ -140,7 +140,7 @@ def texts_that_say_it(record: SiteRecord, personal: Personal) -> list[str]:
 
 
 def words_in_history(record: models.Model, personal: Personal) -> set[str]:
-    """Return what the record's changes still say in personal values; one query."""
+    """Return the personal values that the record's changes still contain; one query."""
     changes = Change.objects.filter(record_id=record.pk, model=record._meta.label)
     return {
         text

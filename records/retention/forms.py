@@ -16,7 +16,7 @@ from records.backoffice.transitions import Listing
 from records.backoffice.wording import field_label
 from records.history.erasure import Personal
 from records.retention.actions import kept_until, on_hold_since
-from records.retention.erasing import texts_that_say_it
+from records.retention.erasing import texts_that_name_it
 from records.retention.mentions import mentions
 from records.sites.models import SiteRecord
 from records.sites.text import REASON
@@ -53,10 +53,10 @@ class EraseWithTextsForm(EraseForm):
 
 
 def asking_about_texts(personal: Personal) -> Callable[[Any, Any], None]:
-    """Return what lets a form ask about the record's free texts that contain a personal value; two queries."""
+    """Return a function that makes a form ask about the free texts that contain a personal value; two queries."""
 
     def fill(form: Any, record: SiteRecord) -> None:
-        field, found = form.fields["with_texts"], texts_that_say_it(record, personal)
+        field, found = form.fields["with_texts"], texts_that_name_it(record, personal)
         if not found:
             field.widget = forms.HiddenInput()
             return
@@ -67,11 +67,11 @@ def asking_about_texts(personal: Personal) -> Callable[[Any, Any], None]:
     return fill
 
 
-def before_erasing(personal: Personal, telling: Sequence[str]) -> Consequences:
-    """Return what lets a step say what to know before erasing; 6 queries, and two for each kind of record.
+def before_erasing(personal: Personal, identifying: Sequence[str]) -> Consequences:
+    """Return a function that lists the consequences of an erasure; 6 queries, and two for each kind of record.
 
-    That is a legal hold, which refuses it, the period of retention, and the other records of the site that say who the
-    person is (`telling` as for `mentions`), as far as the user may see them.
+    They are a legal hold, which refuses it, the period of retention, and the other records of the site that identify
+    the person (`identifying` as for `mentions`), as far as the user may see them.
     """
 
     def consequences(model_admin: Any, request: HttpRequest, record: SiteRecord) -> list[str | Listing]:
@@ -87,17 +87,17 @@ def before_erasing(personal: Personal, telling: Sequence[str]) -> Consequences:
                 % {"name": name, "until": until.isoformat()}
             )
         others = mentions(
-            record, personal, telling, lambda model: model_admin.rows_seen(request, model, record.site_id)
+            record, personal, identifying, lambda model: model_admin.rows_seen(request, model, record.site_id)
         )
         if others:
             text = gettext(
-                "These other records say one of the values, and stay as they are. Look at them first: after the "
-                "erasure they cannot be found by it. What is in attached files is not searched."
+                "These other records contain one of the values and stay as they are. Look at them first: after the "
+                "erasure, they cannot be found by that value. Attached files are not searched."
             )
             links = (format_html("{} ({})", link_to(one.record), ", ".join(one.labels)) for one in others[:SHOWN])
             found.append(Listing(text, [*links, *([gettext("and others")] if len(others) > SHOWN else [])]))
         elif others is not None:
-            found.append(gettext("No other record says one of the values. What is in attached files is not searched."))
+            found.append(gettext("No other record contains one of the values. Attached files are not searched."))
         return found
 
     return consequences

@@ -1,4 +1,4 @@
-"""Finds the other records of a site that say who a person is, before the person is erased from one record."""
+"""Finds the other records of a site that identify a person, before the person is erased from one record."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,27 +23,27 @@ Seen = Callable[[type[SiteRecord]], models.QuerySet[Any] | None]
 
 @dataclass
 class Mention:
-    """A record that says a personal value, and the labels of the fields that do."""
+    """A record that contains a personal value, and the labels of the fields with it."""
 
     record: SiteRecord
     labels: list[str] = field(default_factory=list)
 
 
-def mentions(record: SiteRecord, personal: Personal, telling: Sequence[str], seen: Seen) -> list[Mention] | None:
-    """Return the other records that say a personal value of the record, now or earlier; two queries a kind and three.
+def mentions(record: SiteRecord, personal: Personal, identifying: Sequence[str], seen: Seen) -> list[Mention] | None:
+    """Return the other records with a present or earlier personal value of the record; three queries and two a kind.
 
-    None if the record and its history have no such value.
+    Returns None if the record and its history have no such value.
 
-    Actions and attachments of the record count with any of its personal values, also with a first name. All others must
-    say one of the columns in `telling`, which few other people share. They are found by the index of the search, so
-    where they spell a value as the record does.
+    For actions and attachments of the record, any of its personal values counts, even a first name. All others must
+    contain a value of the columns in `identifying`, which few people share. The index of the search finds them, so only
+    if they spell the value as the record does.
     """
-    told = words_in_history(record, replace(personal, columns=telling))
+    identifiers = words_in_history(record, replace(personal, columns=identifying))
     values = words_in_history(record, personal)
     if not values:
         return None
-    of_record, elsewhere = Words(values), Words(told)
-    lines = sorted({line for text in told for line in map(str.strip, text.splitlines()) if len(line) >= RUN})
+    of_record, elsewhere = Words(values), Words(identifiers)
+    lines = sorted({line for text in identifiers for line in map(str.strip, text.splitlines()) if len(line) >= RUN})
     found: dict[Any, Mention] = {}
     for model, of, columns in _searched():
         rows = seen(model if not of else model._meta.get_field(of).related_model)

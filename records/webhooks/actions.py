@@ -61,7 +61,7 @@ def update_subscription(subscription: Subscription, values: Values, **recorded: 
     ) as locked:
         apply(locked, values)
         if "address" in values:
-            _start_anew(locked)
+            _reset_failures(locked)
     return locked
 
 
@@ -78,7 +78,7 @@ def archive_subscription(
             _lock_with_room(subscription)
         with changing(Subscription, None, subscription.pk, author=author, operation=operation, reason=reason) as locked:
             locked.is_archived = archived
-            _start_anew(locked)
+            _reset_failures(locked)
     return locked
 
 
@@ -99,7 +99,7 @@ def resume(subscription: Subscription, *, author: Author, reason: str = "") -> N
         Subscription, None, subscription.pk, author=author, operation="ResumeWebhook", reason=reason
     ) as locked:
         locked.state, locked.pause_reason = State.ACTIVE, ""
-        _start_anew(locked)
+        _reset_failures(locked)
 
 
 def rotate_secret(subscription: Subscription, *, author: Author, reason: str = "") -> str:
@@ -166,6 +166,6 @@ def _give_secret(subscription: Subscription, secret: str) -> None:
     subscription.secret_made = now()
 
 
-def _start_anew(subscription: Subscription) -> None:
-    """Reset the failures, so that the next attempt is made at once and the time until the pause starts anew."""
+def _reset_failures(subscription: Subscription) -> None:
+    """Reset the failures, so that the next attempt is made at once and the time until a pause begins again."""
     subscription.failing_since, subscription.failures, subscription.next_attempt = None, 0, None

@@ -285,7 +285,7 @@ class DeliveryAdmin(LogAdmin):
         return delivery.fault or str(Outcome(delivery.outcome).label)
 
     def list_context(self, request: HttpRequest) -> dict[str, object]:
-        """Return also what an empty list says."""
+        """Return also the text of an empty list."""
         text = gettext("Nothing was delivered in the last 30 days. Add a webhook, or send a test on its page.")
         return {**super().list_context(request), "empty_list": text}
 

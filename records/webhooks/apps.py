@@ -10,7 +10,7 @@ class WebhooksConfig(AppConfig):
     demo_part = "records.webhooks.demo"
 
     def ready(self) -> None:
-        """Say which default role may manage webhooks."""
+        """Register which default role may manage webhooks."""
         from records.accounts.default_roles import register
         from records.accounts.models import DefaultRole
 

@@ -163,7 +163,7 @@ class Line:
 
 
 def _left(until: float) -> float:
-    """Return how many seconds are left; raises TimeoutError where none are."""
+    """Return how many seconds are left; raises TimeoutError if none are."""
     left = until - time.monotonic()
     if left <= 0:
         raise TimeoutError
@@ -171,7 +171,7 @@ def _left(until: float) -> float:
 
 
 def _connected(addresses: list[str], port: int, until: float) -> socket.socket:
-    """Return a connection to the first of the addresses that takes one; no name is resolved any more."""
+    """Return a connection to the first of the addresses that accepts one; the host name is not resolved again."""
     problem: OSError = ConnectionError("The name has no address.")
     for address in addresses:
         plain = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
@@ -193,7 +193,7 @@ def _cut_off(handle: socket.socket) -> None:
 
 @cache
 def tls() -> ssl.SSLContext:
-    """Return what certificates are checked with: the authorities that this machine trusts."""
+    """Return the TLS settings, which verify certificates with the authorities that this machine trusts."""
     return ssl.create_default_context()
 
 

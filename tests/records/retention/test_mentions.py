@@ -72,7 +72,7 @@ def test_actions_attachments_and_other_records_that_name_the_consumer_are_listed
             (address_of(audit), "(Comment)"),
         ]
     )
-    assert "These other records say one of the values" in page.text
+    assert "These other records contain one of the values" in page.text
 
 
 def test_records_that_the_user_may_not_see_are_not_listed(site: Site, complaint: Complaint) -> None:
@@ -80,7 +80,7 @@ def test_records_that_the_user_may_not_see_are_not_listed(site: Site, complaint:
     user = make.make_user(site=site)
     make.make_role(site, ["complaints.view_complaint", "complaints.erase_consumer"], [user])
     page = browser(site, user=user).get(place(complaint))
-    assert "No other record says one of the values" in page.text
+    assert "No other record contains one of the values" in page.text
 
 
 def test_nothing_is_listed_after_the_erasure_and_other_records_stay(site: Site, complaint: Complaint) -> None:
