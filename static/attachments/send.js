@@ -1,5 +1,5 @@
-// Sends one file to a record's attachments and tells how far it is. The answer is always an object: what was added,
-// what is wrong, and whether the connection was lost, in which case the same file can be sent again under the same id.
+// Sends one file to a record's attachments and reports the progress. The result is always an object: what was added,
+// what is wrong, and whether the connection was lost. If it was, the same file can be sent again under the same id.
 "use strict";
 window.larderSendFile = (address, fields, file, progress, isAgain = false) =>
   new Promise((resolve) => {

@@ -1,7 +1,7 @@
-// An audit as a checklist: one question at a time. Each answer is sent on its own and waits in this browser while there
-// is no connection: kept for the account and the audit, not beyond the end of the session, and removed on sign-out
-// (static/backoffice/typed.js sees to both). Each answer names what was seen before it, so that one which is sent twice
-// is stored once, and one that somebody else's answer has overtaken is shown and not stored.
+// An audit as a checklist: one question at a time. Each answer is sent separately. Without a connection it waits in this
+// browser, stored for the account and the audit; static/backoffice/typed.js removes it at the end of the session and on
+// sign-out. Each answer is sent with the answer that was seen before it. An answer that is sent twice is therefore stored
+// once. If somebody else has answered in the meantime, both answers are shown and nothing is overwritten.
 "use strict";
 (() => {
   const say = window.larderSay;
@@ -18,7 +18,7 @@
   const tokenNow = () => questions[0].querySelector("[name=csrfmiddlewaretoken]").value;
   const isRated = page.dataset.rated === "yes";
 
-  // --- What waits -------------------------------------------------------------------------------------------------
+  // --- Answers that wait to be sent ---------------------------------------------------------------------------------
 
   const START = `larder-typed:${account}:answers-${page.dataset.checklist}-`;
   const key = START + random();
@@ -42,7 +42,7 @@
     }
   };
 
-  // --- What each question is answered with --------------------------------------------------------------------------
+  // --- The present answer to each question --------------------------------------------------------------------------
 
   const stored = new Map(questions.map((card) => [card.dataset.question, {
     response: card.querySelector("[name=seen_response]").value,
@@ -56,17 +56,17 @@
     if (known?.at > Number(page.dataset.at)) know(known.answers);
     else localStorage.removeItem(knownKey);
   } catch {
-    // Without storage the page is always a new one.
+    // Without local storage there are no earlier answers.
   }
   const same = (one, two) => one.response === two.response && one.comment.trim() === two.comment.trim();
   const lastOf = (id) => waiting.findLast((entry) => entry.finding === id && !entry.conflict && !entry.refused);
-  const standing = (id) => lastOf(id)?.answer || stored.get(id);
-  const isAnswered = (id) => Boolean(isRated ? standing(id).response : standing(id).comment.trim());
+  const answerTo = (id) => lastOf(id)?.answer || stored.get(id);
+  const isAnswered = (id) => Boolean(isRated ? answerTo(id).response : answerTo(id).comment.trim());
   const nameOf = (card, response) => [...card.querySelectorAll(".responses button")].find((one) => one.value === response)?.textContent || say("no response");
 
   const show = (card) => {
     const id = card.dataset.question;
-    const now = standing(id);
+    const now = answerTo(id);
     for (const button of card.querySelectorAll(".responses button")) button.setAttribute("aria-pressed", String(button.value === now.response));
     const back = card.querySelector("[data-take-back]");
     if (back) back.hidden = !now.response;
@@ -148,10 +148,10 @@
   const answer = (card, change) => {
     const id = card.dataset.question;
     const last = lastOf(id);
-    const before = standing(id);
+    const before = answerTo(id);
     const wanted = { response: change.response ?? before.response, comment: change.comment ?? card.querySelector("[name=comment]").value };
     if (same(wanted, before)) return;
-    // One that was tried may have arrived although no answer came back, so it stays as it is.
+    // An answer whose sending was tried may have arrived although the reply was lost, so it is not changed.
     if (last && !last.tried) {
       last.answer = wanted;
       if (same(wanted, last.seen)) waiting.splice(waiting.indexOf(last), 1);
@@ -186,7 +186,7 @@
     } else if (body.conflict) {
       stored.set(entry.finding, { response: body.conflict.response, comment: body.conflict.comment });
       entry.conflict = body.conflict;
-      // What was answered on top of it falls into the same question to the person.
+      // Later answers to this question wait for the same decision of the person.
       for (const next of waiting.filter((one) => one.finding === entry.finding && one !== entry && !one.refused)) {
         entry.answer = next.answer;
         waiting.splice(waiting.indexOf(next), 1);
@@ -263,7 +263,7 @@
     const takeComment = () => { clearTimeout(typing); typing = 0; answer(card, {}); };
     comment.addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(takeComment, 1500); });
     comment.addEventListener("change", takeComment);
-    // Going back or closing the page leaves the field without a change event.
+    // No change event is sent if the person goes back or closes the page while the field has the focus.
     window.addEventListener("pagehide", () => { if (typing) takeComment(); });
     const uploads = card.querySelector("[data-uploads]");
     const input = card.querySelector("[data-photo]");

@@ -1,7 +1,7 @@
 // The service worker of one audit's checklist: lets its page be opened again while there is no connection.
-// Its address limits it to that page. It keeps the page, and the scripts and styles that the page loads, and uses them
-// only when the network does not answer. The name of what it keeps holds the account and the end of the session:
-// static/backoffice/typed.js removes it when the session ends, on sign-out, and when somebody else signs in.
+// Its address limits it to that page. It caches the page, and the scripts and styles that the page loads, and uses them
+// only when the network does not answer. The name of the cache contains the account and the end of the session, so that
+// static/backoffice/typed.js can remove it when the session ends, on sign-out, and when somebody else signs in.
 "use strict";
 const PAGE = new URL("./", self.location).pathname;
 const PREFIX = "larder-page:";
@@ -26,7 +26,7 @@ const keep = async (response) => {
   const cache = await caches.open(name);
   const assets = [...text.matchAll(/(?:src|href)="([^"]+\.(?:js|css|svg))"/g)].map((found) => found[1]);
   await cache.addAll([...new Set(assets)]);
-  // The page comes last: it is there only when all that it needs is. It keeps its headers, such as the content policy.
+  // The page is cached last, so that it is there only with all that it needs; with its headers, such as the content policy.
   const headers = new Headers(response.headers);
   for (const header of ["Content-Encoding", "Content-Length"]) headers.delete(header);
   await cache.put(PAGE, new Response(text, { headers }));
@@ -51,7 +51,7 @@ const refresh = async (asked) => {
     if (response.ok) await keep(response.clone());
     else if (response.status < 500) await forget(); // The audit is handed in, or nobody is signed in any more.
   } catch {
-    // There is no connection: what is kept stays.
+    // Without a connection, the cache stays as it is.
   }
 };
 

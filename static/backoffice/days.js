@@ -1,6 +1,6 @@
-// Days, times and months are written in one form everywhere, as 2026-11-28, 2026-11-28 14:30 and 2026-11. Browsers write
-// them in their own fields as each computer is set, so where there is a mouse they become text fields with a button for
-// the calendar. A browser without a calendar of months has a text field already.
+// Days, times and months have one form everywhere: 2026-11-28, 2026-11-28 14:30 and 2026-11. A browser's own date fields
+// use the format that is set on the computer. Therefore, where there is a mouse, they become text fields with a button
+// for the calendar. A browser without a calendar of months has a text field already.
 "use strict";
 (() => {
   if (!window.matchMedia("(pointer: fine)").matches || !HTMLInputElement.prototype.showPicker) return;

@@ -21,7 +21,7 @@
       setTimeout(() => (button.textContent = said), 3000);
     });
   }
-  // A filter by days is a usual span or two ends: choosing one empties the other.
+  // A filter by days is either one of the usual spans or two dates: choosing one clears the other.
   for (const days of document.querySelectorAll("[data-days]")) {
     const span = days.querySelector("select");
     const ends = [...days.querySelectorAll("input")];
@@ -43,8 +43,8 @@
     // A short form without a summary: the first faulty field takes the focus, so that its fault is read out.
     [...document.querySelectorAll("main [aria-invalid=true]")].find((field) => field.checkVisibility())?.focus();
   }
-  // A form is sent once: its buttons do nothing while it is on its way. One that saves a file and stays (data-again) can
-  // be sent again soon, but not by a double click.
+  // A form is sent once: its buttons do nothing until the next page is there. A form whose answer is a file (data-again)
+  // leaves the page open and can be sent again soon, but not by a double click.
   document.addEventListener("submit", (event) => {
     const form = event.target;
     if (event.defaultPrevented || form.method !== "post") return;
@@ -62,12 +62,12 @@
     });
   }
   const menu = document.querySelector("details[data-menu]");
-  // On a phone a list is shown as cards, in which each value bears the name of its column.
+  // On a phone a list is shown as cards, in which each value has the name of its column.
   for (const table of document.querySelectorAll(".results table, .cards table")) {
     const names = [...table.querySelectorAll("thead th")].map((head) => head.textContent.trim());
     for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, place) => { if (names[place] && cell.colSpan === 1) cell.dataset.label = names[place]; });
   }
-  // A table that does not fit says so below it, since a column that is cut off leaves no trace.
+  // Below a table that does not fit, a text says so, because nobody could tell that a column is cut off.
   for (const frame of document.querySelectorAll(".wide")) {
     let cut = frame.nextElementSibling?.closest("[data-cut]");
     if (!cut) {
@@ -97,7 +97,7 @@
   }
   const phone = window.matchMedia("(max-width: 40rem)");
   for (const tools of document.querySelectorAll("[data-fold]")) {
-    // On a phone the steps and links that are not the next ones wait behind one button.
+    // On a phone, all buttons and links but the most likely next ones are hidden behind one button.
     const others = tools.querySelectorAll(".other");
     if (others.length < 2) continue;
     const more = document.createElement("li");
@@ -111,7 +111,7 @@
   }
   const wanted = document.getElementById("global-search");
   if (wanted) {
-    // On a phone there is no room for a hint or a button: the field says what the button says elsewhere.
+    // On a phone there is no room for a hint or a button, so the field has the text that is on the button elsewhere.
     const hint = wanted.placeholder;
     const arrange = () => { wanted.placeholder = phone.matches ? wanted.form.querySelector("button").textContent : hint; };
     arrange();

@@ -1,7 +1,7 @@
-// What people type is kept in their browser until it is saved: leaving warns, and a lost session loses nothing.
-// Kept for each account, not beyond the end of the session in which it was typed, and cleared on sign-out.
-// The same holds for pages that open without a connection (static/audits/worker.js).
-// Files and passwords are never kept. The server confirms a save by naming its token in the cookie `larder-saved`.
+// What people type is kept in their browser until it is saved. Leaving the page warns them, and nothing is lost with
+// the session. It is kept for each account until the end of the session in which it was typed, and removed on sign-out.
+// So are the pages that open without a connection (static/audits/worker.js). Files and passwords are never kept. The
+// server confirms a save by naming the form's token in the cookie `larder-saved`.
 "use strict";
 (() => {
   const PREFIX = "larder-typed:";
@@ -62,8 +62,8 @@
   }
   if (!account) return;
 
-  // After the end of the session nothing is kept any more: what was typed stays on the open page, which says so and is
-  // sent once the same person has signed in again.
+  // After the end of the session nothing is kept any more. What was typed stays only on the open page. The page says so,
+  // and can be sent after the same person has signed in again.
   const watched = new Map();
   const tellTheEnd = (form) => {
     const before = form.previousElementSibling;
@@ -84,7 +84,7 @@
     return undefined;
   }, Math.max(endOfSession() - Date.now(), 1000));
   awaitTheEnd();
-  let renewed = null; // A clock that is wrong by hours must not keep a form from being sent.
+  let renewed = null; // A computer's clock that is wrong by hours must not prevent a form from being sent.
   document.addEventListener("submit", async (event) => {
     const { target: form, submitter } = event;
     if (!isOver() || !watched.has(form) || renewed === form) return;
@@ -125,7 +125,7 @@
     return label ? label.textContent.trim() : "";
   };
 
-  // The page of a form that was sent and refused warns, unless any of its forms is sent again.
+  // After a form was refused, leaving the page warns, unless one of its forms is sent again.
   let sent = false;
   window.addEventListener("submit", (event) => { if (!event.defaultPrevented) sent = true; });
 
@@ -140,7 +140,7 @@
     const first = valuesOf(form, true);
     const rowsAtFirst = Object.fromEntries(groupsOf(form).map((group) => [group.dataset.prefix, counter(form, group.dataset.prefix, "TOTAL").value]));
     const refused = "unsaved" in body.dataset;
-    // A page that was sent and refused shows what was typed: it is all still unsaved.
+    // After a form was refused, the page shows what was typed, and all of it is still unsaved.
     const before = (refused && read(key)?.fields) || {};
     let leaving = false;
     let saved = false;

@@ -1,5 +1,5 @@
-// The short form of a complaint: photos are collected as they are taken, the complaint is sent first and the photos
-// after it, each with its progress. What does not arrive can be sent again; nothing is stored twice.
+// The short form of a complaint. Photos are collected as they are taken. The complaint is sent first and the photos after
+// it, each with its progress. Whatever does not arrive can be sent again; nothing is stored twice.
 "use strict";
 (() => {
   const form = document.querySelector("[data-quick]");

@@ -1,4 +1,4 @@
-// While packs are being made, the list is read anew every two seconds, for half an hour at most.
+// While packs are being made, the list is loaded again every two seconds, for half an hour at most.
 "use strict";
 (() => {
   const list = document.querySelector("[data-packs]");
