@@ -95,7 +95,7 @@ def list_links(request: HttpRequest, model: type[Any]) -> Sequence[RecordLink]:
 
 
 def quick_complaint(request: HttpRequest) -> HttpResponse:
-    """Show the short form, or keep what was sent; a script of the page sends the photos after it, one by one."""
+    """Show the short form, or store what was sent; a script of the page then sends the photos one by one."""
     site = site_at(request, read_uuid(request.POST["larder_site"])) if request.POST.get("larder_site") else None
     site = site or current_site(request)
     if site is None or not access.may(request.user, site, "complaints.add_complaint"):
@@ -198,7 +198,7 @@ def _tell(request: HttpRequest, complaint: Complaint) -> None:
 
 
 def _answer(request: HttpRequest, complaint: Complaint, *, by_script: bool) -> HttpResponse:
-    """Tell the page's script where photos go, or attach those that came with the form and lead to the complaint."""
+    """Tell the page's script where to send photos, or attach those in the form and redirect to the complaint."""
     if by_script:
         attach = reverse("admin:attachments_add", args=(Complaint.ENTITY.value, complaint.pk))
         return JsonResponse({"page": address_of(complaint), "attach": attach})

@@ -40,7 +40,7 @@ PEOPLE, LINES = 30, 100
 """The numbers of people, and of lines by job, on one page."""
 VALID, ENDS_SOON, EXPIRED, MISSING = "valid", "soon", "expired", "missing"
 State = tuple[str, Any, datetime.date | int | None]
-"""The state of a need, what is said about it, and the day or version that this names."""
+"""The state of a need, the text about it, and the day or version that the text names."""
 Holding: Any = JobDescription.employees.through
 TRAINING = "employee__education_training"
 ALL = Q()
@@ -53,14 +53,14 @@ class Need(NamedTuple):
     job: JobDescription
     name: str
     state: str
-    says: Any
-    """What is said about the state, with a place for the last day or for the version that was read."""
+    wording: Any
+    """The text about the state, with a placeholder for the last day or for the version that was read."""
     value: datetime.date | int | None = None
 
     @property
     def text(self) -> str:
         """Return the state in words."""
-        return str(self.says) % {"last": self.value, "read": self.value}
+        return str(self.wording) % {"last": self.value, "read": self.value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +102,13 @@ class Requirements:
             document.pk: document.effective_version for job in self.jobs for document in job.required_documents.all()
         }
 
-    def _held(self, within: Q = ALL) -> QuerySet[Any]:
+    def _holders(self, within: Q = ALL) -> QuerySet[Any]:
         """Return the holders of jobs, once for each job."""
         holders = {"employee__site": self.site, "employee__is_archived": False}
         return Holding.objects.filter(within, jobdescription__in=[job.pk for job in self.jobs], **holders)
 
     def _taken(self, day: datetime.date, within: Q = ALL) -> QuerySet[Any]:
-        """Return the holders of jobs for each of their trainings that counts then in a course (`needed`) of their job.
+        """Return the holders of jobs, once for each training that is valid then in a course (`needed`) of their job.
 
         The requirements are a condition and not a join through the jobs, because PostgreSQL expects few rows of such a
         join, and would search the trainings of each person once for each course.
@@ -120,7 +120,7 @@ class Requirements:
         for first, courses in first_days.items():
             since = {f"{TRAINING}__completed_on__gte": bare(first)} if first else {}
             counts |= Q(**{f"{TRAINING}__course__in": courses}, **since)
-        taken = self._held(within).filter(counts, **{f"{TRAINING}__completed_on__isnull": False})
+        taken = self._holders(within).filter(counts, **{f"{TRAINING}__completed_on__isnull": False})
         required = JobDescription.required_courses.through.objects.filter(jobdescription=OuterRef("jobdescription"))
         return taken.annotate(needed=F(f"{TRAINING}__course")).filter(
             Exists(required.filter(course=OuterRef("needed")))
@@ -130,17 +130,19 @@ class Requirements:
         """Return the holders of jobs, once for each document (`needed`) whose version in force they have read."""
         documents = [document for document, version in self.in_force.items() if version is not None]
         newest = Reading.objects.filter(version__version__gte=F("document__effective_version"))
-        rows = self._held(within).annotate(needed=F("jobdescription__required_documents")).filter(needed__in=documents)
+        rows = (
+            self._holders(within).annotate(needed=F("jobdescription__required_documents")).filter(needed__in=documents)
+        )
         return rows.filter(Exists(newest.filter(user=OuterRef("employee"), document=OuterRef("needed"))))
 
     def people(self, *, lacking: bool = False) -> list[int]:
         """Return the numbers of the holders of jobs that require something, by name; two queries at most.
 
-        `lacking` leaves out those who lack nothing and will not within `SOON`.
+        With `lacking`, only those who lack something, or will within `SOON`.
         """
-        held = Holding.objects.filter(employee=OuterRef("pk"), jobdescription__in=[job.pk for job in self.jobs])
-        people = Employee.objects.at(self.site).filter(Exists(held), is_archived=False)
-        # Numbers, because ten thousand of them are kept and read again in a small part of the time that Ids take.
+        holdings = Holding.objects.filter(employee=OuterRef("pk"), jobdescription__in=[job.pk for job in self.jobs])
+        people = Employee.objects.at(self.site).filter(Exists(holdings), is_archived=False)
+        # Numbers instead of Ids, because ten thousand of them are stored and read much faster.
         named = people.order_by("last_name", "first_name", "pk").values_list("site_sequence_id")
         found = [number for (number,) in self._count(named)]
         if not lacking:
@@ -150,7 +152,7 @@ class Requirements:
         return [number for number in found if number in gaps]
 
     def _lacking(self, within: Q) -> QuerySet[Any]:
-        """Return the holders of jobs who lack something that the job requires, or will within `SOON`."""
+        """Return the holders of jobs who lack something that the job requires, or will lack it within `SOON`."""
         courses = {job.pk: len(job.required_courses.all()) for job in self.jobs}
         # A document of which no version is in force does not have to be read yet.
         documents = {
@@ -168,13 +170,13 @@ class Requirements:
             for number, some in jobs.items():
                 counted = met.filter(jobdescription__in=some).alias(met=Count("needed", distinct=True))
                 lacks |= Q(jobdescription__in=some) & ~Q(pk__in=counted.filter(met=number).values("pk"))
-        return self._held(within).filter(lacks)
+        return self._holders(within).filter(lacks)
 
     def by_job(self) -> list[Summary]:
         """Return how many holders of each job have each thing that it requires, by job and name; three queries."""
         number = {"count": Count("employee", distinct=True)}
         per_employee = partial(self._count.sums_of, Employee, "employee__")
-        holders = dict(per_employee(self._held, "jobdescription", **number))
+        holders = dict(per_employee(self._holders, "jobdescription", **number))
         counted = [
             per_employee(rows, "jobdescription", "needed", **number)
             for rows in (partial(self._taken, self.today), self._read)
@@ -208,12 +210,12 @@ class Requirements:
             **{key: partial(_course, course, last, self.today) for key, course in self.courses.items()},
             **{key: partial(_document, key, version, read) for key, version in self.in_force.items()},
         }
-        held = set(self._held().filter(employee__in=keys).values_list("employee", "jobdescription"))
+        holdings = set(self._holders().filter(employee__in=keys).values_list("employee", "jobdescription"))
         return [
             Need(person, job, need.name, *states[need.pk](person.pk))
             for person in map(persons.__getitem__, numbers)
             for job in self.jobs
-            if (person.pk, job.pk) in held
+            if (person.pk, job.pk) in holdings
             for need in sorted(_required(job), key=lambda need: need.name)
         ]
 

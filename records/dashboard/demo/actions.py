@@ -58,7 +58,7 @@ def _about(place: DemoSite, entity: str | None) -> tuple[Any, Any]:
 
 
 def _steps(status: Status, effective: bool | None) -> list[tuple[Status, dict[str, Any]]]:
-    """Return the steps that lead to a status, with what each of them says."""
+    """Return the steps that lead to a status, with the values that each of them sets."""
     done: tuple[Status, dict[str, Any]] = (DONE, {"result": "Carried out and checked on the line."})
     steps: dict[Status, list[tuple[Status, dict[str, Any]]]] = {
         OPEN: [],

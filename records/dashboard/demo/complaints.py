@@ -173,7 +173,7 @@ def _add_drafts(place: DemoSite) -> None:
 
 
 def _add_units_sold(place: DemoSite) -> None:
-    """Enter what the site sold in each whole month of the two years, but for one month that nobody entered."""
+    """Enter what the site sold in each whole month of the two years, except one month that nobody entered."""
     register = replace(place.author(), channel=Channel.IMPORT)
     month, trade = place.today.replace(day=1, hour=0, minute=0, second=0, microsecond=0), 900_000
     for ago in range(1, 24):

@@ -78,7 +78,7 @@ def _made_by_demo(accounts: QuerySet[User], name: str) -> User:
 
 
 def _new_people(*sites: Site) -> dict[str, dict[str, str]]:
-    """Give the leading people of the sites one new password, and return the first site's by what they are.
+    """Give the leading people of the sites one new password; return names and password of the first site's by duty.
 
     One hash for all, because hashing is slow on purpose.
     """

@@ -31,7 +31,7 @@ SITES = (("Hillside Bakery", "HILL", "Europe/London"), ("Harbour Dairy", "HARB",
 
 
 class ForeignDatabaseError(Exception):
-    """Raised when the database holds records that the demo did not make."""
+    """Raised when the database contains records that the demo did not make."""
 
 
 def is_filled() -> bool:
@@ -40,7 +40,7 @@ def is_filled() -> bool:
 
 
 def fill() -> None:
-    """Fill an empty database with the demo, once; raises ForeignDatabaseError where it holds anything else."""
+    """Fill an empty database with the demo, once; raises ForeignDatabaseError if it contains anything else."""
     if is_filled():
         return
     if Site.objects.exists() or User.objects.exists():
@@ -68,7 +68,7 @@ def _parts_of_rooms_above() -> list[str]:
 
 
 def _analyze() -> None:
-    """Tell PostgreSQL's planner at once what a bulk of new rows looks like, instead of a minute later."""
+    """Renew the statistics of PostgreSQL's planner at once after so many new rows, instead of a minute later."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE")

@@ -20,9 +20,9 @@ WIDTH = 480
 ROW = 36
 LEFT, RIGHT, TOP, BOTTOM = 34, 8, 18, 36
 LEGEND = 14
-"""How much lower the columns begin where the lines across them are named above."""
+"""The space above the columns for the names of the lines across them."""
 STROKES = {"mean": "—", "limit": "- -"}
-"""How a line across the columns looks, written before its name."""
+"""The look of each kind of line across the columns; it is printed before the line's name."""
 HEIGHT = 250
 PLANE = 392
 """The greatest width of horizontal bars; their numbers are printed to the right of them."""
@@ -127,7 +127,7 @@ class Chart:
     """The link to the list in which people enter what the chart needs besides the records."""
 
     def say(self, text: str) -> None:
-        """Describe the chart by a sentence, which is also its next note."""
+        """Set the chart's description to a sentence, and add the sentence to its notes."""
         self.description = text
         self.notes.append(text)
 

@@ -27,12 +27,12 @@ SMALL, SMALL_BOLD, TINY_BOLD = style_of("small", 7.5), style_of("small bold", 7.
 PADDING = 4
 """The room to the right of each cell, in points."""
 MANY = 8
-"""How many columns a table has before its head is printed smaller."""
+"""The number of columns from which a table's head is printed in smaller type."""
 REMARK = style_of("remark", 8, textColor=QUIET)
 WIDTH = 174 * mm
-"""How wide the text is on A4 between its margins."""
+"""The width of the text on A4 between the margins, in points."""
 DRAWN = 0.78
-"""How large the charts are printed: points for each unit of their drawing."""
+"""The scale of the printed charts: points for each unit of their drawing."""
 GRID = TableStyle(
     (
         ("VALIGN", (0, 0), (-1, -1), "TOP"),
@@ -92,7 +92,7 @@ def _table(table: Table, first: float = 0) -> Flowable:
 
 
 class _Word(Flowable):
-    """A cell of one line, linked or not. A report has hundreds, and a paragraph takes ten times as long to set."""
+    """A table cell of one line, with or without a link. A report has hundreds; a paragraph takes ten times as long."""
 
     def __init__(self, text: str, address: str, width: float) -> None:
         super().__init__()
@@ -113,7 +113,7 @@ class _Word(Flowable):
 
 
 def _cell(cell: Cell, width: float) -> Flowable:
-    """Return a cell for a column of this width, linked by its whole address where there are records behind it."""
+    """Return a cell for a column of this width, with a link (a whole URL) if there are records to show."""
     text, address = cell.text, f"{settings.BASE_URL.rstrip('/')}{cell.url}" if cell.url else ""
     needed = width_of(text, SMALL.fontName, SMALL.fontSize)
     if text.isascii() and "\n" not in text and needed <= width - PADDING:

@@ -50,8 +50,8 @@ def is_below(share: Share, mean: float | None) -> bool:
     return share.value is not None and mean is not None and share.value < lower_limit(mean, share.whole)
 
 
-def draw_shares(chart: Chart, shares: Sequence[Share], period: Period, columns: Sequence[str], said: str) -> None:
-    """Draw the shares in percent, with their table; `columns` name the cells, `said` is the sentence about all.
+def draw_shares(chart: Chart, shares: Sequence[Share], period: Period, columns: Sequence[str], summary: str) -> None:
+    """Draw the shares in percent, with their table; `columns` name the cells, `summary` is about all months.
 
     A month without records is a gap. A month that still runs is judged against the limit, but not averaged.
     """
@@ -77,7 +77,7 @@ def draw_shares(chart: Chart, shares: Sequence[Share], period: Period, columns: 
         [(gettext("mean %(percent)s") % {"percent": percent(mean)}, 100 * mean, "mean")] if mean is not None else []
     )
     whole, part = sum(share.whole for share in shares), sum(share.part for share in shares)
-    chart.say(said % {"part": part, "whole": whole, "name": period.name, "percent": percent(part / whole)})
+    chart.say(summary % {"part": part, "whole": whole, "name": period.name, "percent": percent(part / whole)})
     if mean is not None:
         chart.notes.append(
             gettext(

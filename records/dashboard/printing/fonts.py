@@ -31,7 +31,7 @@ _SHAPED = re.compile(
 
 
 def use_fonts() -> None:
-    """Register the fonts with the PDF library, once, and let it write bytes, which are fewer than letters for them."""
+    """Register the fonts with the PDF library, once, and let it write binary data instead of longer ASCII text."""
     with _registering:
         rl_config.useA85 = 0
         if PLAIN in pdfmetrics.getRegisteredFontNames():

@@ -33,7 +33,7 @@ LINES_OF_CELL = 30
 LETTER = 1.6 * mm
 """The approximate width of a character in a cell."""
 LONGEST_WORD = 45 * mm
-"""How wide a column becomes for the sake of one word; a longer one is broken."""
+"""The greatest width that a column gets so that a word fits; a longer word is broken."""
 GAP = 7
 """The points between two columns."""
 YES_OR_NO = {"True": _("Yes"), "False": _("No"), "None": NOTHING}

@@ -221,7 +221,7 @@ def _bands(sheets: list[_Sheet], stamp: Stamp) -> bytes:
 
 @dataclass
 class _Taken:
-    """What the pages have taken of the file: the streams that one of them uses as they are, and the bytes of others."""
+    """What the pages use of the file: the streams that are used as they are, and the bytes of all others."""
 
     streams: set[int] = field(default_factory=set)
     size: int = 0

@@ -87,7 +87,7 @@ class TraceResult:
     """The sites at which the user may see the identity of consumers."""
     site_names: dict[Any, str] = field(default_factory=dict)
     texts: list[str] = field(default_factory=list)
-    """What each record says in the columns that were searched, folded. Other columns can be private."""
+    """The texts of each record in the searched columns, case-folded. Other columns can be private."""
 
     @property
     def complaints(self) -> list[Any]:
