@@ -52,9 +52,13 @@ class Section:
     """The names of the person's other sites where there are such records too."""
 
     def of(self, records: QuerySet[Any], line: Callable[[Any], Line]) -> "Section":
-        """Show the first records, each as its line, and count them if there are more; two queries at most."""
+        """Show the first records, each as its line, and count them if there are more; two queries at most.
+
+        They are counted in their order, so that the index of the order is used. A prepared statement does not tell how
+        few records have the status that is asked for, and without an order PostgreSQL would read all of the table.
+        """
         first = list(records[: SHOWN + 1])
-        self.total = len(first) if len(first) <= SHOWN else records.order_by()[: MOST_COUNTED + 1].count()
+        self.total = len(first) if len(first) <= SHOWN else records[: MOST_COUNTED + 1].count()
         self.rows = [line(record) for record in first[:SHOWN]]
         return self
 

@@ -7,7 +7,7 @@ the head. When the head has moved, the changes since then say which records were
 - Sums over single records (`sums`), or over what belongs to single records (`sums_of`), are kept for each thousand of
   record numbers, and only the thousands that contain a written record are counted again.
 - The most frequent values (`most`) are found among those kept and those that the written records have now, because no
-  other value can have become more frequent.
+  other value can have become more frequent. Only values that a written record has, or had before, are counted again.
 - Every other answer is counted again if a record of one of the apps was written whose tables the query reads.
 """
 
@@ -16,10 +16,11 @@ import pickle
 import re
 import uuid
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from functools import cache, reduce
+from itertools import chain
 from operator import or_
 from typing import Any
 
@@ -43,6 +44,24 @@ SPARE = 4
 _TABLES = re.compile(r'(?:FROM|JOIN) "(\w+)"')
 
 
+class Written:
+    """The numbers of records that were written, and the Ids at which they point or pointed, by their columns."""
+
+    def __init__(self, model: type[Any], changes: Sequence[tuple[uuid.UUID, Sequence[Mapping[str, Any]]]]) -> None:
+        """Read the records of these changes, each with the fields that it changed; one query."""
+        fields = {field.name: field for field in model._meta.concrete_fields if field.many_to_one}
+        columns = ("site_sequence_id", *(field.attname for field in fields.values()))
+        self.values: dict[str, set[Any]] = {column: set() for column in columns}
+        for row in model._base_manager.filter(pk__in={pk for pk, _ in changes}).values_list(*columns):
+            for column, value in zip(columns, row, strict=True):
+                self.values[column].add(value)
+        for change in chain.from_iterable(changed for _, changed in changes):
+            if (field := fields.get(change["field"])) is not None and change["old"] is not None:
+                self.values[field.attname].add(field.target_field.to_python(change["old"]["id"]))
+        for values in self.values.values():
+            values.discard(None)
+
+
 class Counting:
     """Counts among the records of one site, or without keeping anything if no site is named.
 
@@ -56,7 +75,7 @@ class Counting:
         heads = ChainHead.objects.filter(chain=self._chain).values_list("number", "hash")
         self._number, self._hash = (heads.first() if site_id is not None else None) or (0, "")
         self._changed: dict[tuple[int, str], AbstractSet[str] | None] = {}
-        self._written: dict[tuple[type[Any], int], Mapping[uuid.UUID, int | None]] = {}
+        self._written: dict[tuple[type[Any], int], Written] = {}
 
     def __call__(self, rows: QuerySet[Any]) -> list[Any]:
         """Return the rows of any query about the site; one query, unless its answer is kept."""
@@ -84,8 +103,8 @@ class Counting:
             some = rows(condition).order_by().annotate(part=F(number) / PART)
             return some.values_list("part", *names).annotate(**sums)
 
-        def renewed(kept: list[Any], written: Mapping[uuid.UUID, int | None]) -> list[Any]:
-            parts = {number // PART for number in written.values() if number is not None}
+        def renewed(kept: list[Any], written: Written) -> list[Any]:
+            parts = {number // PART for number in written.values["site_sequence_id"]}
             if not parts:
                 return kept
             within = [Q(**{f"{number}__gte": part * PART, f"{number}__lt": (part + 1) * PART}) for part in parts]
@@ -98,34 +117,37 @@ class Counting:
             groups[group] = [one + other for one, other in zip(former, values, strict=True)]
         return [(*group, *values) for group, values in groups.items()]
 
-    def most(self, rows: QuerySet[Any], name: str, number: int) -> list[tuple[Any, int]]:
-        """Return the most frequent values under a name with their numbers of records, by number and value.
+    def most(self, rows: QuerySet[Any], name: str, number: int) -> list[tuple[uuid.UUID, int]]:
+        """Return the records that most rows point at by a reference, with the numbers of rows, by number and Id.
 
-        The rows must be chosen by their own columns alone.
+        `name` is the column, such as `product_id`, in which no row is empty. The rows must be chosen by their own
+        columns alone.
         """
 
         def by_value(some: QuerySet[Any]) -> QuerySet[Any]:
-            counted = some.order_by().values_list(name).annotate(count=Count("*"))
-            return counted.order_by("-count", name)[: number * SPARE]
+            return some.order_by().values_list(name).annotate(count=Count("*"))
 
-        def renewed(kept: list[Any], written: Mapping[uuid.UUID, int | None]) -> list[Any] | None:
-            named = rows.model._base_manager.filter(pk__in=written).values_list(name, flat=True)
-            among = {value for value, _ in kept}.union(value for value in named if value is not None)
-            found = list(by_value(rows.filter(**{f"{name}__in": among})))
+        def renewed(kept: list[Any], written: Written) -> list[Any] | None:
+            again = written.values[name]
+            # The last row is only a limit if it has a third value.
+            counts = {value: count for value, count, *limit in kept if not limit and value not in again}
+            counts |= dict(by_value(rows.filter(**{f"{name}__in": again})))
+            found = sorted(counts.items(), key=lambda row: (-row[1], row[0]))[: number * SPARE]
             if len(kept) < number * SPARE:
                 return found
-            # Values that are not kept come after the last one that is, which stays the last even if it is rarer now.
-            value, count = kept[-1]
+            # Values that are not kept come after the last one that is, which stays the limit even if it is rarer now.
+            value, count = kept[-1][:2]
             found = [row for row in found if (-row[1], row[0]) <= (-count, value)]
-            return found + [kept[-1]] * (len(kept) - len(found)) if len(found) >= number else None
+            limits = [(value, count, "limit")] * (number * SPARE - len(found))
+            return [*found, *limits] if len(found) >= number else None
 
-        return self._found(by_value(rows), rows.model, renewed)[:number]
+        return self._found(by_value(rows).order_by("-count", name)[: number * SPARE], rows.model, renewed)[:number]
 
     def _found(
         self,
         query: QuerySet[Any],
         model: type[Any] | None = None,
-        renewed: Callable[[list[Any], Mapping[uuid.UUID, int | None]], list[Any] | None] | None = None,
+        renewed: Callable[[list[Any], Written], list[Any] | None] | None = None,
     ) -> list[Any]:
         """Return the rows of the query: those that are kept, or else all anew.
 
@@ -137,7 +159,7 @@ class Counting:
             statement = repr(query.query.sql_with_params())
         except EmptyResultSet:
             return []
-        key = f"counted-{hashlib.sha256(statement.encode()).hexdigest()}"
+        key = f"counts-{hashlib.sha256(statement.encode()).hexdigest()}"
         try:
             number, head, found = caches["counted"].get(key) or (0, "", [])
         except UNREADABLE:
@@ -175,12 +197,11 @@ class Counting:
             self._changed[number, head] = set(labels) if is_known else None
         return self._changed[number, head]
 
-    def _written_since(self, model: type[Any], number: int) -> Mapping[uuid.UUID, int | None]:
-        """Return the records of the model that were written since a change of the chain, with their numbers."""
+    def _written_since(self, model: type[Any], number: int) -> Written:
+        """Return what the records of the model are and were that were written since a change; two queries at most."""
         if (model, number) not in self._written:
-            changes = self._since(number).filter(model=model._meta.label)
-            records = model._base_manager.filter(pk__in=changes.values("record_id"))
-            self._written[model, number] = dict(records.values_list("pk", "site_sequence_id"))
+            changes = self._since(number).filter(model=model._meta.label).values_list("record_id", "fields")
+            self._written[model, number] = Written(model, list(changes))
         return self._written[model, number]
 
 

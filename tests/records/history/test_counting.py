@@ -119,6 +119,22 @@ def test_a_value_that_was_not_kept_becomes_the_most_frequent_when_the_others_los
     assert Counting(site.pk).most(rows, "product_id", 1) == [(third, 2)]
 
 
+def test_only_values_that_a_written_record_has_or_had_are_counted_again(site: Site) -> None:
+    needed = [required_of(site) for _ in range(3)]
+    made = [make_complaint(site, **one) for one in needed]
+    untouched, former, present = (one["product"].pk for one in needed)
+    rows = complaints.counted(site.pk)
+    Counting(site.pk).most(rows, "product_id", 3)
+    body = {"product": needed[2]["product"]}
+    actions.update_complaint_detail(site.pk, made[1].pk, body, author=make.SYSTEM, may_change_completed=False)
+    with CaptureQueriesContext(connection) as captured:
+        found = Counting(site.pk).most(rows, "product_id", 3)
+    assert found == [(present, 2), (untouched, 1)]
+    counted = captured[-1]["sql"]
+    assert "COUNT(" in counted
+    assert [pk.hex in counted.replace("-", "") for pk in (untouched, former, present)] == [False, True, True]
+
+
 def test_a_write_of_another_kind_keeps_what_is_counted(site: Site) -> None:
     make_complaint(site)
     before = Counting(site.pk)(by_status(site))
@@ -138,7 +154,7 @@ def test_only_the_part_of_a_written_record_is_counted_again(site: Site, monkeypa
     make.archive(made[-1])
     with CaptureQueriesContext(connection) as captured:
         assert Counting(site.pk).sums(rows, count=Count("*")) == [(7,)]
-    assert len(captured) == 5
+    assert len(captured) == 6
     assert '"site_sequence_id" >= 6' in captured[-1]["sql"]
     Change.objects.filter(chain=site.pk)._raw_delete("default")
     make.archive(made[0])
