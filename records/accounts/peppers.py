@@ -13,13 +13,13 @@ def new_secret(prefix: str) -> str:
 
 def digest(secret: str) -> str:
     """Return the digest (hex) to store, computed with the newest pepper."""
-    return _under(settings.CREDENTIAL_PEPPERS[0], secret)
+    return _digest_with(settings.CREDENTIAL_PEPPERS[0], secret)
 
 
 def digests(secret: str) -> list[str]:
     """Return the digests to look for: with the newest pepper and with every older one that is still accepted."""
-    return [_under(pepper, secret) for pepper in settings.CREDENTIAL_PEPPERS]
+    return [_digest_with(pepper, secret) for pepper in settings.CREDENTIAL_PEPPERS]
 
 
-def _under(pepper: str, secret: str) -> str:
+def _digest_with(pepper: str, secret: str) -> str:
     return hmac.digest(pepper.encode(), secret.encode("utf-8", "surrogatepass"), "sha256").hex()

@@ -39,7 +39,7 @@ def add_action(
     if status != Status.OPEN:
         raise refuse(gettext("A new action is Open; mark it as Done, and have it closed, afterwards."))
     if given.pop("effective", None) is not None:
-        raise _not_judged_now()
+        raise _judged_too_early()
     action = new_row(Action, site_id=site_id)
     pointers = [given.pop(name, None) for name in POINTERS]
     if any(pointers):
@@ -88,7 +88,7 @@ def update_action(
                 % {"record_status": action.get_record_status_display()}
             )
         if judged != action.effective and to != Status.CLOSED:
-            raise _not_judged_now()
+            raise _judged_too_early()
         if moves:
             move(action, to, mover)
         elif judged != action.effective:
@@ -96,7 +96,7 @@ def update_action(
     return action
 
 
-def _not_judged_now() -> ValidationError:
+def _judged_too_early() -> ValidationError:
     text = gettext("Say whether an action worked only when you close it.")
     return ValidationError({"effective": ValidationError(text, code="InvalidValue")})
 

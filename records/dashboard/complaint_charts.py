@@ -191,7 +191,7 @@ def month_chart(
     columns, rows = [], []
     for month in months:
         remark = _remark(month, month.is_beyond)
-        url = _of_month(scope, month)
+        url = _address_of_month(scope, month)
         name = long_name(month.first)
         columns.append(
             Column(
@@ -219,7 +219,7 @@ def month_chart(
             )
             % {"mean": f"{limits.mean:.2f}", "count": len(averaged), "upper": f"{limits.upper:.2f}"}
         )
-    _note_beyond(chart, [month for month in months if month.is_beyond])
+    _note_months_above_limit(chart, [month for month in months if month.is_beyond])
     draw_columns(chart, columns, levels)
     chart.description = gettext("%(total)s complaints in %(name)s; most in one month: %(max)s.") % {
         "total": total,
@@ -258,7 +258,7 @@ def rate_chart(scope: Scope, months: list[complaints.Month], period: Period, *, 
         return chart
     columns, rows = [], []
     for rate in rates:
-        month, name, url = rate.month, long_name(rate.month.first), _of_month(scope, rate.month)
+        month, name, url = rate.month, long_name(rate.month.first), _address_of_month(scope, rate.month)
         if rate.value is None:
             remark = gettext("only some days are shown") if month.first in sold else gettext("no units entered")
             says, kind = f"{name}: {remark}", "gap"
@@ -291,7 +291,7 @@ def rate_chart(scope: Scope, months: list[complaints.Month], period: Period, *, 
             )
             % {"number": _number(mean), "count": len(used)}
         )
-    _note_beyond(chart, [rate.month for rate in rates if rate.is_beyond])
+    _note_months_above_limit(chart, [rate.month for rate in rates if rate.is_beyond])
     gaps = [rate.month for rate in rates if rate.month.first not in sold]
     if gaps:
         names = ", ".join(short_name(month.first) for month in gaps[:MOST_NAMES])
@@ -333,11 +333,11 @@ def _kind(month: complaints.Month, is_beyond: bool) -> str:
     return " ".join(kind for kind, holds in (("beyond", is_beyond), ("running", not month.is_over)) if holds)
 
 
-def _of_month(scope: Scope, month: complaints.Month) -> str:
+def _address_of_month(scope: Scope, month: complaints.Month) -> str:
     return _complaints_on(scope, month.first, last_day(month.first)) if month.count else ""
 
 
-def _note_beyond(chart: Chart, months: list[complaints.Month]) -> None:
+def _note_months_above_limit(chart: Chart, months: list[complaints.Month]) -> None:
     if months:
         names = ", ".join(short_name(month.first) for month in months)
         chart.notes.append(

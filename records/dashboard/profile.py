@@ -124,7 +124,7 @@ class _Page:
             self.request,
             gettext("The key “%(name)s” (…%(hint)s) no longer works.") % {"name": key.name, "hint": key.hint},
         )
-        return self._back()
+        return self._redirect()
 
     def _issue_client(self) -> HttpResponse | None:
         self.client_form = CredentialForm(self.request.POST, prefix="client")
@@ -145,7 +145,7 @@ class _Page:
         messages.success(
             self.request, gettext("The client “%(name)s” can no longer fetch tokens.") % {"name": client.name}
         )
-        return self._back()
+        return self._redirect()
 
     def _choose_language(self) -> HttpResponse:
         user = user_of(self.request)
@@ -153,9 +153,9 @@ class _Page:
         user.refresh_from_db(fields=["language"])
         with override(languages.chosen_language(user) or get_language_from_request(self.request)):
             messages.success(self.request, gettext("Your language was saved."))
-        return self._back()
+        return self._redirect()
 
-    def _back(self) -> HttpResponse:
+    def _redirect(self) -> HttpResponse:
         return redirect(self.request.get_full_path())
 
     def _show(self, name: str, secret: str, client_id: str = "") -> HttpResponse:

@@ -112,7 +112,7 @@ def quick_complaint(request: HttpRequest) -> HttpResponse:
             show_faults(form, (), fault)
         else:
             if is_new:
-                _tell(request, complaint)
+                _add_message(request, complaint)
             return _answer(request, complaint, by_script=by_script)
     if by_script:
         faults = [f"{fault.label}: {fault.message}" if fault.label else fault.message for fault in faults_of(form)]
@@ -186,7 +186,7 @@ def _own(request: HttpRequest, site: Site, known: Complaint) -> Complaint:
     return known
 
 
-def _tell(request: HttpRequest, complaint: Complaint) -> None:
+def _add_message(request: HttpRequest, complaint: Complaint) -> None:
     if not complaint.is_draft:
         messages.success(request, gettext("%(complaint)s was sent and awaits its review.") % {"complaint": complaint})
         return

@@ -182,7 +182,7 @@ def check_reporting_to(employee: Employee, site_id: uuid.UUID, values: Values) -
     superior: Employee | None = values.get("reporting_to")
     if superior is None or superior.pk == employee.reporting_to_id:
         return
-    above = [row[0] for row in together([*_holding(), _above(superior.pk)])[-1]]
+    above = [row[0] for row in together([*_locking_reporting(), _above(superior.pk)])[-1]]
     fault = errors_of(Employee, [superior], site_id, Employee).get(superior.pk, "")
     if superior.pk == employee.pk:
         fault = gettext("Nobody can report to themselves.")
@@ -198,10 +198,10 @@ def lock_reporting() -> None:
     The lock is the same for all sites, because a superior can belong to another site. A transaction that changes
     several employees takes it after their rows and before the site's numbers. SQLite has only one writer anyway.
     """
-    together(_holding())
+    together(_locking_reporting())
 
 
-def _holding() -> list[Statement]:
+def _locking_reporting() -> list[Statement]:
     return [("SELECT pg_advisory_xact_lock(%s, 0)", [REPORTING])] if connection.vendor == "postgresql" else []
 
 

@@ -46,7 +46,7 @@ def _initial(employee: Employee) -> dict[str, object]:
     return {"user_name": name, "invites": bool(employee.email_address)}
 
 
-def _say_where_it_goes(form: Any, employee: Employee) -> None:
+def _explain_invitation(form: Any, employee: Employee) -> None:
     """Say at the invitation to which address it goes, or where an address has to be entered."""
     if employee.email_address:
         text = gettext(
@@ -90,7 +90,7 @@ GIVE_ACCOUNT = RecordStep(
     explanation=_("The person can sign in to the back-office, sign documents and have keys, as roles allow."),
     done=_("%(record)s has an account now."),
     initial=_initial,
-    fill=_say_where_it_goes,
+    fill=_explain_invitation,
 )
 ERASE = RecordStep(
     "erase-private-facts",

@@ -46,7 +46,7 @@ def too_large() -> ApiError:
     return ApiError(413, "PayloadTooLarge", f"FileContent: a file may have {shown} at most.")
 
 
-def _too_much_beside() -> ApiError:
+def _other_fields_too_large() -> ApiError:
     return ApiError(413, "PayloadTooLarge", "The fields beside FileContent are larger than 1 MiB.")
 
 
@@ -95,13 +95,13 @@ class FileViewSet(OperationViewSet):
         try:
             text, long = without_long_texts(self.body_file, BESIDE_THE_FILE, 2 * BESIDE_THE_FILE)
         except FileTooLargeError as error:
-            raise _too_much_beside() from error
+            raise _other_fields_too_large() from error
         body = bodies.decode_object(text)
         content = body.get("FileContent")
         if isinstance(content, str):
             body["FileContent"] = long.pop(content, None) or JsonText.of(content)
         if long:
-            raise _too_much_beside()
+            raise _other_fields_too_large()
         return self.checked(body, serializer)
 
     def call_action(self, action: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -309,7 +309,7 @@ class DeliveryAdmin(LogAdmin):
         if request.method == "POST":
             if not may_send:
                 raise PermissionDenied
-            return self._again(request, delivery)
+            return self._send_again(request, delivery)
         show_times_of(site_at(request, delivery.subscription.site_id))
         return self.page_response(
             request,
@@ -325,7 +325,7 @@ class DeliveryAdmin(LogAdmin):
             list_url=deliveries_of(delivery.subscription),
         )
 
-    def _again(self, request: HttpRequest, delivery: Delivery) -> HttpResponse:
+    def _send_again(self, request: HttpRequest, delivery: Delivery) -> HttpResponse:
         try:
             with transaction.atomic():
                 send_one.enqueue(actions.request_resend(delivery, author=author_of(request)).pk)

@@ -96,13 +96,13 @@ class _Turn:
     def run(self) -> int:
         """Deliver row after row; return how many the receiver accepted."""
         taken = 0
-        while (subscription := self._mine()) is not None:
+        while (subscription := self._if_still_claimed()) is not None:
             last = feed.last_number(subscription.site_id)
             rows = messages.rows(
                 subscription.site_id, after=subscription.position, up_to=last, limit=BATCH, only=subscription.entities
             )
             for row in rows:
-                current = self._mine()
+                current = self._if_still_claimed()
                 # If somebody changed the webhook meanwhile, the change applies from the next row on.
                 if current is None or current.entities != subscription.entities or not self._deliver(current, row):
                     return taken
@@ -117,7 +117,7 @@ class _Turn:
     def _claimed(self) -> QuerySet[Subscription]:
         return Subscription.objects.filter(pk=self.key, claim=self.claim)
 
-    def _mine(self) -> Subscription | None:
+    def _if_still_claimed(self) -> Subscription | None:
         """Return the subscription as it is now; None if it is paused or another worker has claimed it."""
         return _live().filter(pk=self.key, claim=self.claim).first()
 

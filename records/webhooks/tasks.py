@@ -55,10 +55,10 @@ def clean_up() -> dict[str, int]:
     while keys := list(old.order_by("at").values_list("pk", flat=True)[:AT_ONCE]):
         deleted += Delivery.objects.filter(pk__in=keys).delete()[0]
     Subscription.objects.filter(former_until__lt=now()).update(former_secret="", former_until=None)
-    return {"deliveries": deleted, "secrets": _encrypt_anew()}
+    return {"deliveries": deleted, "secrets": _re_encrypt()}
 
 
-def _encrypt_anew() -> int:
+def _re_encrypt() -> int:
     done = 0
     for key, secret, former in list(Subscription.objects.values_list("pk", "secret", "former_secret")):
         values = {"secret": signing.resealed(secret), "former_secret": signing.resealed(former) if former else ""}

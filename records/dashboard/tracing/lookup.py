@@ -134,7 +134,7 @@ def trace(request: HttpRequest, lots: Sequence[str]) -> TraceResult:
             loaded = loaded.annotate(**beside)
             number = f"{source.of}__site_sequence_id" if source.of else "site_sequence_id"
             found.records[source.model] = list(loaded.order_by(number, "pk"))
-            found.texts += [_said(row, source) for row in found.records[source.model]]
+            found.texts += [_searched_text(row, source) for row in found.records[source.model]]
     _add_actions_about(found, _visible(request, SOURCES[3]))
     return found
 
@@ -161,7 +161,7 @@ def _keys(rows: models.QuerySet[Any], source: Source, lots: Sequence[str]) -> se
 
     Each part reads its own index. With conditions joined by OR, each row would be compared with all of them.
     """
-    parts = [rows.order_by().filter(way).values("pk") for lot in lots for way in _ways(source, lot)]
+    parts = [rows.order_by().filter(way).values("pk") for lot in lots for way in _conditions(source, lot)]
     if not parts:
         return set()
     union = parts[0].union(*parts[1:], all=True) if len(parts) > 1 else parts[0]
@@ -169,7 +169,7 @@ def _keys(rows: models.QuerySet[Any], source: Source, lots: Sequence[str]) -> se
     return {row["pk"] for row in union[: MOST * 4]}
 
 
-def _ways(source: Source, lot: str) -> Iterator[Q]:
+def _conditions(source: Source, lot: str) -> Iterator[Q]:
     if len(lot) < RUN:
         yield from (Q(**{f"{name}__whole_in": [lot]}) for name in source.lots)
         return
@@ -186,7 +186,7 @@ def _add_actions_about(found: TraceResult, visible: models.QuerySet[Any] | None)
     more = [row for row in rows[:MOST] if row.pk not in known]
     if more:
         found.records[Action] = [*found.records.get(Action, ()), *more]
-        found.texts += [_said(row, SOURCES[3]) for row in more]
+        found.texts += [_searched_text(row, SOURCES[3]) for row in more]
 
 
 def _attribute(column: str) -> str:
@@ -194,7 +194,7 @@ def _attribute(column: str) -> str:
     return column.replace("__", "_")
 
 
-def _said(row: models.Model, source: Source) -> str:
+def _searched_text(row: models.Model, source: Source) -> str:
     return fold("\n".join(str(getattr(row, _attribute(column)) or "") for column in source.columns))
 
 
