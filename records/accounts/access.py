@@ -125,7 +125,7 @@ def may_see_app(user: Visitor, app_label: str) -> bool:
 
 
 def sites_where(user: Visitor, *any_of: str) -> list[uuid.UUID]:
-    """Return the sites at which the user has one of the permissions; without any, those at which they hold a role."""
+    """Return the sites at which the user has one of the permissions or, if none are named, holds a role."""
     by_site = permissions_by_site(user)
     return [site for site in by_site if not any_of or granted(by_site[site], *any_of)]
 

@@ -164,7 +164,7 @@ def _permissions_at_sites(roles: Mapping[uuid.UUID, Iterable[tuple[uuid.UUID, in
 
 
 def gives(role: Role, rows: Rows | None = None) -> frozenset[str]:
-    """Return everything that a member of the role holds: its own permissions and those of roles that it is a member of.
+    """Return every permission that a member of the role holds: those of the role and of the roles that contain it.
 
     Runs one query in this transaction, unless its rows are given; nothing is cached.
     """
@@ -191,7 +191,7 @@ WITH RECURSIVE joined(id) AS (
 
 
 def _permissions_of(roles: Iterable[uuid.UUID]) -> dict[uuid.UUID, frozenset[str]]:
-    """Return what each role permits by itself, as it is in this transaction; nothing is cached."""
+    """Return the permissions of each role alone, as this transaction sees them; nothing is cached."""
     listed = list(roles)
     found: dict[uuid.UUID, set[str]] = defaultdict(set, {role: set() for role in listed})
     through = Role.permissions.through

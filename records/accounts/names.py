@@ -64,7 +64,7 @@ def check_user_name(user_name: str, user: "User | None" = None) -> None:
 
 
 def check_address(address: str, name: str) -> None:
-    """Raise ValidationError, on the field `name`, for an e-mail address that is not what it looks like.
+    """Raise ValidationError, on the field `name`, for an e-mail address that looks like another one.
 
     Like a user name, an address has no invisible characters, and no word of it mixes several scripts: nobody would see
     that mails go to somebody else. Only new addresses are checked, so that an older one never blocks another change.

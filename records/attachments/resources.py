@@ -9,7 +9,7 @@ from records.operations.tables import WireTable
 
 @transferable
 class AttachmentResource(AboutResource):
-    """The export of what is known of each attachment; the files themselves are saved from its page."""
+    """The export of the data of each attachment; its file is downloaded from its page."""
 
     model = Attachment
     table = WireTable(AttachmentSerializer, without=("FileContent", "FileURL"))

@@ -155,7 +155,7 @@ class ComplaintAdmin(RecordAdmin):
         return not record.is_draft
 
     def left_out(self, record: Any) -> tuple[str, ...]:
-        """Return what is not there yet: a new complaint has no status, and a draft has no handling or review."""
+        """Return the fields without a use yet: a new complaint has no status, and a draft has no handling or review."""
         if record is None:
             return (*HANDLING, "record_status", "review_report")
         return (*HANDLING, "review_report") if record.is_draft else ()

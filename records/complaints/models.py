@@ -286,7 +286,7 @@ class Complaint(SiteRecord):
 
 
 class UnitsSold(models.Model):
-    """How many units a site sold in one month: what its complaints are compared with."""
+    """The number of units that a site sold in one month, with which its complaints are compared."""
 
     HISTORY_PROVES_ROWS: ClassVar[bool] = True
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("site", "created", "last_modified")

@@ -100,7 +100,7 @@ def listed(site: Site, changelist: RecordList, query: QueryDict) -> Scope:
     days = {
         spec.field.name: (spec.first, spec.last) for spec in changelist.filter_specs if isinstance(spec, DaysFilter)
     }
-    # A filter may depend on what has its history elsewhere, such as the name of an owner.
+    # A filter may depend on rows whose changes are not in this site's history, such as the name of an owner.
     count = NOT_KEPT if query else Counting(site.pk)
     return Scope(complaints.counted(site.pk), rows, site, query, days, count)
 

@@ -23,7 +23,7 @@ _RANGE = re.compile(r"\s*bytes\s*=\s*(\d{0,18})\s*-\s*(\d{0,18})\s*", re.ASCII)
 
 
 def whole(row: FileRecord) -> Any:
-    """Open a row's file, which is known to have its SHA-256; raises the 503 that says what is wrong with it."""
+    """Open a row's file after a check of its SHA-256; raises the 503 for a damaged file or unavailable storage."""
     try:
         return storage.open_served(row)
     except storage.FileDamagedError as error:

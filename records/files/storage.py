@@ -37,7 +37,7 @@ class StorageUnavailableError(Exception):
 
 
 class FileDamagedError(Exception):
-    """Raised for a stored file that is missing, or whose content is not what was stored; the text says which."""
+    """Raised for a stored file that is missing or was altered; the text says which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ def _opened(row: FileRecord) -> File[bytes]:
 
 
 def _compare(row: FileRecord, file: File[bytes]) -> None:
-    """Read the file once and leave it at its start; close it if it is not what was stored, and raise that."""
+    """Compare the file with its size and SHA-256, and rewind it; if it differs, close it and raise FileDamagedError."""
     try:
         digest, size = hashlib.sha256(), 0
         while piece := file.read(PIECE):

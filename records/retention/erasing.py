@@ -104,7 +104,7 @@ def erasing(
             text = gettext("The reason stays in the history, so it must not say what is erased.")
             raise ValidationError({"reason": ValidationError(text, code="InvalidValue")})
         if with_texts:
-            personal = replace(personal, free_texts=free_texts(model, personal), says=words.are_said_in)
+            personal = replace(personal, free_texts=free_texts(model, personal), says=words.occur_in)
             erasure.erase(*(name for name in personal.free_texts if personal.says(getattr(record, name))))
         erasure.changed += erase_from_history(record, personal, words.are_quoted_in, keyed)
         if not erasure.changed:
@@ -128,7 +128,7 @@ def free_texts(model: type[SiteRecord], personal: Personal) -> list[str]:
 def texts_that_name_it(record: SiteRecord, personal: Personal) -> list[str]:
     """Return the names of the record's free texts that contain a personal value, now or in the history; two queries."""
     words = Words(words_in_history(record, personal))
-    found = replace(personal, free_texts=free_texts(type(record), personal), says=words.are_said_in)
+    found = replace(personal, free_texts=free_texts(type(record), personal), says=words.occur_in)
     changes = Change.objects.filter(record_id=record.pk, model=record._meta.label).values_list("fields", flat=True)
     entries = [entry for fields in changes for entry in fields]
     return [

@@ -57,7 +57,7 @@ def mentions(record: SiteRecord, personal: Personal, identifying: Sequence[str],
         for chosen, words in asked:
             for row in chosen.order_by("pk")[:MOST]:
                 names = [name.removesuffix("_key") for name in columns]
-                names = [name for name in names if words.are_said_in(str(getattr(row, name)))]
+                names = [name for name in names if words.occur_in(str(getattr(row, name)))]
                 target = getattr(row, of) if of else row
                 if names and target.pk != record.pk:
                     mention = found.setdefault(target.pk, Mention(target))

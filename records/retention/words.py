@@ -25,7 +25,7 @@ _FEWEST_DIGITS, _LOCAL_DIGITS = 6, 7
 
 
 class Words:
-    """What erased values say, prepared for a search in many texts.
+    """The erased values, prepared for a search in many texts.
 
     A word has at least two letters, or one East Asian letter, or three other characters. In scripts without spaces it
     may be a part of another word. A phone number of at least six digits is found by its last seven, since an area code
@@ -37,20 +37,20 @@ class Words:
         self._values = {_plain(value) for value in values}
         self._lines = {_plain(line) for value in values for line in value.splitlines()}
 
-    def are_said_in(self, text: str) -> bool:
-        """Return whether a text says one of the values, or a line of one, and not as a part of another word."""
+    def occur_in(self, text: str) -> bool:
+        """Return whether a text contains one of the values, or a line of one, other than as a part of another word."""
         plain = _plain(text)
         numbers = _BETWEEN_DIGITS.sub("", plain)
         return any(_has_phone(numbers, line) or _has_word(plain, line) for line in self._lines)
 
     def are_quoted_in(self, reason: str) -> bool:
-        """Return whether a reason says one of the values, or contains one of three or more characters in a word."""
+        """Return whether a reason contains one of the values; three characters or more count also within a word."""
         plain = _plain(reason)
-        return self.are_said_in(reason) or any(len(value) > 2 and value in plain for value in self._values)
+        return self.occur_in(reason) or any(len(value) > 2 and value in plain for value in self._values)
 
 
 def _plain(text: str) -> str:
-    """Return the text on one line without the differences that do not make another name: the form to search in."""
+    """Return the text in the form for a search: on one line, and without differences such as case or hyphens."""
     return one_line(fold(unicodedata.normalize("NFKC", text.translate(_ALIKE))))
 
 

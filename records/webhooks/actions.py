@@ -38,7 +38,7 @@ def add_subscription(site_id: uuid.UUID, values: Values, *, author: Author) -> S
 
 
 def _lock_with_room(subscription: Subscription) -> None:
-    """Lock the site's row; raises ValidationError if the site has no room for the subscription besides the others."""
+    """Lock the site's row; raises ValidationError if the site has too many other subscriptions."""
     site_id = subscription.site_id
     Site.objects.select_for_update(of=("self",), no_key=True).get(pk=site_id)
     if Subscription.objects.at(site_id).filter(is_archived=False).exclude(pk=subscription.pk).count() >= MOST:

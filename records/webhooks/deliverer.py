@@ -77,8 +77,8 @@ def deliver_to(key: uuid.UUID, *, clock: Clock = now, seconds: float = SLICE_SEC
     if not due(clock()).filter(pk=key).exists() or not free.update(claim=claim, claimed_until=Now() + LEASE):
         return 0
     try:
-        with sending.Line() as line:
-            return _Turn(key, claim, clock, line, seconds).run()
+        with sending.Connection() as connection:
+            return _Turn(key, claim, clock, connection, seconds).run()
     finally:
         with suppress(DatabaseError):
             Subscription.objects.filter(pk=key, claim=claim).update(claim=None, claimed_until=None)
@@ -88,9 +88,14 @@ class _Turn:
     """One worker's deliveries to one subscription, on one connection, until its claim expires."""
 
     def __init__(
-        self, key: uuid.UUID, claim: uuid.UUID, clock: Clock, line: sending.Line, seconds: float = SLICE_SECONDS
+        self,
+        key: uuid.UUID,
+        claim: uuid.UUID,
+        clock: Clock,
+        connection: sending.Connection,
+        seconds: float = SLICE_SECONDS,
     ) -> None:
-        self.key, self.claim, self.clock, self.line = key, claim, clock, line
+        self.key, self.claim, self.clock, self.connection = key, claim, clock, connection
         self.ends = time.monotonic() + seconds
 
     def run(self) -> int:
@@ -136,7 +141,7 @@ class _Turn:
             message_id=messages.id_of(subscription, number),
             attempt=subscription.failures + 1,
         )
-        answer = send(attempt, messages.body_of(row), keys, self.clock(), self.line)
+        answer = send(attempt, messages.body_of(row), keys, self.clock(), self.connection)
         with recording():
             attempt.save(force_insert=True)
             if answer.is_success:
@@ -192,11 +197,11 @@ def secrets_of(subscription: Subscription, moment: datetime.datetime) -> list[st
 
 
 def send(
-    attempt: Delivery, body: bytes, keys: list[str], moment: datetime.datetime, line: sending.Line
+    attempt: Delivery, body: bytes, keys: list[str], moment: datetime.datetime, connection: sending.Connection
 ) -> sending.Answer:
     """Send a message, set the outcome on the attempt, and return the answer; stores nothing."""
     headers = signing.headers_of(keys, attempt.message_id, moment, body)
-    answer = line.post(attempt.subscription.address, body, headers)
+    answer = connection.post(attempt.subscription.address, body, headers)
     attempt.at, attempt.status, attempt.fault = moment, answer.status, answer.fault
     attempt.answer = signing.without_secrets(answer.body, keys)
     attempt.duration_ms = answer.duration_ms
@@ -221,8 +226,8 @@ def send_requested(key: int) -> bool:
         attempt.outcome, attempt.fault = Outcome.FAILED, fault
     else:
         body = messages.test_body(subscription) if row is None else messages.body_of(row)
-        with sending.Line() as line:
-            send(attempt, body, keys, now(), line)
+        with sending.Connection() as connection:
+            send(attempt, body, keys, now(), connection)
     with recording():
         attempt.save(force_update=True)
         succeeded = attempt.outcome == Outcome.DELIVERED

@@ -52,7 +52,7 @@ class Answer:
         return self.status == http.HTTPStatus.GONE
 
 
-class Line:
+class Connection:
     """A connection to a receiver that is kept between messages; a context manager, which closes it.
 
     The host name is resolved and checked once for each connection, and all messages go to that one network address. A

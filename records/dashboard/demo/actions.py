@@ -44,7 +44,7 @@ def fill(place: DemoSite) -> None:
 
 
 def _about(place: DemoSite, entity: str | None) -> tuple[Any, Any]:
-    """Return one of the site's records of the kind, with one of its findings where it has some."""
+    """Return one of the site's records of the kind, with one of its findings if it has any."""
     if entity is None:
         return None, None
     model: Any = kinds()[Entity(entity)]

@@ -91,7 +91,7 @@ def _pdf(place: DemoSite, name: str, description: str, number: int) -> tuple[Upl
 
 
 def _left(place: DemoSite, document: Document) -> None:
-    """Leave the version where it started."""
+    """Leave the version in its first status."""
 
 
 def _sign(place: DemoSite, document: Document, who: str, how: Callable[..., object], comment: str = "") -> None:

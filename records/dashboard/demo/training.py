@@ -47,7 +47,7 @@ def _train(place: DemoSite, idx: int, employee: Employee, courses: list[Course])
 
 
 def _must_be_read(place: DemoSite) -> list[object]:
-    """Let the first documents in force be read by Readers and Standard users, and let some of them confirm it."""
+    """Require Readers and Standard users to read the first documents in force; let some of them confirm it."""
     roles = list(Role.objects.at(place.site).filter(default_role__in=(DefaultRole.READER, DefaultRole.STANDARD)))
     versions = DocumentVersion.objects.at(place.site).filter(record_status__in=IN_FORCE).select_related("document")
     found: list[object] = []

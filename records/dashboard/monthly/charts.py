@@ -69,7 +69,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Late:
-    """One kind of thing that can be overdue, with the address of the list that shows those due on some days."""
+    """One kind of record that can be overdue, with the address of the list that shows those due on some days."""
 
     name: str
     counts: figures.Overdue

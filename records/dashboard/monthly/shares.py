@@ -97,6 +97,6 @@ def draw_shares(chart: Chart, shares: Sequence[Share], period: Period, columns: 
 
 
 def remark_of(share: Share, period: Period, mean: float | None) -> str:
-    """Return what is remarkable about a month's share, in words."""
+    """Return the remarks on a month's share: that it is below the limit, or that the month is not over."""
     said = ((gettext("below the limit"), is_below(share, mean)), (gettext("so far"), not period.is_over(share.month)))
     return ", ".join(words for words, holds in said if holds)

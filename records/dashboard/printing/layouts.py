@@ -68,7 +68,7 @@ STAMPS = ("created", "created_by", "last_modified", "last_modified_by")
 
 
 def complaint_paper(complaint: Complaint, site: Site, user: User, moments: Moments) -> Paper:
-    """Return the paper of a complaint. It says so where the user may not see who the consumer is."""
+    """Return the paper of a complaint; a text replaces the consumer's identity if the user may not see it."""
     paper = _paper(complaint, site, user)
     is_whole = access.may(user, complaint.site_id, SEE_CONSUMER)
     parts = _parts(complaint, COMPLAINT, moments, () if is_whole else CONSUMER)

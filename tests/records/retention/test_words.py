@@ -56,13 +56,13 @@ NOT_FOUND = [
 
 @pytest.mark.parametrize(("value", "text"), FOUND)
 def test_a_text_and_a_reason_that_say_a_value_in_another_spelling_are_found(value: str, text: str) -> None:
-    assert Words([value]).are_said_in(text)
+    assert Words([value]).occur_in(text)
     assert Words([value]).are_quoted_in(text)
 
 
 @pytest.mark.parametrize(("value", "text"), NOT_FOUND)
 def test_what_only_resembles_a_value_is_not_found(value: str, text: str) -> None:
-    assert not Words([value]).are_said_in(text)
+    assert not Words([value]).occur_in(text)
 
 
 def test_a_reason_also_quotes_a_value_within_another_word() -> None:

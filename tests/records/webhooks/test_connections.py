@@ -76,7 +76,7 @@ def test_messages_share_one_secure_connection(settings: Any, monkeypatch: Any, t
     ours.load_cert_chain(made, key)
     trusting = ssl.create_default_context(cafile=str(made))
     monkeypatch.setattr(sending, "tls", lambda: trusting)
-    with receiving(ours) as receiver, sending.Line() as line:
+    with receiving(ours) as receiver, sending.Connection() as connection:
         port = receiver.address.split(":")[2].partition("/")[0]
         resolve = destinations.getaddrinfo
         asked: list[str] = []
@@ -87,10 +87,10 @@ def test_messages_share_one_secure_connection(settings: Any, monkeypatch: Any, t
 
         monkeypatch.setattr(destinations, "getaddrinfo", answer)
         for number in range(3):
-            given = line.post(f"https://warehouse.example.com:{port}/{number}", b"{}", {})
+            given = connection.post(f"https://warehouse.example.com:{port}/{number}", b"{}", {})
             assert (given.status, given.fault) == (204, "")
-        assert line.post(f"https://other.example.com:{port}/", b"{}", {}).status is None
-        assert line.post(f"https://warehouse.example.com:{port}/3", b"{}", {}).status == 204
+        assert connection.post(f"https://other.example.com:{port}/", b"{}", {}).status is None
+        assert connection.post(f"https://warehouse.example.com:{port}/3", b"{}", {}).status == 204
     assert [message.path for message in receiver.got] == ["/0", "/1", "/2", "/3"]
     assert asked == ["warehouse.example.com", "other.example.com", "warehouse.example.com"]
     assert receiver.connections == 2  # The one for the other name was never agreed on.

@@ -310,7 +310,7 @@ def test_a_worker_that_lost_its_claim_stops_and_moves_nothing(receiver: Receiver
     claim = webhook.pk
     Subscription.objects.update(claim=claim, claimed_until=now() + HOUR)
     webhook.refresh_from_db()
-    turn = deliverer._Turn(webhook.pk, claim, now, sending.Line())
+    turn = deliverer._Turn(webhook.pk, claim, now, sending.Connection())
     Subscription.objects.filter(pk=webhook.pk).update(claim=site.pk)
     assert turn.run() == 0
     assert receiver.got == []

@@ -213,8 +213,8 @@ def test_the_certificate_is_checked_for_the_name_and_not_for_the_address(
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
         answers(monkeypatch, "127.0.0.1")
-        with sending.Line() as line:
-            answer = line.post(f"https://warehouse.example.com:{server.getsockname()[1]}/", b"{}", {})
+        with sending.Connection() as connection:
+            answer = connection.post(f"https://warehouse.example.com:{server.getsockname()[1]}/", b"{}", {})
         thread.join(10)
     assert asked_for == ["warehouse.example.com"]
     assert answer.is_success is taken
