@@ -129,7 +129,7 @@ def about_members(role_id: uuid.UUID, desired: DesiredMembers, directory: Direct
         about = [*about, key]
     known = sql, [*about, *sites, parameter(directory.pk), *sites, key, key]
     if _asks_brake(desired):
-        return [known, *locking_people(desired.drop), *asking_brake(directory, desired.drop)]
+        return [known, *locking_people(role_id, desired.drop), *asking_brake(directory, desired.drop)]
     return [known, giving(role_id)] if desired.put else [known]
 
 

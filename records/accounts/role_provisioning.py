@@ -104,7 +104,7 @@ def change_role(role: Role, desired: DesiredRole, directory: Directory, *, autho
             if desired.external_id is not None:
                 _set_external_id(role, directory, desired.external_id)
         if renamed:
-            touch_members(role)
+            touch_members(role, desired.members.put if desired.members else ())
         if desired.members:
             change_members(role, desired.members, directory, author=author)
     return role

@@ -7,7 +7,7 @@ from django.db import connection
 
 from records.accounts.models import Role, RoleMembership
 from records.history.sets import id_of, ids_parameter, ids_selection, ids_sql
-from records.history.statements import Statement, together
+from records.history.statements import Statement, parameter, together
 
 
 def lock_nesting(site_id: uuid.UUID) -> None:
@@ -40,17 +40,27 @@ WITH locked AS MATERIALIZED (SELECT id FROM accounts_user WHERE id IN ({ids}) OR
 UPDATE accounts_user SET revision = revision + 1 FROM locked WHERE accounts_user.id = locked.id"""
 
 
-def locking_people(keys: Iterable[uuid.UUID]) -> list[Statement]:
-    """Return the statement that locks the users among the ids in the order of `touching`, where rows can be locked."""
+def locking_people(role_id: uuid.UUID, keys: Iterable[uuid.UUID]) -> list[Statement]:
+    """Return the statement that locks those of the ids who are users in the role, in the order of `touching`.
+
+    It locks nobody else: everybody in the role may be locked already, and somebody else would come too late in that
+    order.
+    """
     chosen, given = ids_selection([*keys])
-    locked = f"SELECT id FROM accounts_user WHERE id IN ({chosen}) ORDER BY id FOR NO KEY UPDATE"  # noqa: S608
-    return [(locked, given)] if connection.vendor == "postgresql" else []
+    locked = (
+        "SELECT u.id FROM accounts_user u JOIN accounts_rolemembership m ON m.user_id = u.id "  # noqa: S608
+        f"WHERE m.role_id = %s AND m.user_id IN ({chosen}) ORDER BY u.id FOR NO KEY UPDATE OF u"
+    )
+    return [(locked, [parameter(role_id), *given])] if connection.vendor == "postgresql" else []
 
 
-def touch_members(role: Role) -> None:
-    """Increment the revision of the role's users, who see its name; call it inside the writing transaction."""
+def touch_members(role: Role, coming: Iterable[uuid.UUID] = ()) -> None:
+    """Increment the revision of the role's users, who see its name, and of those who are about to become its members.
+
+    Call it inside the writing transaction, before anything else locks a user: all are locked in one statement.
+    """
     memberships = RoleMembership.objects.filter(role_id=role.pk, user__isnull=False)
-    touch_users(memberships.values_list("user_id", flat=True))
+    touch_users({*memberships.values_list("user_id", flat=True), *coming})
 
 
 _MEMBERS = """

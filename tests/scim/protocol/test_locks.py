@@ -1,10 +1,13 @@
 """Directories, interface and back-office that work on the same people and groups at once: all wait, none is refused."""
 
+import threading
+import time
 from typing import Any
 
 import pytest
+from django.db import connection, transaction
 
-from records.accounts.models import Dialect, RoleMembership
+from records.accounts.models import Dialect, RoleMembership, User
 from tests import make
 from tests.conftest import Api
 from tests.make.chains import broken_links
@@ -82,6 +85,41 @@ def test_people_are_switched_off_while_a_group_that_is_answered_with_nothing_los
         return lambda: {Scim(secret).patch(f"/Users/{key}", one).status_code for one in operations}
 
     assert make.at_once(enrol, *map(switch, people)) == [{204}, {200}, {200}, {200}]
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has only one writer at a time.")
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("op", ["remove", "add"])
+def test_a_group_that_is_renamed_while_its_members_change_locks_all_of_them_in_order(op: str) -> None:
+    secret = make_token(make_directory(make.make_site()))
+    scim = Scim(secret)
+    first, last = sorted(scim.post("/Users", user_body(f"p{number}@corp.local")).json()["id"] for number in range(2))
+    group = scim.post("/Groups", {"displayName": "Line", "members": [{"value": last}]}).json()["id"]
+    is_held, is_done = threading.Event(), threading.Event()
+
+    def waits_for_this_transaction() -> bool:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1 FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))")
+            return cursor.fetchone() is not None
+
+    def hold() -> bool:
+        with transaction.atomic():
+            User.objects.select_for_update().get(pk=first)
+            is_held.set()
+            end = time.monotonic() + 30
+            while not is_done.wait(0.01) and not waits_for_this_transaction() and time.monotonic() < end:
+                pass
+            return User.objects.select_for_update(nowait=True).filter(pk=last).exists()
+
+    def change() -> int:
+        is_held.wait(30)
+        rename = {"op": "replace", "path": "displayName", "value": "Row"}
+        try:
+            return int(Scim(secret).patch(f"/Groups/{group}", rename, members(first, op=op)).status_code)
+        finally:
+            is_done.set()
+
+    assert make.at_once(hold, change) == [True, 200]
 
 
 @pytest.mark.django_db(transaction=True)
