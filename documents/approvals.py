@@ -33,7 +33,7 @@ SIGN_WITHIN = datetime.timedelta(days=7)
 
 
 def own_password(user: User, password: str) -> Confirmation | None:
-    """Confirm the user's identity by password, or return None; pages pass a check that also accepts other methods."""
+    """Return that the password confirms the user's identity, or None; pages pass a check for other methods too."""
     return Confirmation.PASSWORD if user.check_password(password) else None
 
 

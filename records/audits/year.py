@@ -40,7 +40,7 @@ SEEN_WITH = ("audits.view_auditprogram", "audits.view_auditrecord")
 
 
 class State(StrEnum):
-    """What an entry of the year view says; an entry shows it as text, and by its colour."""
+    """The state of an entry of the year view, which is shown as text and by a colour."""
 
     PLANNED = gettext_noop("Planned")
     DUE = gettext_noop("Due")

@@ -79,7 +79,7 @@ class Table:
         return capfirst(str(relation.related_model._meta.verbose_name_plural))
 
     def steps(self, rows: Rows) -> Iterator[list[Any]]:
-        """Yield the records in steps, with their rows and what they are about; a fixed number of queries a step."""
+        """Yield the records in batches, with child rows and the records that they are about; fixed queries a batch."""
         keys = list(rows.values_list("pk", flat=True))
         meant = [Prefetch(name, self.children[name].loaded(chosen())) for name, chosen in self.kind.children.items()]
         for start in range(0, len(keys), STEP):

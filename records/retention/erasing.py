@@ -1,4 +1,4 @@
-"""Erasing who somebody is from a record and its history at their request: what every kind of erasure shares.
+"""Erasing a person's identity from a record and its history at their request: what every kind of erasure shares.
 
 Each value is replaced by a keyed digest, so that equal values can still be recognised as equal. A legal hold refuses
 every erasure. A period of retention does not, because the record itself stays.

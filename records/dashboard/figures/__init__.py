@@ -1,1 +1,1 @@
-"""What the start page counts, and how it is drawn."""
+"""The figures of the start page, and how their charts are drawn."""

@@ -1,1 +1,1 @@
-"""The trace: everything that names a lot, and what it says about customers, products and days."""
+"""The trace: every record that names a lot, and the customers, products and days that it concerns."""
