@@ -73,7 +73,9 @@ def update_document(
 ) -> Document:
     """Store a file as the document's next version, which gets the last number + 1 under the document's lock.
 
-    Earlier versions are kept. Signers and notified users that are missing from `values` stay as they are. Raises
+    Earlier versions are kept. Signers and notified users that are missing from `values` stay as they are. People on the
+    lists whose access or roles ended stay too, whether they are sent back or left out: the version waits for such a
+    signer until a Manager replaces them (DECISIONS 4, 5); only a newly named one is refused. Raises
     RecordNotFoundError, ValidationError, StorageUnavailableError, or the error of the precondition.
     """
     known, people = _as_stored(site_id, document_id)

@@ -12,7 +12,6 @@ from typing import Any
 
 from django.db import models
 
-from records.accounts.models import User
 from records.accounts.opening import Proof, check
 from records.history.sets import id_of
 from records.history.statements import ask, rows_with
@@ -72,7 +71,7 @@ def resolve_all(
 
 def _rows(model: type[models.Model]) -> models.QuerySet[Any]:
     rows = model._default_manager.all()
-    return rows.filter(is_active=True) if model is User else rows.filter(is_archived=False) if model is Site else rows
+    return rows.filter(is_archived=False) if model is Site else rows
 
 
 def _hidden(model: type[models.Model], known: Mapping[uuid.UUID, models.Model], seen: Seen) -> set[uuid.UUID]:
@@ -90,7 +89,9 @@ def outside(
 ) -> set[uuid.UUID]:
     """Return those loaded rows that the site's records may not refer to, except rows that one already refers to.
 
-    `hidden` are keys of rows that do not exist for the caller, who therefore may not name them at all.
+    An account whose access or roles ended can be such an exception: a record that names it can be sent back (DECISIONS
+    1.17, 4), and the action refuses it on a record that did not name it. `hidden` are keys of rows that do not exist
+    for the caller, who therefore may not name them at all.
     """
     elsewhere = unknown_among(model, known.values(), site_id, serializer.Meta.model)
     mark_valid(known.values(), known.keys() - elsewhere, site_id, serializer.Meta.model)
@@ -100,7 +101,7 @@ def outside(
 def _pointed_at(
     serializer: type[WireSerializer], model: type[models.Model], known: set[uuid.UUID], site_id: uuid.UUID
 ) -> set[uuid.UUID]:
-    """Return the rows that a record of the site already refers to: they may stay, even if their roles have ended."""
+    """Return the rows that a record of the site already refers to: they may stay, even if their access has ended."""
     holder = serializer.Meta.model
     found: set[uuid.UUID] = set()
     for name, field in serializer.wire_fields().items() if known else ():

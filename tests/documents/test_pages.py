@@ -6,6 +6,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from documents.actions import change_details
 from documents.models import Document, Signer
 from records.accounts.models import DefaultRole, User
 from records.files import storage
@@ -77,6 +78,31 @@ def test_details_are_edited_without_a_new_version(site: Site, manager: User) -> 
     assert document.review_date is not None
     assert document.review_date.isoformat() == "2031-01-15T00:00:00+00:00"
     assert docs.statuses(document) == ["Issued"]
+
+
+def test_people_whose_access_ended_stay_listed_and_are_replaced_as_signers(site: Site, manager: User) -> None:
+    gone, deputy, notified = (docs.make_signer(site) for _ in range(3))
+    document = docs.make_document(site, user_to_notify=[notified])
+    change_details(
+        site.pk, document.pk, {"user_to_approve": [gone]}, author=make.SYSTEM, reason="He approves from now on."
+    )
+    User.objects.filter(pk__in=[gone.pk, notified.pk]).update(is_active=False)
+    client = sign_in(manager)
+    page = f"{LIST}{document.pk}/change/"
+    sent = {**form_of(client.get(page)), "name": "Renamed", "change_reason": "Typing error."}
+    assert client.post(page, sent).status_code == 302
+    assert (
+        press(client, f"{LIST}{document.pk}/do/upload/", {"file": upload(), "change_reason": "New."}).status_code == 302
+    )
+    document.refresh_from_db()
+    assert (document.name, document.record_status) == ("Renamed", "Awaiting Approval")
+    assert [*document.user_to_notify.all()] == [notified]
+    [signer] = Signer.objects.filter(document=document)
+    assert signer.user == gone
+    place = f"{LIST}{document.pk}/signers/{signer.pk}/"
+    assert client.post(place, {"user": str(deputy.pk), "change_reason": "He left."}).status_code == 302
+    assert [*document.user_to_approve.all()] == [deputy]
+    assert client.post(page, {**form_of(client.get(page)), "user_to_notify": [str(gone.pk)]}).status_code == 200
 
 
 def test_a_signer_finds_opens_and_signs_what_waits(site: Site) -> None:
