@@ -143,7 +143,7 @@ class Readings:
 
 
 class Unclaimed:
-    """The rejected versions whose uploader cannot be told; they wait for those who may upload a new one at the site."""
+    """The rejected versions whose uploader is unreachable; they wait for those who may upload a new one at the site."""
 
     @staticmethod
     def _before(rows: QuerySet[Any], before: datetime.datetime) -> QuerySet[Any]:

@@ -1,4 +1,4 @@
-"""Mails: to whoever's turn it is, to whoever is told; after the commit, once, and again while the server is down."""
+"""Mails to people who must sign and to those who are notified; sent after the commit, once, with retries."""
 
 import datetime
 from typing import Any

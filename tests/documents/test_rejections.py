@@ -1,4 +1,4 @@
-"""A rejected version: its uploader is told by mail and on the start page, until a new version or a dismissal."""
+"""A rejected version: its uploader is notified by mail and on the start page, until a new version or a dismissal."""
 
 from typing import Any
 

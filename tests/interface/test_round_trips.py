@@ -158,7 +158,7 @@ def change_materials(site: Site, api: Api) -> Act:
 
 
 def documents_body(site: Site) -> dict[str, Any]:
-    """Return the body of a document with people who sign it and are told, all of whom can be reached by mail."""
+    """Return the body of a document with people who sign it or are notified, all of whom can be reached by mail."""
     people: dict[str, Any] = {
         name: [{"Id": str(make_signer(site).pk)}] for name in ("UserToReview", "UserToApprove", "UserToNotify")
     }
