@@ -21,6 +21,7 @@ from records.backoffice.autocomplete import choose
 from records.backoffice.current import choose_site, current_site, sites_of
 from records.backoffice.datetimes import NOTHING
 from records.backoffice.permissions import SitePermissions
+from records.backoffice.responses import page_response
 from records.backoffice.unsaved_input import keeping
 from records.sites.models import SiteRecord
 
@@ -107,8 +108,10 @@ class BackofficeSite(AdminSite):
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         """Show the start page, with the content that rooms add to it."""
-        added = extension_points.start_page(request) if extension_points.start_page is not None else {}
-        return super().index(request, {**added, **(extra_context or {})})
+        added: dict[str, Any] = extension_points.start_page(request) if extension_points.start_page is not None else {}
+        # Django's own method computes the menu twice.
+        template = self.index_template or "admin/index.html"
+        return page_response(request, template, self.index_title, **added, **(extra_context or {}))
 
     def _navigation(self, request: HttpRequest, apps: list[dict[str, Any]]) -> list[dict[str, Any]]:
         by_app = {app["app_label"]: app["models"] for app in apps}

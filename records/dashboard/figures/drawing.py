@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html
 
 from records.backoffice.datetimes import NOTHING
+from records.backoffice.responses import html_of
 from records.dashboard.figures.periods import month_letters, short_name
 
 WIDTH = 480
@@ -53,13 +54,9 @@ class Table:
     @property
     def body(self) -> Any:
         """Return the rows as HTML. For hundreds of rows, a template would take longer than the rest of the page."""
-        return format_html_join(
-            "\n",
+        return html_of(
             '<tr><th scope="row">{}</th>{}</tr>',
-            (
-                (first.content, format_html_join("", "<td>{}</td>", ((cell.content,) for cell in rest)))
-                for first, *rest in self.rows
-            ),
+            ((first.content, html_of("<td>{}</td>", ((cell.content,) for cell in rest))) for first, *rest in self.rows),
         )
 
 
@@ -139,8 +136,7 @@ class Chart:
     @property
     def dot_links(self) -> Any:
         """Return the links of dots as SVG. There are hundreds, for which a template would take long."""
-        return format_html_join(
-            "",
+        return html_of(
             '<a href="{}" tabindex="-1" aria-hidden="true"><title>{}</title>'
             '<circle class="hit" cx="{}" cy="{}" r="9"/></a>',
             ((mark.url, mark.label, mark.x, mark.y) for mark in self.marks if mark.url),
