@@ -214,14 +214,14 @@ def _on_path(op: str, path: str, value: object) -> MemberOperation:
     if op == "remove" and value is None and (one := _ONE_MEMBER.fullmatch(path)):
         # Directories send a thousand of these paths in one request, and each of them names an id only.
         return MemberOperation(op, [{"value": one[1]}])
-    node = bound(Path, "Group")(path).ast
-    if isinstance(node, ValuePath):
-        if node.sub_attr and node.sub_attr.lower() not in _PARTS:
-            raise InvalidPathException(path=path)
-        checked: Any = ScimFilter[Member]  # type: ignore[type-var]
-        _check_names(checked(str(node.val_filter)), node.val_filter)
-        return MemberOperation(op, value, _with_own_ids(node.val_filter), node.sub_attr)
     if not is_members(path):
+        node = bound(Path, "Group")(path).ast
+        if isinstance(node, ValuePath):
+            if node.sub_attr and node.sub_attr.lower() not in _PARTS:
+                raise InvalidPathException(path=path)
+            checked: Any = ScimFilter[Member]  # type: ignore[type-var]
+            _check_names(checked(str(node.val_filter)), node.val_filter)
+            return MemberOperation(op, value, _with_own_ids(node.val_filter), node.sub_attr)
         if op == "remove" or "." in path:
             raise MutabilityException(attribute=path, detail=f"'{path}' is immutable; add or remove whole members.")
         raise InvalidPathException(path=path)

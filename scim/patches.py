@@ -1,5 +1,6 @@
 """Reads the operations of a PATCH in every form that directories send, checks them and applies them."""
 
+from functools import lru_cache
 from typing import Any
 
 from scim2_models import Context, InvalidPathException, InvalidValueException, NoTargetException, PatchOp, Path
@@ -238,6 +239,7 @@ def _tidied_keys(kind: str, value: dict[str, Any], spared: list[str] | None, *, 
     return found
 
 
+@lru_cache(256)
 def _declared_path(kind: str, path: str) -> str:
     tidy = _tidied_path(kind, path)
     if _is_whole(kind, tidy):

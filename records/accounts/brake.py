@@ -9,7 +9,6 @@ import uuid
 from collections.abc import Collection, Sequence
 
 from django.conf import settings
-from django.db import connection
 from django.db.models import Q
 
 from records.accounts.authority import NotAllowedError
@@ -17,7 +16,7 @@ from records.accounts.directory_mails import notify_administrators
 from records.accounts.models import Directory, DirectoryRemoval, SecurityKind, User
 from records.accounts.security import security_event
 from records.history.sets import ids, ids_selection, insertion
-from records.history.statements import Rows, Statement, parameter, together
+from records.history.statements import Rows, Statement, parameter, together, vendor
 from records.history.trail import Author, Channel, now, recording
 from records.sites.writing import changing, locking
 
@@ -45,7 +44,7 @@ def asking_brake(directory: Directory, people: Collection[uuid.UUID]) -> list[St
     They run after people and roles are locked: a writer that holds this lock must not wait for the others.
     """
     others, given = ids_selection(people)
-    counted = _COUNTED.format(ids=others, ago=_AN_HOUR_AGO[connection.vendor])
+    counted = _COUNTED.format(ids=others, ago=_AN_HOUR_AGO[vendor()])
     return [locking(Directory).by(directory.pk), (counted, [parameter(directory.pk), *given])]
 
 

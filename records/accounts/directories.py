@@ -3,13 +3,14 @@
 import datetime
 import json
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, TypeVar
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS
 from django.utils.translation import gettext
 
 from records.accounts import address_ranges
@@ -132,9 +133,15 @@ class WrongAddressError(Exception):
 
 def _row(model: type[M], names: Sequence[str], values: Sequence[Any]) -> M:
     """Return a stored row of which some columns were read; the others are loaded on access."""
+    read = zip(names, _readers(model, names), values, strict=True)
+    return row_of(model, [(name, reader(value)) for name, reader, value in read], db=DEFAULT_DB_ALIAS)
+
+
+@cache
+def _readers(model: type[M], names: Sequence[str]) -> Sequence[Callable[[Any], Any]]:
+    """Return the functions that make Python's values of the columns' values."""
     fields: list[Any] = [model._meta.get_field(name) for name in names]
-    read = [field.to_python(value) for field, value in zip(fields, values, strict=True)]
-    return row_of(model, zip(names, read, strict=True), db=connection.alias)
+    return [field.to_python for field in fields]
 
 
 def add_directory(

@@ -150,12 +150,11 @@ _remembered: dict[tuple[Kind, tuple[str, ...]], tuple[float, Opening]] = {}
 
 def look_up(kind: Kind, secret: str) -> Opening | None:
     """Return what is known of the credential with this secret, valid or ended, or None; one statement."""
-    [rows] = together([_looking_up(kind, secret)])
+    [rows] = together([_looking_up(kind, peppers.digests(secret))])
     return _opening(rows) if rows else None
 
 
-def _looking_up(kind: Kind, secret: str) -> Statement:
-    digests = peppers.digests(secret)
+def _looking_up(kind: Kind, digests: Sequence[str]) -> Statement:
     return kind.sql(matching(digests)), digests
 
 
@@ -177,8 +176,9 @@ class Reopening(NamedTuple):
 
 def reopening(kind: Kind, secret: str) -> Reopening | None:
     """Return the check of what this process remembers of the credential with this secret, or None. Runs no query."""
-    opening = remembered(kind, secret)
-    return None if opening is None else Reopening(opening, _looking_up(kind, secret))
+    digests = peppers.digests(secret)
+    opening = _remembered_under(kind, digests)
+    return None if opening is None else Reopening(opening, _looking_up(kind, digests))
 
 
 def remember(kind: Kind, secret: str, opening: Opening) -> None:
@@ -194,7 +194,11 @@ def remembered(kind: Kind, secret: str) -> Opening | None:
 
     The result is valid only together with a check of its proof.
     """
-    known = _remembered.get((kind, tuple(peppers.digests(secret))))
+    return _remembered_under(kind, peppers.digests(secret))
+
+
+def _remembered_under(kind: Kind, digests: Sequence[str]) -> Opening | None:
+    known = _remembered.get((kind, tuple(digests)))
     if known is None or time.monotonic() - known[0] > REMEMBERED or not known[1].is_live(now()):
         return None
     return known[1]

@@ -7,7 +7,7 @@ from django.db import connection
 
 from records.accounts.models import Role, RoleMembership
 from records.history.sets import id_of, ids_parameter, ids_selection, ids_sql
-from records.history.statements import Statement, parameter, together
+from records.history.statements import Statement, parameter, together, vendor
 
 
 def lock_nesting(site_id: uuid.UUID) -> None:
@@ -16,7 +16,7 @@ def lock_nesting(site_id: uuid.UUID) -> None:
     Each transaction has already locked the outer role's row and locks people afterwards, so a row lock would not keep
     the order. SQLite has only one writer at a time anyway.
     """
-    if connection.vendor == "postgresql":
+    if vendor() == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", (int.from_bytes(site_id.bytes[:8], "big", signed=True),))
 
@@ -30,7 +30,7 @@ def touching(keys: Iterable[uuid.UUID]) -> Statement:
     """Return the statement of `touch_users`."""
     listed = [*keys]
     chosen, given = ids_selection(listed)
-    in_order = connection.vendor == "postgresql" and len(listed) > 1
+    in_order = vendor() == "postgresql" and len(listed) > 1
     return (_TOUCH_IN_ORDER if in_order else _TOUCH).format(ids=chosen), given
 
 
@@ -51,7 +51,7 @@ def locking_people(role_id: uuid.UUID, keys: Iterable[uuid.UUID]) -> list[Statem
         "SELECT u.id FROM accounts_user u JOIN accounts_rolemembership m ON m.user_id = u.id "  # noqa: S608
         f"WHERE m.role_id = %s AND m.user_id IN ({chosen}) ORDER BY u.id FOR NO KEY UPDATE OF u"
     )
-    return [(locked, [parameter(role_id), *given])] if connection.vendor == "postgresql" else []
+    return [(locked, [parameter(role_id), *given])] if vendor() == "postgresql" else []
 
 
 def touch_members(role: Role, coming: Iterable[uuid.UUID] = ()) -> None:

@@ -143,11 +143,11 @@ def noting_people(
         return []
     alike: dict[str, Any] = {
         "at": now(),
-        "kind": kind,
+        "kind": str(kind),
         "address": REQUEST_ADDRESS.get()[:45],
         "author_id": author.id,
         "author_name": author.name[:255],
-        "channel": author.channel,
+        "channel": str(author.channel),
         "detail": detail[:500],
         "site": site_id,
         "request_id": author.request_id[:64],

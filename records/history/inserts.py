@@ -17,7 +17,7 @@ import orjson
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import DEFAULT_DB_ALIAS, connection, connections, models
 
-from records.history.statements import Statement, together
+from records.history.statements import Statement, together, vendor
 
 ROWS_AT_ONCE = 200
 
@@ -36,16 +36,16 @@ def insertions(rows: Sequence[models.Model], *, replacing: Sequence[str] = ()) -
     gets these columns. Then the rows are marked as stored.
     """
     found: list[Statement] = []
-    if len(rows) > 1 and connection.vendor == "postgresql":
-        head, _, tail = _insertion(type(rows[0]), connection.vendor, tuple(replacing))
-        by_column = [array_text(_column(rows, *one[:3])) for one in _fields(type(rows[0]), connection.vendor)]
+    if len(rows) > 1 and vendor() == "postgresql":
+        head, _, tail = _insertion(type(rows[0]), tuple(replacing))
+        by_column = [array_text(_column(rows, *one[:3])) for one in _fields(type(rows[0]))]
         found.append((f"{head} SELECT * FROM unnest({_arrays(type(rows[0]))}){tail}", by_column))  # noqa: S608
         for row in rows:
             row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
         return found
     for start in range(0, len(rows), ROWS_AT_ONCE):
         part = rows[start : start + ROWS_AT_ONCE]
-        head, places, tail = _insertion(type(part[0]), connection.vendor, tuple(replacing))
+        head, places, tail = _insertion(type(part[0]), tuple(replacing))
         found.append(
             (
                 f"{head} VALUES {', '.join([places] * len(part))}{tail}",
@@ -64,23 +64,21 @@ def insertion_of(row: models.Model, computed: Mapping[str, Statement], *, before
     texts must be among a few, because each statement is composed once.
     """
     values = list(before[1])
-    for (_, name, *_), value in zip(_fields(type(row), connection.vendor), database_values(row), strict=True):
+    for (_, name, *_), value in zip(_fields(type(row)), database_values(row), strict=True):
         if name in computed:
             values += computed[name][1]
         else:
             values.append(value)
     row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
     places = tuple((name, sql) for name, (sql, _) in computed.items())
-    return _computed_insertion(type(row), connection.vendor, before[0], places), values
+    return _computed_insertion(type(row), before[0], places), values
 
 
 @cache
-def _computed_insertion(
-    model: type[models.Model], vendor: str, before: str, computed: Sequence[tuple[str, str]]
-) -> str:
-    head, _, _ = _insertion(model, vendor, ())
+def _computed_insertion(model: type[models.Model], before: str, computed: Sequence[tuple[str, str]]) -> str:
+    head, _, _ = _insertion(model, ())
     texts = dict(computed)
-    return f"{before} {head} VALUES ({', '.join(texts.get(name, '%s') for _, name, *_ in _fields(model, vendor))})"
+    return f"{before} {head} VALUES ({', '.join(texts.get(name, '%s') for _, name, *_ in _fields(model))})"
 
 
 def database_values(row: models.Model) -> list[object]:
@@ -88,7 +86,7 @@ def database_values(row: models.Model) -> list[object]:
     database = connections[DEFAULT_DB_ALIAS]  # not its proxy, which would be asked several times a value
     found: list[object] = []
     adapted: dict[int, Any] = {}
-    for field, name, kind, sized in _fields(type(row), database.vendor):
+    for field, name, kind, sized in _fields(type(row)):
         value = getattr(row, name) if kind else None
         if not kind or (value is not None and type(value) is not kind):
             adapted[len(found)] = field
@@ -96,6 +94,25 @@ def database_values(row: models.Model) -> list[object]:
     for place, value in zip(adapted, _adapted([row] * len(adapted), adapted.values(), database), strict=True):
         found[place] = value
     return found
+
+
+def values_by_field(model: type[models.Model], given: Mapping[str, object]) -> list[object]:
+    """Return values, given by field, for the database."""
+    database = connections[DEFAULT_DB_ALIAS]
+    columns = _by_name(model)
+    found: list[object] = []
+    for name, value in given.items():
+        field, _, kind, sized = columns[name]
+        if not kind or (value is not None and type(value) is not kind):
+            found.append(field.get_db_prep_save(value, database))
+        else:
+            found.append(sized(value) if sized and value is not None else value)
+    return found
+
+
+@cache
+def _by_name(model: type[models.Model]) -> Mapping[str, tuple[Any, str, type | None, Any]]:
+    return {one[0].name: one for one in _fields(model)}
 
 
 def _column(rows: Sequence[models.Model], field: Any, name: str, kind: type | None) -> list[object]:
@@ -117,7 +134,7 @@ def _adapted(rows: Iterable[models.Model], fields: Iterable[Any], database: Any)
     for row, field in zip(rows, fields, strict=False):
         value = field.pre_save(row, add=row._state.adding)
         is_json = isinstance(field, models.JSONField) and isinstance(value, dict | list)
-        if is_json and database.vendor == "postgresql":
+        if is_json and vendor() == "postgresql":
             found.append(json_text(value))
         else:
             found.append(field.get_db_prep_save(value, database))
@@ -149,7 +166,7 @@ def _has_zone(value: datetime.datetime | None) -> bool:
 
 
 @cache
-def _fields(model: type[models.Model], vendor: str) -> Sequence[tuple[Any, str, type | None, Any]]:
+def _fields(model: type[models.Model]) -> Sequence[tuple[Any, str, type | None, Any]]:
     """Return the model's fields, each with its attribute and the type whose values the driver stores as they are.
 
     To ask the ORM about each value takes a seventh of an add. The type is None where the ORM always has to be asked.
@@ -159,18 +176,18 @@ def _fields(model: type[models.Model], vendor: str) -> Sequence[tuple[Any, str, 
     found: list[tuple[Any, str, type | None, Any]] = []
     fields: Sequence[Any] = model._meta.local_concrete_fields
     for field in fields:
-        kind = _kind(field, vendor)
+        kind = _kind(field)
         stored = field.target_field if field.is_relation else field
         found.append((field, field.attname, kind, sizes.get(stored.get_internal_type()) if kind is int else None))
     return found
 
 
-def _kind(field: Any, vendor: str) -> type | None:
+def _kind(field: Any) -> type | None:
     stored = field.target_field if field.is_relation else field
     makes_value = getattr(field, "auto_now", False) or getattr(field, "auto_now_add", False)
     for function in (type(field).pre_save, type(stored).get_prep_value):
         makes_value = makes_value or not function.__module__.startswith("django.db.models.fields")
-    kinds = _KINDS if vendor == "postgresql" else _KINDS[:2]
+    kinds = _KINDS if vendor() == "postgresql" else _KINDS[:2]
     return None if makes_value else next((kind for kind, of in kinds if isinstance(stored, of)), None)
 
 
@@ -178,11 +195,11 @@ def update_of(row: models.Model) -> Statement:
     """Return the statement that stores all columns of an existing row."""
     values = database_values(row)
     key = values.pop(row._meta.local_concrete_fields.index(row._meta.pk))
-    return _update(type(row), connection.vendor), [*values, key]
+    return _update(type(row)), [*values, key]
 
 
 @cache
-def _update(model: type[models.Model], vendor: str) -> str:
+def _update(model: type[models.Model]) -> str:
     quote: Any = connection.ops.quote_name
     columns = [quote(field.column) for field in model._meta.local_concrete_fields if not field.primary_key]
     sets = ", ".join(f"{column} = %s" for column in columns)
@@ -224,7 +241,7 @@ def _arrays(model: type[models.Model]) -> str:
 
 
 @cache
-def _insertion(model: type[models.Model], vendor: str, replacing: Sequence[str]) -> tuple[str, str, str]:
+def _insertion(model: type[models.Model], replacing: Sequence[str]) -> tuple[str, str, str]:
     """Return three parts of the statement: up to its rows, the placeholders of one row, and what follows the rows."""
     fields: Sequence[Any] = model._meta.local_concrete_fields
     quote: Any = connection.ops.quote_name

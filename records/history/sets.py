@@ -10,11 +10,11 @@ from functools import cache
 from typing import Any
 
 import orjson
-from django.db import DEFAULT_DB_ALIAS, connection, connections, models
+from django.db import connection, models
 from django.db.models.expressions import RawSQL
 
-from records.history.inserts import array_text
-from records.history.statements import Statement, parameter
+from records.history.inserts import array_text, values_by_field
+from records.history.statements import Statement, parameter, vendor
 
 _IDS = {"postgresql": "SELECT unnest(%s::uuid[])", "sqlite": "SELECT value FROM json_each(%s)"}
 _ROWS = {"postgresql": "json_array_elements(%s::json)", "sqlite": "json_each(%s)"}
@@ -22,12 +22,12 @@ _ROWS = {"postgresql": "json_array_elements(%s::json)", "sqlite": "json_each(%s)
 
 def ids_sql() -> str:
     """Return the query that yields ids from its one parameter, which `ids_parameter` makes."""
-    return _IDS[connection.vendor]
+    return _IDS[vendor()]
 
 
 def ids_parameter(keys: Iterable[uuid.UUID]) -> str:
     """Return ids as one parameter."""
-    if connection.vendor == "postgresql":
+    if vendor() == "postgresql":
         return f"{{{','.join(map(str, keys))}}}"
     return orjson.dumps([key.hex for key in keys]).decode()
 
@@ -40,7 +40,7 @@ def ids_selection(keys: Collection[uuid.UUID]) -> Statement:
     """
     if len(keys) != 1:
         return ids_sql(), [ids_parameter(keys)]
-    return ("SELECT %s::uuid" if connection.vendor == "postgresql" else "SELECT %s"), [parameter(*keys)]
+    return ("SELECT %s::uuid" if vendor() == "postgresql" else "SELECT %s"), [parameter(*keys)]
 
 
 def ids(keys: Iterable[uuid.UUID]) -> RawSQL:
@@ -56,13 +56,13 @@ def among(column: str, kind: str, given: object) -> RawSQL:
 
     `kind` is the column's type in PostgreSQL, which reads an index also where the condition is one of several.
     """
-    sql = _AMONG[connection.vendor].format(column=column, kind=kind)
+    sql = _AMONG[vendor()].format(column=column, kind=kind)
     return RawSQL(sql, (given,), models.BooleanField())  # noqa: S611 (no outside text)
 
 
 def among_parameter(values: Collection[object]) -> Any:
     """Return ids or texts as the parameter of `among`."""
-    if connection.vendor == "postgresql":
+    if vendor() == "postgresql":
         return array_text([*values])
     return orjson.dumps([_plain(value) for value in values]).decode()
 
@@ -80,32 +80,28 @@ def insertion(
     `alike` has the values that are equal in all rows, by field. `rows` has the values of the other fields, `columns`;
     these are ids, texts or None. Nothing is checked, and only the database's own defaults are applied.
     """
-    field_of: Any = model._meta.get_field
-    database = connections[DEFAULT_DB_ALIAS]  # not its proxy, which would be asked several times a value
-    values = [field_of(name).get_db_prep_save(value, database) for name, value in alike.items()]
+    values = values_by_field(model, alike)
     given = [[_plain(value) for value in row] for row in rows]
-    sql = _insertion(model, database.vendor, (*alike,), (*columns,), is_one=len(given) == 1)
+    sql = _insertion(model, (*alike,), (*columns,), is_one=len(given) == 1)
     return sql, [*values, *(given[0] if len(given) == 1 else [orjson.dumps(given).decode()])]
 
 
 @cache
-def _insertion(
-    model: type[models.Model], vendor: str, alike: Sequence[str], columns: Sequence[str], *, is_one: bool
-) -> str:
+def _insertion(model: type[models.Model], alike: Sequence[str], columns: Sequence[str], *, is_one: bool) -> str:
     """Return the statement of `insertion`; a single row is plain parameters, which cost the database less than JSON."""
     fields: list[Any] = [model._meta.get_field(name) for name in (*alike, *columns)]
     places = ["%s"] * len(alike) + ["%s" if is_one else _part(place) for place in range(len(columns))]
-    if vendor == "postgresql":
+    if vendor() == "postgresql":
         places = [f"{place}::{field.rel_db_type(connection)}" for field, place in zip(fields, places, strict=True)]
     quote = connection.ops.quote_name
     into = ", ".join(quote(field.column) for field in fields)
-    source = "" if is_one else f" FROM {_ROWS[vendor]} AS given"
+    source = "" if is_one else f" FROM {_ROWS[vendor()]} AS given"
     return f"INSERT INTO {quote(model._meta.db_table)} ({into}) SELECT {', '.join(places)}{source}"
 
 
 def _part(place: int) -> str:
     """Return the SQL for one value of a given row."""
-    if connection.vendor == "postgresql":
+    if vendor() == "postgresql":
         return f"(given.value ->> {place})"
     return f"json_extract(given.value, '$[{place}]')"
 

@@ -30,11 +30,11 @@ def together(statements: Sequence[Statement], meanwhile: Callable[[], Sequence[S
 def parameter(key: uuid.UUID | str) -> Any:
     """Return an id in the form in which the database's driver takes it in a raw statement."""
     given = uuid.UUID(key) if isinstance(key, str) else key
-    return given if _vendor() == "postgresql" else given.hex
+    return given if vendor() == "postgresql" else given.hex
 
 
 @cache
-def _vendor() -> str:
+def vendor() -> str:
     """Return the vendor of the databases, which all are of one; to ask the connection takes ten times as long."""
     return connection.vendor
 
@@ -111,7 +111,7 @@ def asked(rows: models.QuerySet[Any]) -> Asked:
     return Asked(read, (read.sql, read.parameters))
 
 
-_readings: dict[tuple[str, object], Reading] = {}
+_readings: dict[object, Reading] = {}
 
 
 def reading(name: object, rows: Callable[[uuid.UUID], models.QuerySet[Any]]) -> Reading:
@@ -119,8 +119,8 @@ def reading(name: object, rows: Callable[[uuid.UUID], models.QuerySet[Any]]) -> 
 
     `rows` must depend only on the key.
     """
-    known = _readings.get((connection.vendor, name))
-    return known or _readings.setdefault((connection.vendor, name), compiled(rows(_KEY)))
+    known = _readings.get(name)
+    return known or _readings.setdefault(name, compiled(rows(_KEY)))
 
 
 def compiled(rows: models.QuerySet[Any]) -> Reading:

@@ -13,7 +13,7 @@ from records.history.inserts import insertions
 from records.history.models import INSTALLATION, ChainHead, Change, Channel
 from records.history.moments import now, start_stamping, stop_stamping
 from records.history.origin import origin_id
-from records.history.statements import Rows, Statement, parameter, row_of, together
+from records.history.statements import Rows, Statement, parameter, row_of, together, vendor
 from records.history.visibility import lowest_role
 
 
@@ -125,7 +125,7 @@ class Trail:
         """
         last = [statement for statement, _ in self.last]
         chains = self._chains()
-        if connection.vendor == "postgresql" and len(chains) == len(self.pending) and not self.noting:
+        if vendor() == "postgresql" and len(chains) == len(self.pending) and not self.noting:
             self._send([*last, *(appending(changes[0]) for changes in chains.values())], self._answer)
             return
 
@@ -222,7 +222,7 @@ def beginning() -> Iterator[None]:
     nothing.
     """
     outer = _trail()
-    if connection.vendor != "postgresql" or outer is not None:
+    if vendor() != "postgresql" or outer is not None:
         with outer.ending() if outer is not None and outer.is_wrapper else nullcontext():
             yield
         return
