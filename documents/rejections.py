@@ -1,17 +1,19 @@
 """Rejected versions: the uploader is notified by mail, on the start page and in reminders until there is a new version.
 
 A service account, and somebody who lost access or every role at the site, cannot be notified. The people who may upload
-a new version at the site are notified instead. Each of them, and the uploader, can dismiss the notice.
+a new version at the site are notified instead, if they may see versions that are not in force (DECISIONS 9.11). Each of
+them, and the uploader, can dismiss the notice.
 """
 
 import datetime
 import uuid
+from collections.abc import Collection
 from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.utils.translation import gettext
 
-from documents.models import DocumentVersion, Meaning, Notice, Signature, Status
+from documents.models import Document, DocumentVersion, Meaning, Notice, Signature, Status
 from records.accounts import access
 from records.accounts.models import RoleMembership, User
 from records.accounts.roles_held import people_with
@@ -59,8 +61,15 @@ def of_unreachable_uploaders() -> QuerySet[Any]:
 def waiting_for(user: User) -> QuerySet[Any]:
     """Return the rejected versions that are shown to the person, at all of their sites: those not dismissed by them."""
     own = Q(created_by=user, site__in=access.sites_where(user))
-    for_others = Q(site__in=access.sites_where(user, CHANGE)) & ~_IS_REACHABLE
+    sites = {*access.sites_where(user, CHANGE)} & {*access.sites_where(user, Document.SEEN_WHOLE_WITH)}
+    for_others = Q(site__in=sites) & ~_IS_REACHABLE
     return _waiting_for_change().filter(own | for_others, _not_dismissed_by(user))
+
+
+def told_instead(sites: Collection[uuid.UUID]) -> dict[uuid.UUID, set[uuid.UUID]]:
+    """Return the people at each site who are notified instead of an uploader who cannot be; four queries."""
+    may_change, may_see = people_with(CHANGE, sites), people_with(Document.SEEN_WHOLE_WITH, sites)
+    return {site: people & may_see[site] for site, people in may_change.items()}
 
 
 def uploader_of(version: DocumentVersion) -> str:
@@ -69,10 +78,10 @@ def uploader_of(version: DocumentVersion) -> str:
 
 
 def people_to_notify(version: DocumentVersion) -> set[uuid.UUID]:
-    """Return who gets a mail about a rejected version: not the person who rejected it; three queries at most."""
+    """Return who gets a mail about a rejected version: not the person who rejected it; six queries at most."""
     notified: set[uuid.UUID | None] = {version.created_by_id}
     if of_unreachable_uploaders().filter(pk=version.pk).exists():
-        notified = {*people_with(CHANGE, [version.site_id])[version.site_id]}
+        notified = {*told_instead([version.site_id])[version.site_id]}
     return {user for user in notified - {*rejections_of(version).values_list("user_id", flat=True)} if user is not None}
 
 

@@ -20,7 +20,6 @@ from documents.approvals import SIGN_WITHIN, waiting
 from documents.models import Document
 from records.accounts import access
 from records.accounts.models import User
-from records.accounts.roles_held import people_with
 from records.actions.models import Action, Status
 from records.audits.models import OPEN, AuditRecord
 from records.backoffice.about import existing_for
@@ -70,7 +69,7 @@ class Source:
     in_calendars: bool = False
     """Whether calendar programs, which may belong to outside services, get it too."""
     seen: Callable[[User, QuerySet[Any]], QuerySet[Any]] | None = None
-    """Leaves out the rows of others that do not exist for a person; None where all exist."""
+    """Leaves out the rows that do not exist for a person; None where all exist."""
     done_with: str | None = None
     """The permission that the person who has to act needs, if it is not enough to see the record."""
     for_superiors: tuple[str, str] | None = None
@@ -92,8 +91,8 @@ class Source:
         other_page, other_key = self.for_superiors or (self.page, self.key)
         columns = {"to_": self.owner, "when_": self.when, "key_": self.key, "at_": self.site, "other_": other_key}
         due = self._due(before, [user.pk, *staff])
-        if self.seen is not None and staff:
-            due = due.filter(Q(**{self.owner: user.pk}) | Q(pk__in=self.seen(user, self.rows).order_by().values("pk")))
+        if self.seen is not None:
+            due = self.seen(user, due)
         rows = due.annotate(**{name: F(path) for name, path in columns.items()})
         return [
             Item(
@@ -150,10 +149,10 @@ class Unclaimed:
         return rows.filter(rejected__lt=before - rejections.CHANGE_WITHIN)
 
     def owners(self, before: datetime.datetime) -> set[uuid.UUID]:
-        """Return the people who have one to change before the moment; three queries."""
+        """Return the people who have one to change before the moment; five queries."""
         rows = self._before(rejections.of_unreachable_uploaders(), before)
         sites = set(rows.order_by().values_list("site_id", flat=True))
-        return set().union(*people_with(rejections.CHANGE, sites).values())
+        return set().union(*rejections.told_instead(sites).values())
 
     def items(self, before: datetime.datetime, user: User, staff: Collection[uuid.UUID]) -> list[Item]:
         """Return the ones that the person has to change before the moment; one query."""
@@ -227,7 +226,9 @@ def sources() -> list[Source | Readings | Unclaimed]:
             within=SIGN_WITHIN,
             key="version_id",
             site="version__site_id",
-            seen=lambda user, rows: rows.filter(version__site__in=access.sites_where(user, Document.SEEN_WHOLE_WITH)),
+            seen=lambda user, rows: rows.filter(
+                Q(user=user) | Q(version__site__in=access.sites_where(user, Document.SEEN_WHOLE_WITH))
+            ),
             for_superiors=(DOCUMENT, "version__document_id"),
         ),
         Source(
@@ -238,7 +239,9 @@ def sources() -> list[Source | Readings | Unclaimed]:
             str(REJECTED),
             None,
             within=rejections.CHANGE_WITHIN,
-            seen=lambda user, rows: rows.filter(site__in=access.sites_where(user, Document.SEEN_WHOLE_WITH)),
+            seen=lambda user, rows: rows.filter(
+                Q(created_by=user) | Q(site__in=access.sites_where(user, Document.SEEN_WHOLE_WITH))
+            ),
             for_superiors=(DOCUMENT, "document_id"),
         ),
         Unclaimed(),

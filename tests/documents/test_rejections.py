@@ -126,6 +126,8 @@ def _elsewhere(site: Site) -> User:
 def test_who_may_upload_a_new_version_is_told_where_the_uploader_cannot_be(site: Site, made: Any) -> None:
     manager, other = (docs.make_signer(site, DefaultRole.MANAGER) for _ in range(2))
     reader = docs.make_signer(site, DefaultRole.READER)
+    partial = make.make_user(site=site, email="partial@example.org")
+    make.make_role(site, ["documents.view_document", "documents.change_document"], [partial])
     reviewer = docs.make_signer(site, DefaultRole.MANAGER)
     author = make.author_of(made(site)) if made is not None else make.SYSTEM
     document = docs.make_document(site, name="Hygiene", author=author, user_to_review=[reviewer])
@@ -137,7 +139,9 @@ def test_who_may_upload_a_new_version_is_told_where_the_uploader_cannot_be(site:
     assert not any("your version" in str(message.body) for message in mails)
     client = sign_in(manager, site)
     assert [one.partition(":")[0].partition(",")[0] for one in told(client)] == ["Version 1 of Hygiene"]
-    assert told(sign_in(reader, site)) == []
+    for hidden_from in (reader, partial):
+        assert told(sign_in(hidden_from, site)) == []
+        assert sign_in(hidden_from, site).get(page_of(version)).status_code == 302
     assert reverse("admin:documents_document_step", args=(document.pk, "upload")) in client.get(page_of(version)).text
     client.post(page_of(version))
     assert told(client) == []

@@ -28,7 +28,7 @@ from tests.make import audits as make_audits
 from tests.make.actions import make_action, move
 from tests.make.backoffice import address, browser
 from tests.make.complaints import make_complaint
-from tests.make.documents import make_document, sign, version_of
+from tests.make.documents import add_version, make_document, sign, version_of
 
 TUESDAY = datetime.datetime(2026, 3, 10, 9, 0, tzinfo=datetime.UTC)
 MONDAY = TUESDAY - datetime.timedelta(days=1)
@@ -262,14 +262,29 @@ def test_a_rejected_version_reminds_its_uploader_and_late_their_superior(site: S
 def test_a_rejected_version_of_a_service_account_reminds_who_may_change_the_document(site: Site) -> None:
     service = person(site, "Erp", is_service_account=True)
     ada, reviewer = person(site, "Ada"), person(site, "Rex", DefaultRole.STANDARD)
+    partial = make.make_user(site=site, email="partial@example.org")
+    make.make_role(site, ["documents.view_document", "documents.change_document"], [partial])
     document = make_document(site, name="Rules", author=make.author_of(service), user_to_review=[reviewer])
     version = sign(version_of(document), reviewer, "reject", comment="Not yet.")
     today = version.signatures.get().date.astimezone(contents.zone_for(ada)).date()
     text = "Change the document Rules, whose version 1 was rejected"
     assert contents.everybody(today) == {ada.pk}
-    assert (said(ada, today), said(reviewer, today)) == ({"Due within 7 days": [text]}, {})
+    assert said(ada, today) == {"Due within 7 days": [text]}
+    assert (said(reviewer, today), said(partial, today)) == ({}, {})
     rejections.dismiss(version, ada)
     assert said(ada, today) == {}
+
+
+def test_nobody_is_reminded_to_review_a_document_that_is_hidden_from_them(site: Site) -> None:
+    partial = make.make_user(site=site)
+    make.make_role(site, ["documents.view_document", "documents.change_document"], [partial])
+    given: dict[str, Any] = {"review_date": day(0), "user_to_review": [partial]}
+    document = make_document(site, name="Rules", author=make.author_of(partial), **given)
+    assert "Review the document Rules, whose review is due" in str(said(partial))
+    # Somebody else's newer version, which the person does not see, waits for its review by a third person.
+    other = person(site, "Rex")
+    add_version(document, author=make.author_of(other), review_date=day(0), user_to_review=[other])
+    assert said(partial) == {}
 
 
 def test_who_has_no_address_no_access_or_nothing_to_do_gets_no_mail(site: Site, clock: Any) -> None:
