@@ -203,7 +203,9 @@ def _audit_entry(audit: Any, today: datetime.date, zone: zoneinfo.ZoneInfo) -> E
         label = gettext("extra audit %(site_sequence_id)s, %(record_status)s")
     else:
         label = gettext("audit %(site_sequence_id)s, %(record_status)s")
-    label %= {"site_sequence_id": audit.site_sequence_id, "record_status": audit.get_record_status_display()}
+    # Django's method for the display of a choice translates all choices each time.
+    status = RecordStatus(audit.record_status).label
+    label %= {"site_sequence_id": audit.site_sequence_id, "record_status": status}
     return Entry(state, day, label, address_of(audit))
 
 
