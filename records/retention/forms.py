@@ -1,9 +1,11 @@
 """The form and the notices before personal data is erased from a record."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from django import forms
+from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.translation import gettext
@@ -76,6 +78,12 @@ def before_erasing(personal: Personal, identifying: Sequence[str]) -> Consequenc
 
     def consequences(model_admin: Any, request: HttpRequest, record: SiteRecord) -> list[str | Listing]:
         name, found = record._meta.verbose_name, list[str | Listing]()
+
+        def seen(model: type[SiteRecord]) -> tuple[QuerySet[Any], Collection[str]] | None:
+            rows = model_admin.rows_seen(request, model, record.site_id)
+            pages: Any = admin.site._registry.get(model)
+            return None if rows is None else (rows, pages.hidden_fields(request, record))
+
         if on_hold_since(record) is not None:
             found.append(
                 gettext("This %(name)s is on legal hold. Nothing can be erased until the hold is lifted.")
@@ -86,9 +94,7 @@ def before_erasing(personal: Personal, identifying: Sequence[str]) -> Consequenc
                 gettext("The %(name)s is kept at least until %(until)s. It stays; only personal data is erased.")
                 % {"name": name, "until": until.isoformat()}
             )
-        others = mentions(
-            record, personal, identifying, lambda model: model_admin.rows_seen(request, model, record.site_id)
-        )
+        others = mentions(record, personal, identifying, seen)
         if others:
             text = gettext(
                 "These other records contain one of the values and stay as they are. Look at them first: after the "

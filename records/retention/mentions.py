@@ -1,6 +1,6 @@
 """Finds the other records of a site that identify a person, before the person is erased from one record."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,8 +17,8 @@ from records.sites.trigrams import RUN, containing
 MOST = 100
 """The most rows of a kind, or of its child rows, that are looked at."""
 
-Seen = Callable[[type[SiteRecord]], models.QuerySet[Any] | None]
-"""Returns the records of a kind that the user may see at the site, or None."""
+Seen = Callable[[type[SiteRecord]], tuple[models.QuerySet[Any], Collection[str]] | None]
+"""Returns the records of a kind that the user may see at the site, with the columns that are hidden from the user."""
 
 
 @dataclass
@@ -46,11 +46,14 @@ def mentions(record: SiteRecord, personal: Personal, identifying: Sequence[str],
     lines = sorted({line for text in identifiers for line in map(str.strip, text.splitlines()) if len(line) >= RUN})
     found: dict[Any, Mention] = {}
     for model, of, columns in _searched():
-        rows = seen(model if not of else model._meta.get_field(of).related_model)
-        if rows is None:
+        visible = seen(model if not of else model._meta.get_field(of).related_model)
+        if visible is None:
             continue
+        rows, hidden = visible
         if of:
             rows = model._default_manager.filter(**{f"{of}__in": rows.values("pk")}).select_related(of)
+        else:
+            columns = [name for name in columns if name not in hidden]
         asked = [(rows.filter(pk__in=_keys(rows, columns, lines)), elsewhere)] if lines else []
         if issubclass(model, AboutRecord):
             asked.append((rows.filter(record_id=record.pk), of_record))

@@ -83,6 +83,18 @@ def test_records_that_the_user_may_not_see_are_not_listed(site: Site, complaint:
     assert "No other record contains one of the values" in page.text
 
 
+def test_a_private_field_is_named_only_to_those_who_may_see_it(site: Site, other_site: Site) -> None:
+    customer = make_customer(site, party_contacts=[{"first_name": "Bo", "last_name": "Przybylski"}])
+    complaint = make_complaint(site, consumer_last_name="Przybylski")
+    user = make.make_user(site=site)
+    make.make_role(site, ["customers.view_customer", "customers.erase_contact", "complaints.view_complaint"], [user])
+    make.make_role(other_site, ["complaints.view_private_complaint"], [user])
+    client = browser(site, user=user)
+    assert listed(client.get(place(customer, "erase-contact"))) == []
+    make.make_role(site, ["complaints.view_private_complaint"], [user])
+    assert listed(client.get(place(customer, "erase-contact"))) == [(address_of(complaint), "(Consumer last name)")]
+
+
 def test_nothing_is_listed_after_the_erasure_and_other_records_stay(site: Site, complaint: Complaint) -> None:
     client, action = browser(site, DefaultRole.SITE_ADMINISTRATOR), make_action(site, name="Visit Mrs. Przybylski")
     assert len(listed(client.get(place(complaint)))) == 1
