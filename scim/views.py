@@ -23,9 +23,10 @@ from records.accounts.models import Role, User
 from records.accounts.opening import Reopening
 from records.accounts.provisioning import PasswordNotHashedError
 from records.history.models import Change
-from records.history.trail import Reading, Trail, recording, rehearsing
+from records.history.trail import Reading, Trail, is_rehearsal, recording, rehearsing
 from records.operations import conditional, limits
 from records.operations.credentials import keep_private
+from records.operations.outages import lost_deadlock
 from records.operations.own_headers import put
 from records.sites.text import read_uuid
 from scim import bulk, lists, log
@@ -52,6 +53,8 @@ from scim.schemas import BULK_REQUEST, POLICY, SEARCH_REQUEST
 
 METHODS = ("get", "post", "put", "patch", "delete", "head", "options")
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
+ATTEMPTS = 3
+"""How often a request begins if it always loses a deadlock, for example to a dry run, which locks for many writes."""
 
 
 class ProvisioningRequest(HttpRequest):
@@ -86,10 +89,7 @@ class ProvisioningView(stock.SCIMView):
         """Answer the request."""
         started = time.perf_counter()
         inner = inner_of(request)
-        try:
-            response = self._answered(request, inner, *args, **kwargs)
-        except Exception as error:
-            response = response_for(error)
+        response = self._answered_at_last(request, inner, *args, **kwargs)
         put(response, self.allowance, unless_set=True)
         keep_private(response, "Authorization", "Accept")
         entry = log.entry(
@@ -106,6 +106,23 @@ class ProvisioningView(stock.SCIMView):
         elif entry is not None:
             inner.entries.append(entry)
         return response
+
+    def _answered_at_last(self, request: HttpRequest, inner: Inner | None, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Answer; a request begins again if PostgreSQL ended its transaction to resolve a deadlock: nothing is stored.
+
+        An inner call of a dry run leaves that to the outer call, whose transaction it is.
+        """
+        attempts = 0
+        while True:
+            try:
+                return self._answered(request, inner, *args, **kwargs)
+            except Exception as error:
+                attempts += 1
+                begins_again = lost_deadlock(error)
+                if begins_again and is_rehearsal():
+                    raise
+                if not begins_again or attempts == ATTEMPTS:
+                    return response_for(error)
 
     def _answered(self, request: HttpRequest, inner: Inner | None, *args: Any, **kwargs: Any) -> HttpResponse:
         """Answer for a remembered caller if the write itself has checked that the token still says the same.
@@ -158,6 +175,8 @@ class ProvisioningView(stock.SCIMView):
                 try:
                     response = self._handler(request)(request, *args, **kwargs)
                 except Exception as error:
+                    if lost_deadlock(error):
+                        raise
                     response = response_for(error)
             return response
 

@@ -34,6 +34,7 @@ DAMAGED = Outage("damaged", "The database is damaged. The operator of Larder has
 DISK_FULL = Outage("disk full", "The server has no space left on its disk. Try again later.", 30)
 UNMIGRATED = Outage("unmigrated", "The database is not prepared for this version yet. Try again later.", 30)
 
+_LOST_DEADLOCK = "40P01"
 _OF_SQLSTATE = {
     "53100": FULL,
     "53200": SLOW,
@@ -43,7 +44,7 @@ _OF_SQLSTATE = {
     "25006": READ_ONLY,
     "55P03": BUSY,
     "40001": BUSY,
-    "40P01": BUSY,
+    _LOST_DEADLOCK: BUSY,
     "57014": SLOW,
     "0A000": UNMIGRATED,  # A migration has just changed the columns of a prepared statement.
 }
@@ -97,6 +98,11 @@ def sqlstate_of(error: BaseException) -> str | None:
     """Return PostgreSQL's error code, or None."""
     state = getattr(error.__cause__, "sqlstate", None)
     return str(state) if state else None
+
+
+def lost_deadlock(error: BaseException) -> bool:
+    """Return whether PostgreSQL canceled the transaction because it and another one waited for each other."""
+    return isinstance(error, DatabaseError) and sqlstate_of(error) == _LOST_DEADLOCK
 
 
 def is_refusal(error: BaseException) -> bool:

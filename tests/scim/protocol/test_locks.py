@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from records.accounts.models import Dialect, RoleMembership, User
+from records.accounts.models import Dialect, Role, RoleMembership, User
+from records.history.models import Change
 from tests import make
 from tests.conftest import Api
 from tests.make.chains import broken_links
@@ -15,6 +16,8 @@ from tests.scim.conftest import Scim
 from tests.scim.people import make_directory, make_token, user_body
 
 TURNS = 6
+PATCH = "urn:ietf:params:scim:api:messages:2.0:PatchOp"
+BULK = "urn:ietf:params:scim:api:messages:2.0:BulkRequest"
 
 
 def members(*keys: str, op: str = "add") -> dict[str, Any]:
@@ -87,7 +90,20 @@ def test_people_are_switched_off_while_a_group_that_is_answered_with_nothing_los
     assert make.at_once(enrol, *map(switch, people)) == [{204}, {200}, {200}, {200}]
 
 
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has only one writer at a time.")
+def wait_until_another_waits(is_done: threading.Event) -> None:
+    """Return when another transaction waits for a lock of this one, or has done what it does; at the latest in 30 s."""
+    end = time.monotonic() + 30
+    while not is_done.wait(0.01) and time.monotonic() < end:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))")
+            if cursor.fetchone():
+                return
+
+
+ON_POSTGRESQL = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has only one writer at a time.")
+
+
+@ON_POSTGRESQL
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("op", ["remove", "add"])
 def test_a_group_that_is_renamed_while_its_members_change_locks_all_of_them_in_order(op: str) -> None:
@@ -97,19 +113,12 @@ def test_a_group_that_is_renamed_while_its_members_change_locks_all_of_them_in_o
     group = scim.post("/Groups", {"displayName": "Line", "members": [{"value": last}]}).json()["id"]
     is_held, is_done = threading.Event(), threading.Event()
 
-    def waits_for_this_transaction() -> bool:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1 FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))")
-            return cursor.fetchone() is not None
-
     def hold() -> bool:
         with transaction.atomic():
             User.objects.select_for_update().get(pk=first)
             is_held.set()
-            end = time.monotonic() + 30
-            while not is_done.wait(0.01) and not waits_for_this_transaction() and time.monotonic() < end:
-                pass
-            return User.objects.select_for_update(nowait=True).filter(pk=last).exists()
+            wait_until_another_waits(is_done)
+            return User.objects.select_for_update(nowait=True).get(pk=last).is_active
 
     def change() -> int:
         is_held.wait(30)
@@ -120,6 +129,45 @@ def test_a_group_that_is_renamed_while_its_members_change_locks_all_of_them_in_o
             is_done.set()
 
     assert make.at_once(hold, change) == [True, 200]
+
+
+@ON_POSTGRESQL
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("in_bulk", "dry_run"), [(False, False), (True, False), (True, True)])
+def test_a_request_that_loses_a_deadlock_begins_again(in_bulk: bool, dry_run: bool) -> None:
+    directory = make_directory(make.make_site())
+    scim, caller = Scim(make_token(directory)), Scim(make_token(directory, dry_run=dry_run))
+    first, last = (scim.post("/Users", user_body(f"p{number}@corp.local")).json()["id"] for number in range(2))
+    groups = [scim.post("/Groups", {"displayName": f"Line {number}"}).json()["id"] for number in range(2)]
+    is_held, is_done = threading.Event(), threading.Event()
+    count = Change.objects.count()
+
+    def hold() -> bool:
+        with transaction.atomic():
+            with connection.cursor() as cursor:
+                cursor.execute("SET LOCAL deadlock_timeout = '60s'")  # So the other transaction finds the deadlock.
+            User.objects.select_for_update().get(pk=last)
+            is_held.set()
+            wait_until_another_waits(is_done)
+            return len(Role.objects.select_for_update(no_key=True, of=("self",)).filter(pk__in=groups)) == 2
+
+    def change() -> list[str]:
+        is_held.wait(30)
+        body = {"schemas": [PATCH], "Operations": [members(last)]}
+        calls: list[dict[str, Any]] = [
+            {"method": "PATCH", "path": f"/Groups/{groups[0]}", "data": {**body, "Operations": [members(first)]}},
+            {"method": "PATCH", "path": f"/Groups/{groups[1]}", "data": body},
+        ]
+        try:
+            if not in_bulk:
+                return [str(caller.send("PATCH", call["path"], call["data"]).status_code) for call in calls]
+            answer = caller.post("/Bulk", {"schemas": [BULK], "Operations": calls}).json()
+            return [result["status"] for result in answer["Operations"]]
+        finally:
+            is_done.set()
+
+    assert make.at_once(hold, change) == [True, ["200", "200"]]
+    assert Change.objects.count() - count == RoleMembership.objects.count() == (0 if dry_run else 2)
 
 
 @pytest.mark.django_db(transaction=True)
