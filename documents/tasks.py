@@ -58,19 +58,20 @@ def _send(key: uuid.UUID) -> bool:
 def is_still_due(notice: Notice) -> bool:
     """Return whether the mail is still correct: the version waits for this active person, or is in force or rejected.
 
-    A person who no longer holds a role at the site gets no mail about its documents.
+    A person who no longer holds a role at the site gets no mail about its documents, but a superuser without a role is
+    notified of the rejection of an own version.
     """
     version, user = notice.version, notice.user
     if not user.is_active or not user.email or version.document.is_archived:
         return False
+    if notice.kind == Notice.Kind.REJECTED:
+        return rejections.waiting_for(user).filter(pk=version.pk).exists()
     if not access.holds_role_at(user.pk, version.site_id):
         return False
     if notice.kind == Notice.Kind.READ:
         return reading.waiting_for(user).filter(pk=version.pk).exists()
     if notice.kind == Notice.Kind.IN_FORCE:
         return version.record_status in (Status.APPROVED, Status.ISSUED)
-    if notice.kind == Notice.Kind.REJECTED:
-        return rejections.waiting_for(user).filter(pk=version.pk).exists()
     if version.record_status not in WAITING:
         return False
     return version.signers.filter(user=user, duty=notice.kind, signature__isnull=True).exists()

@@ -51,8 +51,9 @@ def make_pack(pack_id: str) -> None:
     try:
         _make(pack)
     except (OperationalError, InterfaceError):
-        # The database cannot be reached. The worker runs the task again later, and this is not counted as an attempt.
-        Pack.objects.filter(pk=key).update(attempts=F("attempts") - 1)
+        # The database cannot be reached. The worker runs the task again later, and this is not counted as an attempt,
+        # unless another worker has begun the pack meanwhile.
+        Pack.objects.filter(pk=key, attempts=pack.attempts).update(attempts=F("attempts") - 1)
         raise
     except TakenOverError:
         logger.warning("A pack was taken over by another worker.")

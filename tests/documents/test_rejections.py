@@ -53,6 +53,15 @@ def test_the_uploader_gets_a_mail_with_the_reason_and_nobody_else(site: Site) ->
 
 
 @pytest.mark.django_db(transaction=True)
+def test_a_superuser_without_a_role_is_notified_of_an_own_version(site: Site) -> None:
+    uploader = make.make_user("root", is_superuser=True, email="root@example.com")
+    make_rejected(site, uploader, name="Hygiene")
+    work()
+    [message] = [message for message in mail.outbox if message.subject.startswith("Rejected")]
+    assert message.to == [uploader.email]
+
+
+@pytest.mark.django_db(transaction=True)
 def test_who_rejects_an_own_version_or_dismissed_it_or_replaced_it_gets_no_mail(site: Site) -> None:
     uploader = docs.make_signer(site, DefaultRole.MANAGER)
     document = docs.make_document(site, author=make.author_of(uploader), user_to_review=[uploader])

@@ -122,6 +122,20 @@ def test_an_outage_of_the_database_is_not_the_pack_s_fault(site: Site, monkeypat
     assert (pack.status, pack.attempts) == (Status.MAKING, 0)
 
 
+def test_an_outage_does_not_change_the_attempts_of_another_worker(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    pack = packs.asked(site)
+
+    def fail(*args: Any, **kwargs: Any) -> None:
+        Pack.objects.filter(pk=pack.pk).update(attempts=2)
+        raise OperationalError("gone")
+
+    monkeypatch.setattr(Making, "write", fail)
+    with pytest.raises(OperationalError):
+        tasks.make_pack.call(str(pack.pk))
+    pack.refresh_from_db()
+    assert (pack.status, pack.attempts) == (Status.MAKING, 2)
+
+
 def test_whoever_lost_the_permission_meanwhile_gets_no_pack(site: Site) -> None:
     user = make.make_user(site=site, role=DefaultRole.MANAGER)
     pack = packs.asked(site, user)
