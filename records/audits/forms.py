@@ -102,8 +102,8 @@ class PlanOneForm(WithoutReason):
         required=False,
         help_text=_(
             "Besides the regular audits, for example after a complaint: the program's due date does not change. "
-            "Without this mark, the audit takes the place of the next regular one. An audit that is due before the "
-            "program is always extra."
+            "Without this mark, the audit takes the place of the regular one that is due on its due date or last "
+            "before it. An audit that is due before the program is always extra."
         ),
     )
     notes = TextField(

@@ -2,10 +2,19 @@
 
 import datetime
 import zoneinfo
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from itertools import islice
+
+from django.db.models import Q
 
 from records.audits.models import OPEN, AuditProgram, AuditRecord, RecordStatus
 from records.sites.months import months_after
+
+Planned = tuple[datetime.datetime, str]
+"""The due date and the status of an audit."""
+
+REGULAR = Q(is_archived=False, is_extra=False, due_date__isnull=False) & ~Q(record_status=RecordStatus.CANCELLED)
+"""The audits that can stand for a due date of their program."""
 
 
 def months_later(moment: datetime.datetime, months: int, zone: datetime.tzinfo) -> datetime.datetime | None:
@@ -24,68 +33,91 @@ def months_later(moment: datetime.datetime, months: int, zone: datetime.tzinfo) 
         return None
 
 
-def due_dates(first: datetime.datetime, months: int, zone: datetime.tzinfo) -> Iterator[datetime.datetime]:
-    """Yield `first`, then a date every `months` months, all counted from `first`, so that the 31st stays the 31st."""
-    step = 0
+def due_dates(
+    first: datetime.datetime, months: int, zone: datetime.tzinfo, step: int = 0
+) -> Iterator[datetime.datetime]:
+    """Yield `first`, then a date every `months` months, all counted from `first`, so that the 31st stays the 31st.
+
+    `step` is the number of dates that are left out at the beginning.
+    """
     while (due := months_later(first, step * months, zone)) is not None:
         yield due
         step += 1
 
 
-def free_due_dates(program: AuditProgram, count: int) -> list[datetime.datetime]:
-    """Return the next due dates of the program that do not have an audit yet, at most `count`; one query.
+def free_dates(
+    program: AuditProgram, audits: Collection[Planned], zone: datetime.tzinfo, step: int = 0
+) -> Iterator[datetime.datetime]:
+    """Yield the program's due dates for which none of its `audits`, which are REGULAR, stands; no query.
 
-    Needs `next_due_date`, which is the only due date if there is no frequency. Cancelled, archived and extra audits do
-    not count.
+    An audit stands for a due date if it is due on that date or later, but before the following one. A completed audit
+    does not stand for `next_due_date`: completing an audit moves that date on, so staff have set it anew. Without a
+    frequency, `next_due_date` is the only due date. `step` dates are left out at the beginning.
     """
     first = program.next_due_date
+    for due, statuses in _periods(first, program.frequency_months, audits, zone, step):
+        if not statuses or (due == first and statuses.isdisjoint(OPEN)):
+            yield due
+
+
+def _periods(
+    first: datetime.datetime | None, months: int | None, audits: Collection[Planned], zone: datetime.tzinfo, step: int
+) -> Iterator[tuple[datetime.datetime, set[str]]]:
+    """Yield each due date with the statuses of the audits that are due on it or until the following one."""
     if first is None:
-        return []
-    counted = program.records.filter(is_archived=False, is_extra=False).exclude(record_status=RecordStatus.CANCELLED)
-    taken = set(counted.filter(due_date__gte=first).values_list("due_date", flat=True))
-    if program.frequency_months is None:
-        return [] if first in taken else [first]
-    found: list[datetime.datetime] = []
-    for due in due_dates(first, program.frequency_months, zone_of(program)):
-        if len(found) == count:
-            break
-        if due not in taken:
-            found.append(due)
-    return found
+        return
+    dates = iter((first,)) if months is None else due_dates(first, months, zone, step)
+    due = next(dates, None)
+    while due is not None:
+        following = next(dates, None)
+        yield due, {status for day, status in audits if due <= day and (following is None or day < following)}
+        due = following
+
+
+def free_due_dates(program: AuditProgram, count: int) -> list[datetime.datetime]:
+    """Return the next due dates of the program for which no audit stands yet, at most `count`; one query."""
+    return list(islice(free_dates(program, _regular_audits(program), zone_of(program)), count))
 
 
 def next_due_date(program: AuditProgram, finished: AuditRecord | None = None) -> datetime.datetime | None:
-    """Return the program's next due date: the earliest due date of its open audits except `finished`; one query.
+    """Return the program's next due date after a change of its audits; one query.
 
-    Extra audits, and those that are due before the program, do not count: if `finished` is one, the program's due date
-    stays. If no audit is open, the due date of `finished` is moved forward by the frequency until it is after the
-    completion date; without a frequency the result is None. If `finished` is None and no audit is open, the program's
-    own due date is returned.
+    If `finished` is None, that is the earliest due date of its open regular audits, or else its present one. After
+    `finished` was completed, the date moves on only if that audit stood for it: to another open audit that stands for
+    it too, or else to the first of the following due dates that has an open audit, or has no audit and is after the
+    completion date. So a date without an audit is not left out because a later audit was completed. The result is None
+    if there is neither an open audit nor a frequency.
     """
-    due = program.next_due_date
+    due, months = program.next_due_date, program.frequency_months
     if finished is not None and (finished.is_extra or is_before(due, finished.due_date)):
         return due
-    waiting = program.records.filter(is_archived=False, is_extra=False, record_status__in=OPEN, due_date__isnull=False)
-    if due is not None:
-        waiting = waiting.filter(due_date__gte=due)
-    if finished is not None:
-        waiting = waiting.exclude(pk=finished.pk)
-    earliest = waiting.order_by("due_date").values_list("due_date", flat=True).first()
-    if earliest is not None:
-        return earliest
+    audits = _regular_audits(program, finished)
+    earliest = min((day for day, status in audits if status in OPEN), default=None)
     if finished is None:
-        return due
-    anchor, done = finished.due_date or finished.completed_date, finished.completed_date
-    if program.frequency_months is None or anchor is None or done is None:
-        return None
-    months = (done.year - anchor.year) * 12 + done.month - anchor.month
-    step = max(1, months // program.frequency_months)
+        return earliest or due
+    done, first = finished.completed_date, due or finished.due_date or finished.completed_date
+    if months is None or done is None or first is None or (due is None and earliest is not None):
+        return earliest
     zone = zone_of(program)
-    later = months_later(anchor, step * program.frequency_months, zone)
-    while later is not None and later <= done:
-        step += 1
-        later = months_later(anchor, step * program.frequency_months, zone)
-    return later
+    following = months_later(first, months, zone)
+    if due is not None and following is not None and not is_before(following, finished.due_date):
+        return due
+    for start, statuses in _periods(first, months, audits, zone, 0):
+        if not statuses.isdisjoint(OPEN):
+            return earliest if start == first else start
+        if start != first and not statuses and start > done:
+            return start
+    return None
+
+
+def _regular_audits(program: AuditProgram, apart_from: AuditRecord | None = None) -> list[Planned]:
+    """Return the program's regular audits that are due on its due date or later, except one; one query."""
+    audits = program.records.filter(REGULAR)
+    if program.next_due_date is not None:
+        audits = audits.filter(due_date__gte=program.next_due_date)
+    if apart_from is not None:
+        audits = audits.exclude(pk=apart_from.pk)
+    return [(day, status) for day, status in audits.values_list("due_date", "record_status") if day is not None]
 
 
 def is_before(due: datetime.datetime | None, audit: datetime.datetime | None) -> bool:

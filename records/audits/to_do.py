@@ -3,11 +3,12 @@
 import uuid
 from collections.abc import Collection
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.utils.translation import gettext
 
 from records.accounts import access
 from records.audits.models import OPEN, AuditProgram, AuditRecord
+from records.audits.schedule import REGULAR, free_dates
 from records.backoffice.about import address_of, list_of
 from records.backoffice.date_filters import address_part
 from records.backoffice.to_do import AHEAD, Line, Section, ToDo, Viewer
@@ -62,7 +63,7 @@ def of_others(viewer: Viewer) -> Section:
 
 
 def to_schedule(viewer: Viewer) -> Section:
-    """Return the current site's audit programs that are due although no regular audit of theirs is planned."""
+    """Return the current site's audit programs for whose due date no audit is planned; three queries at most."""
     section = Section(
         "schedule",
         gettext("Audits to schedule"),
@@ -70,15 +71,19 @@ def to_schedule(viewer: Viewer) -> Section:
         list_url=list_of(AuditProgram),
     )
     planned = AuditRecord.objects.filter(
-        audit_program=OuterRef("pk"),
-        is_archived=False,
-        is_extra=False,
-        record_status__in=OPEN,
-        due_date__gte=OuterRef("next_due_date"),
+        REGULAR, audit_program=OuterRef("pk"), record_status__in=OPEN, due_date__gte=OuterRef("next_due_date")
     )
-    rows = AuditProgram.objects.at(viewer.site).filter(
-        viewer.is_due("next_due_date"), ~Exists(planned), is_archived=False
-    )
+    programs = AuditProgram.objects.at(viewer.site).filter(viewer.is_due("next_due_date"), is_archived=False)
+    earliest = Subquery(planned.order_by("due_date").values("due_date")[:1])
+    with_later_audits = programs.annotate(earliest=earliest).filter(earliest__gt=F("next_due_date"))
+    free = Q(~Exists(planned))
+    if skipped := [
+        program.pk
+        for program in with_later_audits.only("next_due_date", "frequency_months")
+        if program.next_due_date == next(free_dates(program, [(program.earliest, OPEN[0])], viewer.zone), None)
+    ]:
+        free |= Q(pk__in=skipped)
+    rows = programs.filter(free)
 
     def line(program: AuditProgram) -> Line:
         page = address_of(program)

@@ -8,9 +8,10 @@ import datetime
 import uuid
 import zoneinfo
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import takewhile
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -24,7 +25,7 @@ from django.views.decorators.http import require_safe
 
 from records.accounts import access
 from records.audits.models import AuditProgram, AuditRecord, RecordStatus
-from records.audits.schedule import months_later
+from records.audits.schedule import REGULAR, free_dates
 from records.backoffice.about import address_of
 from records.backoffice.current import current_site, show_times_of, zone_of
 from records.backoffice.date_filters import begins, day_of, today_at
@@ -155,15 +156,20 @@ def year_lines(
     first, end = datetime.date(year, 1, 1), datetime.date(year + 1, 1, 1)
     # A day more on each side, since a date-time with a time of day belongs to a day in the site's time zone.
     span = (begins(first, zone) - datetime.timedelta(days=1), begins(end, zone) + datetime.timedelta(days=1))
-    of_year = (
+    audits_of_site = (
         AuditRecord.objects.at(site_id).filter(is_archived=False).annotate(planned_for=Coalesce("due_date", "date"))
     )
-    of_year = of_year.filter(planned_for__gte=span[0], planned_for__lt=span[1])
+    in_year = Q(planned_for__gte=span[0], planned_for__lt=span[1])
+    of_year = audits_of_site.filter(in_year)
+    # An audit of a later year can stand for a due date of this one.
+    after_year = REGULAR & Q(due_date__gte=span[1], audit_program__next_due_date__lt=span[1])
     shown = Q(is_archived=False) | Q(pk__in=of_year.order_by().values("audit_program"))
     programs = AuditProgram.objects.at(site_id).filter(shown).order_by("name", "pk")
     found = list(programs[(page - 1) * PAGE : page * PAGE + 1])
     audits: dict[uuid.UUID, list[object]] = defaultdict(list)
-    rows = of_year.filter(audit_program__in=found[:PAGE]).order_by("planned_for", "site_sequence_id")
+    rows = audits_of_site.filter(in_year | after_year, audit_program__in=found[:PAGE]).order_by(
+        "planned_for", "site_sequence_id"
+    )
     for audit in rows.only("audit_program", "record_status", "site_sequence_id", "due_date", "date", "is_extra"):
         audits[audit.audit_program_id].append(audit)
     return [_line(program, audits[program.pk], year, today, zone) for program in found[:PAGE]], len(found) > PAGE
@@ -173,16 +179,17 @@ def _line(
     program: AuditProgram, audits: Sequence[Any], year: int, today: datetime.date, zone: zoneinfo.ZoneInfo
 ) -> Line:
     entries = [_audit_entry(audit, today, zone) for audit in audits]
-    scheduled = {
-        audit.planned_for for audit in audits if not audit.is_extra and audit.record_status != RecordStatus.CANCELLED
-    }
+    regular = [
+        (audit.due_date, audit.record_status)
+        for audit in audits
+        if audit.due_date and not audit.is_extra and audit.record_status != RecordStatus.CANCELLED
+    ]
     address = reverse("admin:audits_auditprogram_read", args=(program.pk,))
     if not program.is_archived:
-        for due in _dates_of(program, year, zone):
-            if due not in scheduled:
-                day = day_of(due, zone)
-                state = State.OVERDUE if day < today else State.PLANNED
-                entries.append(Entry(state, day, gettext("no audit scheduled yet"), address))
+        free = free_dates(program, regular, zone, _first_step(program, year))
+        for day in takewhile(lambda day: day.year <= year, (day_of(due, zone) for due in free)):
+            state = State.OVERDUE if day < today else State.PLANNED
+            entries.append(Entry(state, day, gettext("no audit scheduled yet"), address))
     by_month: dict[int, list[Entry]] = defaultdict(list)
     for entry in sorted(entries, key=lambda entry: (entry.day, entry.label)):
         if entry.day.year == year:
@@ -209,19 +216,10 @@ def _audit_entry(audit: Any, today: datetime.date, zone: zoneinfo.ZoneInfo) -> E
     return Entry(state, day, label, address_of(audit))
 
 
-def _dates_of(program: AuditProgram, year: int, zone: zoneinfo.ZoneInfo) -> Iterator[datetime.datetime]:
-    """Yield the program's due dates in a year: the next one, and those that its frequency adds."""
+def _first_step(program: AuditProgram, year: int) -> int:
+    """Return how many of the program's due dates surely are before the year."""
     first, months = program.next_due_date, program.frequency_months
-    if first is None:
-        return
-    if months is None:
-        yield first
-        return
-    # The first step whose date can lie in the year.
-    step = max(0, ((year - first.year) * 12 - first.month) // months)
-    while (due := months_later(first, step * months, zone)) is not None and day_of(due, zone).year <= year:
-        yield due
-        step += 1
+    return max(0, ((year - first.year) * 12 - first.month) // months) if first and months else 0
 
 
 urlpatterns = [path("audit-year/", require_safe(year_page), name="audit_year")]
