@@ -1,7 +1,7 @@
 """The writes to documents. Each is one transaction with its history; signing is in `documents.approvals`."""
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Unpack
 
 from django.core.exceptions import ValidationError
@@ -45,7 +45,7 @@ def add_document(
     number = given.pop("version", None) or FIRST_VERSION
     document = Document(site_id=site_id)
     reviewers, approvers, notified = (list(dict.fromkeys(given.get(name, ()))) for name in USERS)
-    check_approvers(document, approvers)
+    check_approvers(document, {"user_to_approve": approvers})
 
     def first_version(document: Document) -> dict[str, list[Any]]:
         version, signers = versions.new_version(
@@ -99,7 +99,7 @@ def update_document(
         document.site = known.site
         Loaded.name(document, people.values())
         reviewers, approvers, notified = _people(document, values, people)
-        check_approvers(document, approvers)
+        check_approvers(document, values)
         apply(document, values, in_order=USERS)
         status = versions.first_status(reviewers, approvers)
         versions.describe(document, versions.next_number(document), file, status)
@@ -138,7 +138,7 @@ def change_details(
             if faults:
                 raise ValidationError(faults)
         apply(document, values)
-        check_approvers(document, listed(document, "user_to_approve"))
+        check_approvers(document, values)
         if "must_read" in values:
             notices.notify_readers(document)
     return document
@@ -194,8 +194,10 @@ def _people(document: Document, values: Values, people: Mapping[uuid.UUID, User]
     return [[known[key] for key in dict.fromkeys(several)] for several in keys]
 
 
-def check_approvers(document: Document, approvers: Sequence[object]) -> None:
-    """Raise ValidationError if the site demands an approver and none is named (DECISIONS 5)."""
+def check_approvers(document: Document, values: Values) -> None:
+    """Raise ValidationError if the site demands an approver and neither values nor document name one (DECISIONS 5)."""
+    name = "user_to_approve"
+    approvers = values[name] if name in values else listed(document, name)
     if not approvers and document.site.demands_approver:
         text = gettext("Every document of this site needs an approver.")
         raise ValidationError({"user_to_approve": ValidationError(text, code="RequiredField")})

@@ -1,8 +1,8 @@
 """The document endpoint. Reads are handled here; writes call the actions."""
 
 import uuid
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Callable, Collection, Sequence
+from functools import cache, partial
 from typing import Any
 
 from django.db import models
@@ -22,10 +22,13 @@ from documents.serializers import (
 from documents.visibility import may_read
 from records.files.addresses import FileAddresses
 from records.files.bodies import FileViewSet
+from records.files.names import check_file_name
 from records.operations import lists, values
 from records.operations.lists import ListRules
 from records.operations.plans import KeyQuery, ReadPlan, Shape
 from records.operations.serializers import WireSerializer
+from records.operations.viewsets import Check
+from records.sites.writing import Values
 
 DOCUMENTS = ListRules(search=("name", "description", "file_name"))
 DOCUMENTS_IN_FORCE = ListRules(search=("name", "description", "shown_file_name"))
@@ -51,6 +54,10 @@ class DocumentViewSet(FileViewSet):
     """Documents and their versions at the caller's site."""
 
     addresses = ADDRESSES
+
+    def checks_of_action(self, record: Any, values: Values, faulty: Collection[str]) -> list[Check]:
+        """Return the checks of the file's name and of the approvers."""
+        return [partial(check_file_name, values), partial(actions.check_approvers, record, values)]
 
     def add_document(self, request: Request) -> HttpResponse:
         """Add a document with its first version, which waits for its reviewers and approvers or is in force at once."""

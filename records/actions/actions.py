@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import Callable
-from typing import Any
 
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.utils.translation import gettext
@@ -15,7 +14,6 @@ from records.history.trail import Author
 from records.sites.models import SiteRecord
 from records.sites.writing import Precondition, Values, add_record, apply, changing
 
-POINTERS = ("record_id", "finding_id")
 ANSWER = frozenset({"result"})
 """The fields that the owner of an action may write in any role."""
 
@@ -38,12 +36,9 @@ def add_action(
     status = given.pop("record_status", "") or Status.OPEN
     if status != Status.OPEN:
         raise refuse(gettext("A new action is Open; mark it as Done, and have it closed, afterwards."))
-    if given.pop("effective", None) is not None:
-        raise _judged_too_early()
     action = new_row(Action, site_id=site_id)
-    pointers = [given.pop(name, None) for name in POINTERS]
-    if any(pointers):
-        action.point_at(*pointers, sees=sees)
+    check_judgement(action, values, Status.OPEN)
+    action.point_as(given, sees)
     return add_record(action, given, author=author, operation=operation, reason=reason)
 
 
@@ -87,8 +82,7 @@ def update_action(
                 gettext("This action is %(record_status)s. It can be changed only while it is Open.")
                 % {"record_status": action.get_record_status_display()}
             )
-        if judged != action.effective and to != Status.CLOSED:
-            raise _judged_too_early()
+        check_judgement(action, values, to)
         if moves:
             move(action, to, mover)
         elif judged != action.effective:
@@ -96,16 +90,16 @@ def update_action(
     return action
 
 
-def _judged_too_early() -> ValidationError:
-    text = gettext("Say whether an action worked only when you close it.")
-    return ValidationError({"effective": ValidationError(text, code="InvalidValue")})
+def check_judgement(action: Action, values: Values, to: Status) -> None:
+    """Raise ValidationError if the values judge an action whose status becomes or stays another one than Closed."""
+    if to != Status.CLOSED and values.get("effective", action.effective) != action.effective:
+        text = gettext("Say whether an action worked only when you close it.")
+        raise ValidationError({"effective": ValidationError(text, code="InvalidValue")})
 
 
 def _change(action: Action, given: Values, mover: Mover) -> set[str]:
     """Set values of a locked action and return the names of the fields that changed."""
     before = columns(action)
-    pointers: list[Any] = [given.pop(name, getattr(action, name)) for name in POINTERS]
-    if pointers != [action.record_id, action.finding_id]:
-        action.point_at(*pointers, sees=mover.sees)
+    action.point_as(given, mover.sees)
     apply(action, given)
     return {name for name, value in columns(action).items() if value != before[name]}

@@ -1,22 +1,23 @@
 """The action endpoint. Reads are handled here; writes call the actions."""
 
 import uuid
+from collections.abc import Collection
 from functools import partial
+from typing import Any
 
 from django.http import HttpResponse
 from rest_framework.request import Request
 
 from records.actions import actions
-from records.actions.models import Action
+from records.actions.models import Action, Status
 from records.actions.serializers import ActionChangeSerializer, ActionSerializer
 from records.actions.workflow import Mover
 from records.history.trail import beginning
 from records.operations.lists import ListRules
 from records.operations.operation import Operation
-from records.operations.viewsets import OperationViewSet
-from records.sites.hidden import exists_for
+from records.operations.viewsets import Check, OperationViewSet
 from records.sites.text import read_uuid
-from records.sites.writing import locking_with_content
+from records.sites.writing import Values, locking_with_content
 
 ACTIONS = ListRules(search=("name", "description"))
 
@@ -33,10 +34,15 @@ class ActionViewSet(OperationViewSet):
             return False
         return Action.objects.at(self.site_id).filter(pk=key, owner_id=self.caller.user_id).exists()
 
+    def checks_of_action(self, record: Any, values: Values, faulty: Collection[str]) -> list[Check]:
+        """Return the checks of the record that the action is about, and of the judgement."""
+        to = Status(values.get("record_status") or record.record_status)
+        judgement = partial(actions.check_judgement, record, values, to)
+        return [*super().checks_of_action(record, values, faulty), judgement]
+
     def add_action(self, request: Request) -> HttpResponse:
         """Add an action about a complaint, audit, document, item, material or customer, or about none; it is Open."""
-        sees = partial(exists_for, user_id=self.caller.user_id, may=self.caller.may)
-        return self.added(ActionSerializer, partial(actions.add_action, sees=sees))
+        return self.added(ActionSerializer, partial(actions.add_action, sees=self.sees))
 
     def update_action(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Change an open action, or move its RecordStatus; an absent field keeps its value.

@@ -1,7 +1,8 @@
 """The attachment endpoint: reads are handled here, the write calls the actions."""
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -16,9 +17,12 @@ from records.attachments.serializers import AttachmentSerializer
 from records.attachments.visibility import hidden, may_read, visible, without_drafts
 from records.files.addresses import FileAddresses
 from records.files.bodies import FileViewSet
+from records.files.names import check_file_name
 from records.operations import errors
 from records.operations.lists import ListRules
 from records.operations.plans import Shape
+from records.operations.viewsets import Check
+from records.sites.writing import Values
 
 ATTACHMENTS = ListRules(search=("name", "description", "file_name"))
 ADDRESSES = FileAddresses("attachment", Attachment, may_read)
@@ -32,6 +36,10 @@ class AttachmentViewSet(FileViewSet):
     def records(self, model: type[models.Model]) -> models.QuerySet[Any]:
         """Return the attachments of records that are not drafts."""
         return without_drafts(super().records(model))
+
+    def checks_of_action(self, record: Any, values: Values, faulty: Collection[str]) -> list[Check]:
+        """Return the checks of the record that the attachment is about, and of the file's name."""
+        return [*super().checks_of_action(record, values, faulty), partial(check_file_name, values)]
 
     def add_attachment(self, request: Request) -> HttpResponse:
         """Attach a file to a record. The caller must be allowed to change the record, which must not be archived."""

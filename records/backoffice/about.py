@@ -17,8 +17,8 @@ from records.accounts.models import User
 from records.backoffice.current import user_of
 from records.history.digests import SIDES
 from records.history.models import Change
-from records.sites.about import findings_called, names_of
-from records.sites.hidden import POINTERS, exists_for, hideable_references, hides, is_hidden, without_hidden
+from records.sites.about import POINTERS, findings_called, names_of
+from records.sites.hidden import exists_for, hideable_references, hides, is_hidden, without_hidden
 from records.sites.models import SiteRecord, permission_on
 from records.sites.text import read_uuid
 

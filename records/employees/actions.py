@@ -37,7 +37,7 @@ def add_employee(
     employee = new_row(Employee, site_id=site_id, **({} if key is None else {"id": key}))
 
     def check(_: object) -> None:
-        check_address(values.get("email_address", ""), "email_address")
+        check_new_address(employee, values)
         check_reporting_to(employee, site_id, values)
 
     def follow(added: Employee) -> None:
@@ -83,8 +83,7 @@ def update_employee(
         if employee.user_id is not None:
             before = facts_of(employee)
         had_family_name = bool(employee.last_name)
-        if values.get("email_address", employee.email_address) != employee.email_address:
-            check_address(values["email_address"], "email_address")
+        check_new_address(employee, values)
         check_reporting_to(employee, site_id, values)
         apply(employee, values)
         if had_family_name and is_blank(employee.last_name):
@@ -172,6 +171,13 @@ def archive_employee(
                 require(actor_of(author), Act.END_ACCESS, account)
             end_access(account, author=author, reason=reason)
     return employee
+
+
+def check_new_address(employee: Employee, values: Values) -> None:
+    """Raise ValidationError if the values have another e-mail address, and nobody may have it (`check_address`)."""
+    address = values.get("email_address", employee.email_address)
+    if address != employee.email_address:
+        check_address(address, "email_address")
 
 
 def check_reporting_to(employee: Employee, site_id: uuid.UUID, values: Values) -> None:

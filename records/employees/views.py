@@ -1,14 +1,19 @@
 """The employee endpoint: reads are handled here, writes call the actions."""
 
 import uuid
+from collections.abc import Collection
+from functools import partial
+from typing import Any
 
 from django.http import HttpResponse
 from rest_framework.request import Request
 
 from records.employees import actions
+from records.employees.models import Employee
 from records.employees.serializers import EmployeeChangeSerializer, EmployeeSerializer, JobDescriptionSerializer
 from records.operations.lists import ListRules
-from records.operations.viewsets import OperationViewSet
+from records.operations.viewsets import Check, OperationViewSet
+from records.sites.writing import Values
 
 EMPLOYEES = ListRules(search=("first_name", "last_name", "code", "position"))
 JOB_DESCRIPTIONS = ListRules(search=("name", "code", "department"))
@@ -16,6 +21,15 @@ JOB_DESCRIPTIONS = ListRules(search=("name", "code", "department"))
 
 class EmployeeViewSet(OperationViewSet):
     """Employees and job descriptions of the caller's site."""
+
+    def checks_of_action(self, record: Any, values: Values, faulty: Collection[str]) -> list[Check]:
+        """Return the checks of an employee's address and superior."""
+        if not isinstance(record, Employee):
+            return []
+        return [
+            partial(actions.check_new_address, record, values),
+            partial(actions.check_reporting_to, record, self.site_id, values),
+        ]
 
     def add_employee(self, request: Request) -> HttpResponse:
         """Add an employee with education, training and employment history."""

@@ -14,8 +14,8 @@ from django.db.models.expressions import RawSQL
 from records.accounts.opening import Proof, check, proof_column
 from records.history.statements import converted, parameter
 from records.operations.json_subqueries import DATE_TIME_FORM, Convert, JsonRows
-from records.sites.about import AboutRecord, kinds
-from records.sites.hidden import POINTERS, hides, is_about_hidden, is_hidden
+from records.sites.about import POINTERS, AboutRecord, kinds
+from records.sites.hidden import hides, is_about_hidden, is_hidden
 from records.sites.models import SiteRecord
 
 Shape = dict[str, Any]

@@ -2,7 +2,7 @@
 
 import re
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -20,8 +20,17 @@ from records.operations.own_headers import put
 from records.operations.plans import KeyQuery, ReadPlan, Shape
 from records.operations.references import resolve_all
 from records.operations.serializers import WireSerializer, source_of
-from records.sites.hidden import seen_by, with_hidden_kept
-from records.sites.writing import faults_in, locking_with_content
+from records.sites.about import AboutRecord
+from records.sites.hidden import exists_for, seen_by, with_hidden_kept
+from records.sites.models import SiteRecord
+from records.sites.writing import Values, faults_in, locking_with_content
+
+Check = Callable[[], object]
+
+
+def _top(field: str) -> str:
+    """Return the body's own field in the place of a fault: `EmploymentHistory` of `EmploymentHistory[0].StartDate`."""
+    return re.split(r"[\[.]", field, maxsplit=1)[0]
 
 
 class OperationViewSet(CalledViewSet):
@@ -97,17 +106,29 @@ class OperationViewSet(CalledViewSet):
             record = self.stored(serializer)
         if record is None:
             return faults
-        error = faults_in(record, self.found)
-        others = [] if error is None else errors.faults_of(error, serializer.wire_name)
-        known = {fault.field for fault in faults}
-        fields = serializer.wire_fields()
-        return faults + [
-            fault
-            for fault in others
-            if fault.field not in known
-            and (field := fields.get(re.split(r"[\[.]", fault.field)[0])) is not None
-            and not field.read_only
-        ]
+        known = {part for fault in faults for part in (fault.field, _top(fault.field))}
+        error = faults_in(record, self.found, self.checks_of_action(record, self.found, known))
+        fields, found = serializer.wire_fields(), [*faults]
+        for fault in [] if error is None else errors.faults_of(error, serializer.wire_name):
+            field = fields.get(_top(fault.field))
+            if fault.field not in known and field is not None and not field.read_only:
+                known.add(fault.field)
+                found.append(fault)
+        return found
+
+    def checks_of_action(self, record: Any, values: Values, faulty: Collection[str]) -> list[Check]:
+        """Return the checks of the body that the action makes beyond those of every record; they raise ValidationError.
+
+        `record` is a new one or as it is stored. `values` are the body's, and `faulty` the fields that have a fault
+        already, which need no other.
+        """
+        if not isinstance(record, AboutRecord) or "RecordId" in faulty:
+            return []
+        return [partial(record.point_as, {**values}, self.sees)]
+
+    def sees(self, record: SiteRecord) -> bool:
+        """Return whether a record of the site, of a kind whose records can be hidden, exists for the caller."""
+        return exists_for(record, self.caller.user_id, self.caller.may)
 
     def sees_private(self, serializer: type[WireSerializer]) -> bool:
         """Return whether the caller may see and change the serializer's private fields."""

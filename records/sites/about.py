@@ -20,6 +20,8 @@ from records.history.statements import Asked, Reading, Statement, ask, compiled
 from records.sites.models import Entity, SiteRecord
 from records.sites.targets import UNKNOWN
 
+POINTERS = ("record_id", "finding_id")
+"""The columns by which a row refers to the record that it is about."""
 NOT_ABOUT = (Entity.ATTACHMENT,)
 """Kinds that no row can be about."""
 
@@ -159,6 +161,16 @@ class AboutRecord(models.Model):
             raise _unknown("record_id", "record")
         self.set_about(record, finding_id, has_finding=has_finding)
         return record
+
+    def point_as(self: Any, values: dict[str, Any], sees: Callable[[SiteRecord], bool] = lambda record: True) -> None:
+        """Take `record_id` and `finding_id` out of the values and point at them if they differ; raises as `point_at`.
+
+        An absent name keeps its value.
+        """
+        stored = [self.record_id, self.finding_id]
+        named = [values.pop(name, old) for name, old in zip(POINTERS, stored, strict=True)]
+        if named != stored:
+            self.point_at(*named, sees=sees)
 
     def set_about(self: Any, record: SiteRecord | None, finding_id: uuid.UUID | None, *, has_finding: bool) -> None:
         """Set or clear the record; raises as `point_at` does, for a record and a finding that were read already."""

@@ -17,12 +17,10 @@ from typing import Any
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
 
-from records.sites.about import AboutRecord, kinds
+from records.sites.about import POINTERS, AboutRecord, kinds
 from records.sites.models import SiteRecord
 
 May = Callable[[str], bool]
-POINTERS = ("record_id", "finding_id")
-"""The columns by which a row refers to the record that it is about."""
 
 
 def hides(model: type[models.Model], may: May) -> bool:
