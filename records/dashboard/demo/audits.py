@@ -31,9 +31,18 @@ def fill(place: DemoSite) -> None:
             author=place.author(),
         )
         due = _last_due(place, idx, latest)
-        for step in range(row["completed"], 0, -1):
-            _complete(place, program, months_later(due, -step * (months or 12), datetime.UTC) or due)
-        _add_latest(place, program, due, latest)
+        # All audits are planned before the first is completed, since that moves the program on past today otherwise.
+        planned = [
+            (_schedule(place, program, day), day)
+            for step in range(row["completed"], -1 if latest != "none" else 0, -1)
+            if (day := months_later(due, -step * (months or 12), datetime.UTC))
+        ]
+        for record, day in planned[: row["completed"]]:
+            _complete(place, record, day)
+        if latest == "none":
+            actions.update_audit_program(place.site.pk, program.pk, {"next_due_date": due}, author=place.author())
+        else:
+            _bring_to(place, *planned[-1], latest)
 
 
 def _people(place: DemoSite, start: int, count: int) -> list[Any]:
@@ -51,8 +60,7 @@ def _schedule(place: DemoSite, program: AuditProgram, due: datetime.datetime) ->
     return actions.schedule_audit_record(place.site.pk, program.pk, {"date": due}, author=place.author())
 
 
-def _complete(place: DemoSite, program: AuditProgram, due: datetime.datetime) -> None:
-    record = _schedule(place, program, due)
+def _complete(place: DemoSite, record: AuditRecord, due: datetime.datetime) -> None:
     _start(place, record, due)
     _answer(place, record, finish=due + datetime.timedelta(hours=15))
     workflow.submit_audit_record(place.site.pk, record.pk, author=place.author())
@@ -60,13 +68,8 @@ def _complete(place: DemoSite, program: AuditProgram, due: datetime.datetime) ->
     workflow.complete_audit_record(place.site.pk, record.pk, author=reviewer)
 
 
-def _add_latest(place: DemoSite, program: AuditProgram, due: datetime.datetime, latest: str) -> None:
-    """Schedule the latest audit and bring it to its present state; `none` only sets the program's next due date."""
-    if latest == "none":
-        values = {"next_due_date": due}
-        actions.update_audit_program(place.site.pk, program.pk, values, author=place.author())
-        return
-    record = _schedule(place, program, due)
+def _bring_to(place: DemoSite, record: AuditRecord, due: datetime.datetime, latest: str) -> None:
+    """Bring the latest audit to its present state."""
     author = place.author()
     if latest == "Cancelled":
         workflow.cancel_audit_record(

@@ -18,6 +18,7 @@ from records.accounts.models import DefaultRole, SecurityEvent
 from records.attachments.models import Attachment
 from records.audits.models import OPEN, AuditProgram, AuditRecord, Finding
 from records.audits.models import RecordStatus as AuditStatus
+from records.audits.schedule import free_due_dates
 from records.complaints.models import Complaint, RecordStatus
 from records.customers.models import Customer
 from records.dashboard.demo.demo_site import content
@@ -102,6 +103,13 @@ def audits_make_sense() -> None:
             record_status__in=OPEN, due_date__lt=datetime.datetime.combine(today, datetime.time(), datetime.UTC)
         )
         assert set(overdue.values_list("record_status", flat=True)) == {"Scheduled", "In Progress"}
+        assert not records.filter(is_extra=True).exists()
+        for audit in records.filter(record_status__in=OPEN):
+            due = audit.audit_program.next_due_date
+            assert due is not None
+            assert audit.due_date is not None
+            assert due not in free_due_dates(audit.audit_program, 1)
+            assert due <= audit.due_date < due + datetime.timedelta(days=27)
         assert not records.filter(is_archived=True).exists()
         scored = records.filter(record_status="Completed", rating_scale__isnull=False, score__isnull=False)
         assert scored.count() > 10
