@@ -22,6 +22,13 @@ class ProgramRow(AuditProgramSerializer):
         required = ("Name", "Type")
 
 
+class AuditRow(AuditRecordSerializer):
+    """An audit in a file, which also says whether it is an extra one."""
+
+    class Meta(AuditRecordSerializer.Meta):
+        fields = (*AuditRecordSerializer.Meta.fields, "IsExtra")  # type: ignore[assignment]
+
+
 @transferable
 class AuditProgramResource(RecordResource):
     """Audit programs."""
@@ -37,5 +44,5 @@ class AuditRecordResource(RecordResource):
     """The export of audits with their findings; audits are scheduled and filled in on their own pages."""
 
     model = AuditRecord
-    table = WireTable(AuditRecordSerializer)
+    table = WireTable(AuditRow)
     can_import = False

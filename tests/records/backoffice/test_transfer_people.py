@@ -14,7 +14,7 @@ from records.history.models import Change
 from records.reference.models import Checklist
 from records.sites.models import Site
 from tests import make
-from tests.make.audits import make_program
+from tests.make.audits import make_audit, make_program
 from tests.make.backoffice import browser
 from tests.make.complaints import make_entry
 from tests.make.documents import make_document
@@ -139,6 +139,10 @@ def test_documents_and_audits_are_exported_without_a_way_to_import_them(site: Si
     assert (row["Id"], row["Name"]) == (str(document.pk), "'=Plan")
     assert not {"FileContent", "FileURL"} & row.keys()
     assert table(export(client, AuditRecord)) == []
+    make_audit(program := make_program(site, next_due_date=DAY), date=DAY)
+    make_audit(program, date=DAY, is_extra=True)
+    extra = {row["SiteSequenceId"]: row["IsExtra"] for row in table(export(client, AuditRecord))}
+    assert extra == {"1": "false", "2": "true"}
     for model in (Document, AuditRecord):
         assert client.get(page(model, "import")).status_code == 404
         assert page(model, "export", "csv") in client.get(page(model, "changelist")).content.decode()
