@@ -9,7 +9,7 @@ from records.retention.erasing import ERASE_CONSUMER, erasing
 from records.sites.writing import Precondition
 
 PERSONAL = Personal(CONSUMER)
-IDENTIFYING = ("consumer_last_name", "consumer_phone", "consumer_mobile", "consumer_email")
+IDENTIFYING = ("consumer_last_name", "consumer_address", "consumer_phone", "consumer_mobile", "consumer_email")
 """The fields whose values few other people share."""
 
 

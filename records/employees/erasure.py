@@ -16,7 +16,7 @@ from records.sites.writing import Precondition
 
 PRIVATE = tuple(Employee.HISTORY_PRIVATE)
 PERSONAL = Personal(PRIVATE)
-IDENTIFYING = ("phone", "mobile")
+IDENTIFYING = ("address", "phone", "mobile")
 """The fields whose values few other people share."""
 
 

@@ -95,15 +95,25 @@ def before_erasing(personal: Personal, identifying: Sequence[str]) -> Consequenc
                 % {"name": name, "until": until.isoformat()}
             )
         others = mentions(record, personal, identifying, seen)
-        if others:
+        if others is not None and others.found:
             text = gettext(
                 "These other records contain one of the values and stay as they are. Look at them first: after the "
-                "erasure, they cannot be found by that value. Attached files are not searched."
+                "erasure, they cannot be found by that value."
             )
-            links = (format_html("{} ({})", link_to(one.record), ", ".join(one.labels)) for one in others[:SHOWN])
-            found.append(Listing(text, [*links, *([gettext("and others")] if len(others) > SHOWN else [])]))
+            links = [format_html("{} ({})", link_to(one.record), ", ".join(one.labels)) for one in others.found[:SHOWN]]
+            found.append(Listing(text, [*links, *([gettext("and others")] if len(others.found) > SHOWN else [])]))
         elif others is not None:
-            found.append(gettext("No other record contains one of the values. Attached files are not searched."))
+            found.append(gettext("No other record that you may see was found to contain one of the values."))
+        if others is not None and others.are_cut:
+            found.append(gettext("Many records may contain one of the values, and not all were looked at. Search too."))
+        if others is not None:
+            owner = personal.relation and record._meta.get_field(personal.relation).related_model
+            labels = ", ".join(field_label(owner or type(record), name) for name in identifying)
+            text = gettext(
+                "Other records are searched for these values, spelled as they are here: %(fields)s. Attached files and "
+                "the history of other records are not searched."
+            )
+            found.append(text % {"fields": labels})
         return found
 
     return consequences

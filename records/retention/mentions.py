@@ -9,9 +9,10 @@ from django.db import models
 from records.backoffice.wording import field_label
 from records.history.erasure import Personal
 from records.retention.erasing import words_in_history
-from records.retention.words import Words
+from records.retention.words import Words, pattern_of_short
 from records.sites.about import AboutRecord, kinds
-from records.sites.models import SiteRecord
+from records.sites.models import ChildRow, SiteRecord
+from records.sites.text import FreeTextField, LineField, one_line
 from records.sites.trigrams import RUN, containing
 
 MOST = 100
@@ -29,37 +30,50 @@ class Mention:
     labels: list[str] = field(default_factory=list)
 
 
-def mentions(record: SiteRecord, personal: Personal, identifying: Sequence[str], seen: Seen) -> list[Mention] | None:
+@dataclass
+class Mentions:
+    """The records that contain a personal value, and whether more rows could contain one than were looked at."""
+
+    found: list[Mention]
+    are_cut: bool
+
+
+def mentions(record: SiteRecord, personal: Personal, identifying: Sequence[str], seen: Seen) -> Mentions | None:
     """Return the other records with a present or earlier personal value of the record; three queries and two a kind.
 
     Returns None if the record and its history have no such value.
 
     For actions and attachments of the record, any of its personal values counts, even a first name. All others must
-    contain a value of the columns in `identifying`, which few people share. The index of the search finds them, so only
-    if they spell the value as the record does.
+    contain the whole value of one of the columns in `identifying`, which few people share. The database finds them, so
+    only if they spell the value as the record does.
     """
     identifiers = words_in_history(record, replace(personal, columns=identifying))
     values = words_in_history(record, personal)
     if not values:
         return None
-    of_record, elsewhere = Words(values), Words(identifiers)
-    lines = sorted({line for text in identifiers for line in map(str.strip, text.splitlines()) if len(line) >= RUN})
+    of_record, elsewhere = Words(values), Words({one_line(text) for text in identifiers})
+    texts = sorted(text for text in map(str.strip, identifiers) if len(text) >= RUN)
+    short = pattern_of_short(identifiers)
     found: dict[Any, Mention] = {}
-    for model, of, columns in _searched():
+    are_cut = False
+    for model, of in _kinds():
         visible = seen(model if not of else model._meta.get_field(of).related_model)
         if visible is None:
             continue
         rows, hidden = visible
         if of:
-            rows = model._default_manager.filter(**{f"{of}__in": rows.values("pk")}).select_related(of)
-        else:
-            columns = [name for name in columns if name not in hidden]
-        asked = [(rows.filter(pk__in=_keys(rows, columns, lines)), elsewhere)] if lines else []
+            rows, hidden = model._default_manager.filter(**{f"{of}__in": rows.values("pk")}).select_related(of), ()
+        searched, others = _columns(model, hidden)
+        asked: list[tuple[models.QuerySet[Any], Words]] = []
+        if ways := _ways(rows.order_by(), searched, others, texts, short):
+            keys = {row["pk"] for row in ways[0].union(*ways[1:], all=True)[: MOST * 4]}
+            are_cut = are_cut or len(keys) > MOST
+            asked.append((rows.filter(pk__in=keys), elsewhere))
         if issubclass(model, AboutRecord):
             asked.append((rows.filter(record_id=record.pk), of_record))
         for chosen, words in asked:
             for row in chosen.order_by("pk")[:MOST]:
-                names = [name.removesuffix("_key") for name in columns]
+                names = [name.removesuffix("_key") for name in (*searched, *others)]
                 names = [name for name in names if words.occur_in(str(getattr(row, name)))]
                 target = getattr(row, of) if of else row
                 if names and target.pk != record.pk:
@@ -67,7 +81,7 @@ def mentions(record: SiteRecord, personal: Personal, identifying: Sequence[str],
                     labels = [label for name in names if (label := field_label(model, name)) not in mention.labels]
                     mention.labels += labels
     # What is about the record comes first, so that a long list of others does not cut it off.
-    return sorted(
+    in_order = sorted(
         found.values(),
         key=lambda one: (
             getattr(one.record, "record_id", None) != record.pk,
@@ -75,21 +89,52 @@ def mentions(record: SiteRecord, personal: Personal, identifying: Sequence[str],
             one.record.site_sequence_id or 0,
         ),
     )
+    return Mentions(in_order, are_cut)
 
 
-def _searched() -> Iterator[tuple[type[Any], str, Sequence[str]]]:
-    """Yield each kind of record and of child row that the search knows, its foreign key to the record, its columns."""
+def _kinds() -> Iterator[tuple[type[Any], str]]:
+    """Yield each kind of record and of child row, with the child row's foreign key to the record."""
     for kind in kinds().values():
+        yield kind, ""
         related: list[Any] = [kind._meta.get_field(name) for name in getattr(kind, "HISTORY_CHILDREN", ())]
-        for model, of in ((kind, ""), *((relation.related_model, relation.field.name) for relation in related)):
-            if names := getattr(model, "SEARCHED", ()):
-                yield model, of, names
+        # What belongs to a document's versions, which not everybody may see, is not among the rows with texts.
+        yield from (
+            (relation.related_model, relation.field.name)
+            for relation in related
+            if issubclass(relation.related_model, ChildRow) and any(_columns(relation.related_model, ()))
+        )
 
 
-def _keys(rows: models.QuerySet[Any], columns: Sequence[str], lines: Sequence[str]) -> set[Any]:
-    """Return the keys of the rows that contain one of the lines; one query, with a part for each column and line.
+def _columns(model: Any, hidden: Collection[str]) -> tuple[list[str], list[str]]:
+    """Return the text columns of a kind that an index searches, and its other ones, without the hidden ones."""
+    searched = getattr(model, "SEARCHED", ())
+    others = (
+        column.name
+        for column in model._meta.concrete_fields
+        if isinstance(column, LineField | FreeTextField | models.EmailField)
+        and not {column.name, f"{column.name}_key"} & {*searched}
+    )
+    left = [[name for name in names if name.removesuffix("_key") not in hidden] for names in (searched, others)]
+    return left[0], left[1]
 
-    Each part reads its own index. With conditions joined by OR, each row would be compared with all of them.
+
+def _ways(
+    rows: models.QuerySet[Any], searched: Sequence[str], others: Sequence[str], texts: list[str], short: str
+) -> list[models.QuerySet[Any]]:
+    """Return queries of the keys of the rows that may contain one of the values, for a union of them.
+
+    Each column that is indexed has a part for each text, which reads its own index; with conditions joined by OR, each
+    row would be compared with all of them. The other columns are compared row by row, together, and so is every column
+    with the names of one or two letters, which no index contains.
     """
-    parts = [rows.order_by().filter(containing(name, line)).values("pk") for name in columns for line in lines]
-    return {row["pk"] for row in parts[0].union(*parts[1:], all=True)[: MOST * 4]}
+    found = [rows.filter(containing(name, text)) for name in searched for text in texts]
+    if others and texts:
+        found.append(rows.annotate(said=_joined(others)).filter(said__within=texts))
+    if short:
+        found.append(rows.annotate(said=_joined([*searched, *others])).filter(said__iregex=short))
+    return [one.values("pk") for one in found]
+
+
+def _joined(names: Sequence[str]) -> models.Func:
+    """Return the columns as one text. Django's `Concat` nests, and SQLite refuses to read so deep an expression."""
+    return models.Func(*names, template="(%(expressions)s)", arg_joiner=" || ' ' || ", output_field=models.TextField())

@@ -17,6 +17,7 @@ _EAST_ASIAN = f"{KANA}{HANGUL}{HAN}\U00020000-\U0003ffff"
 _IS_EAST_ASIAN = re.compile(f"[{_EAST_ASIAN}]")
 _SPACELESS = f"{_EAST_ASIAN}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\ua9e0-\ua9ff\uaa60-\uaa7f"
 """The letters of scripts that are written without spaces, or where more follows a name within its word (Korean)."""
+_IS_SPACELESS = re.compile(f"[{_SPACELESS}]")
 _WITHIN_WORD = re.compile(f"[^\\W_{_SPACELESS}]{{2}}")
 _WITHIN_KOREAN = re.compile(f"[{HANGUL}]{{2}}")
 _PHONE = re.compile("[\\d ()./+]+")
@@ -49,13 +50,26 @@ class Words:
         return self.occur_in(reason) or any(len(value) > 2 and value in plain for value in self._values)
 
 
+def pattern_of_short(values: Collection[str]) -> str:
+    """Return the regular expression, for either database, that finds the values of one or two letters that are words.
+
+    Empty if there are none. In scripts without spaces they may be a part of another word.
+    """
+    found = set()
+    for value in map(_plain, values):
+        if len(value) < 3 and _is_word(value):
+            ways = "|".join(sorted({value, value.upper()}))
+            found.add(ways if _IS_SPACELESS.search(value) else rf"(^|\W)({ways})(\W|$)")
+    return "|".join(sorted(found))
+
+
 def _plain(text: str) -> str:
     """Return the text in the form for a search: on one line, and without differences such as case or hyphens."""
     return one_line(fold(unicodedata.normalize("NFKC", text.translate(_ALIKE))))
 
 
 def _has_word(text: str, word: str) -> bool:
-    if len(word) < 3 and not (word.isalpha() and (len(word) == 2 or _IS_EAST_ASIAN.match(word))):
+    if not _is_word(word):
         return False
     at = text.find(word)
     while at >= 0:
@@ -67,6 +81,10 @@ def _has_word(text: str, word: str) -> bool:
             return True
         at = text.find(word, at + 1)
     return False
+
+
+def _is_word(word: str) -> bool:
+    return len(word) > 2 or (word.isalpha() and (len(word) == 2 or _IS_EAST_ASIAN.match(word) is not None))
 
 
 def _has_phone(text: str, phone: str) -> bool:

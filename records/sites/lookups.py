@@ -35,26 +35,31 @@ class WholeTextIn(models.Lookup[Any]):
 
 
 class TextWithin(models.Lookup[Any]):
-    """`name__within="cme"`: a part of the value, in any case; `%` and `_` have no special meaning."""
+    """`name__within="cme"`: a part of the value, in any case; `%` and `_` have no special meaning.
+
+    With several texts in a list, one of them is a part of the value.
+    """
 
     lookup_name = "within"
 
-    def get_prep_lookup(self) -> str:
-        """Return the value as text."""
-        return str(self.rhs)
+    def get_prep_lookup(self) -> list[str]:
+        """Return the texts to find."""
+        return [*map(str, self.rhs)] if isinstance(self.rhs, list) else [str(self.rhs)]
 
     def as_sqlite(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, list[Any]]:
         """Compare plain ASCII, the most common case, without a Python call per row: this is three times as fast."""
         left, left_params = self.process_lhs(compiler, connection)
         plain = f"LENGTH({left}) = LENGTH(CAST({left} AS BLOB))"
         sql = f"CASE WHEN {plain} THEN {left} LIKE %s ESCAPE '\\' ELSE INSTR(LARDER_UPPER({left}), %s) > 0 END"
-        text = upper(self.rhs)
-        return sql, [*left_params, *left_params, *left_params, _pattern(text), *left_params, text]
+        params: list[Any] = []
+        for text in map(upper, self.rhs):
+            params += [*left_params, *left_params, *left_params, _pattern(text), *left_params, text]
+        return f"({' OR '.join([sql] * len(self.rhs))})", params
 
     def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> Any:
-        """Compare by UPPER, which is computed once for all spellings."""
+        """Compare by UPPER, which is computed once for all texts and spellings."""
         left, left_params = self.process_lhs(compiler, connection)
-        patterns = [_pattern(text) for text in spellings(self.rhs, is_part=True)]
+        patterns = [_pattern(spelling) for text in self.rhs for spelling in spellings(text, is_part=True)]
         marks = _marks("UPPER(%s)", patterns)
         right = marks if len(patterns) == 1 else f"ANY (ARRAY[{marks}])"
         return f"UPPER({left}) LIKE {right}", [*left_params, *patterns]

@@ -15,6 +15,7 @@ from records.complaints.actions import update_complaint_detail
 from records.complaints.models import Complaint
 from records.history.models import Change
 from records.retention import forms
+from records.retention import mentions as finding
 from records.sites.models import Site
 from tests import make
 from tests.make.actions import make_action
@@ -80,7 +81,75 @@ def test_records_that_the_user_may_not_see_are_not_listed(site: Site, complaint:
     user = make.make_user(site=site)
     make.make_role(site, ["complaints.view_complaint", "complaints.erase_consumer"], [user])
     page = browser(site, user=user).get(place(complaint))
-    assert "No other record contains one of the values" in page.text
+    assert "No other record that you may see was found to contain" in page.text
+
+
+def test_every_text_column_is_looked_at_also_where_the_search_does_not(site: Site) -> None:
+    facts = {
+        "consumer_phone": "0900 5551234",
+        "consumer_email": "xw@wolke.example",
+        "consumer_address": "Wolkengasse 3\nBonn",
+    }
+    complaint = make_complaint(site, consumer_last_name="Wolkenstein", **facts)
+    same = make_complaint(site, consumer_first_name="Xenia", **facts)
+    other = make_complaint(site, consumer_mobile="0900 5551234")
+    customer = make_customer(site, fax="0900 5551234")
+    make_complaint(site, consumer_address="Wolkengasse 5\nBonn")
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    page = client.get(place(complaint))
+    assert sorted(listed(page)) == sorted(
+        [
+            (address_of(same), "(Consumer address, Consumer phone, Consumer e-mail)"),
+            (address_of(other), "(Consumer mobile)"),
+            (address_of(customer), "(Fax)"),
+        ]
+    )
+    told = "Consumer last name, Consumer address, Consumer phone, Consumer mobile, Consumer e-mail. Attached files"
+    assert told in page.text
+
+
+def test_a_name_of_two_letters_is_found_as_a_whole_word(site: Site) -> None:
+    complaint = make_complaint(site, consumer_last_name="Ng")
+    same = make_complaint(site, consumer_last_name="NG", complaint_description="Nothing was wrong.")
+    told = make_complaint(site, complaint_description="Called (Ng) again.")
+    item = make_item(site, name="Ng", notes="Ringing")
+    contact = make_customer(site, party_contacts=[{"last_name": "Ng"}])
+    make_complaint(site, complaint_description="Ringing during longer evenings, 5ng of it")
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    assert sorted(listed(client.get(place(complaint)))) == sorted(
+        [
+            (address_of(same), "(Consumer last name)"),
+            (address_of(told), "(Description)"),
+            (address_of(item), "(Name)"),
+            (address_of(contact), "(Last name)"),
+        ]
+    )
+    chinese = make_complaint(site, consumer_last_name="李")
+    noted = make_item(site, name="Oven", notes="给李打电话")
+    assert listed(client.get(place(chinese))) == [(address_of(noted), "(Notes)")]
+
+
+def test_the_private_facts_of_another_employee_are_compared(site: Site) -> None:
+    facts = {"phone": "0900 5551234", "address": "Wolkengasse 3\nBonn"}
+    employee, other = make.make_employee(site, **facts), make.make_employee(site, **facts)
+    make.archive(employee)
+    complaint = make_complaint(site, consumer_address="Wolkengasse 3\nBonn")
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    assert sorted(listed(client.get(place(employee, "erase-private-facts")))) == sorted(
+        [(address_of(other), "(Address, Phone)"), (address_of(complaint), "(Consumer address)")]
+    )
+
+
+def test_it_is_said_when_not_all_were_looked_at(
+    site: Site, complaint: Complaint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(finding, "MOST", 2)
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    make_item(site, name="Przybylskian 1")
+    make_item(site, name="Przybylskian 2")
+    assert "not all were looked at" not in client.get(place(complaint)).text
+    make_item(site, name="Przybylski")
+    assert "not all were looked at" in client.get(place(complaint)).text
 
 
 def test_a_private_field_is_named_only_to_those_who_may_see_it(site: Site, other_site: Site) -> None:
