@@ -12,6 +12,7 @@ from records.accounts import role_provisioning
 from records.accounts.models import Role, User
 from records.accounts.role_members import DesiredMembers, about_members
 from records.accounts.role_provisioning import DesiredRole
+from records.accounts.roles_held import locking_outer_roles
 from records.backoffice.tasks import invite
 from records.employees import provisioning
 from records.history.statements import Rows, Statement
@@ -241,8 +242,9 @@ class GroupAdapter(_Adapter, SCIMGroup):
         return group_document_of(self.caller, obj, projection)
 
     def locking(self, key: uuid.UUID) -> list[Statement]:
-        """Return the statement that locks the role before the current state is read."""
-        return [role_provisioning.locking_role(key)]
+        """Return the statements that lock the role and, unless it keeps its name, the roles that show it."""
+        keeps_name = self.request.method == "PATCH" and not self.others
+        return [*([] if keeps_name else locking_outer_roles(key)), role_provisioning.locking_role(key)]
 
     def ahead(self, key: uuid.UUID) -> list[Statement]:
         """Return the statements about the members that a PATCH adds and removes."""
@@ -251,7 +253,7 @@ class GroupAdapter(_Adapter, SCIMGroup):
 
     def lock(self, key: uuid.UUID, rows: Sequence[Rows]) -> bool:
         """Take the locked role; returns whether the token can see it."""
-        self.obj = role_provisioning.locked_role(rows[0])
+        self.obj = role_provisioning.locked_role(rows[-1])
         return self.obj.is_seen_by(self.caller)
 
     def from_dict(self, body: dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ from records.accounts.directories import revoke_tokens
 from records.accounts.models import Directory, OAuthClient, Role, RoleMembership, SecurityKind, SubscriptionKey, User
 from records.accounts.names import check_address, check_user_name
 from records.accounts.recovery import follow_fact
-from records.accounts.roles_held import lock_nesting, touch_members, touch_users
+from records.accounts.roles_held import lock_nesting, people_within, touch_members, touch_users
 from records.accounts.security import security_event, security_events
 from records.history.digests import FieldChange
 from records.history.trail import Author, recording
@@ -210,7 +210,8 @@ def set_members(
         if before == after:
             return
         stamp(locked, author)
-        touch_users({member.pk for member in (*new, *remove) if isinstance(member, User)})
+        nested = people_within(member.pk for member in (*new, *remove) if isinstance(member, Role))
+        touch_users(nested | {member.pk for member in (*new, *remove) if isinstance(member, User)})
         for kind, people in ((SecurityKind.ROLE_GIVEN, new), (SecurityKind.ROLE_TAKEN, remove)):
             users = [member for member in people if isinstance(member, User)]
             security_events(kind, users, author=author, detail=str(locked), site_id=locked.site_id)

@@ -15,10 +15,10 @@ from records.accounts.authority import Act, Actor, giving, require, sites_of
 from records.accounts.brake import asking_brake, counting_removals
 from records.accounts.models import Directory, Role, RoleMembership, SecurityKind
 from records.accounts.models.users import printed_name
-from records.accounts.roles_held import lock_nesting, locking_people, touching
+from records.accounts.roles_held import lock_nesting, locking_people, people_within, touching
 from records.accounts.security import noting_people
 from records.history.digests import FieldChange
-from records.history.sets import id_of, ids, ids_selection, insertion
+from records.history.sets import id_of, ids_selection, insertion
 from records.history.statements import Rows, Statement, parameter, together
 from records.history.trail import Author, now, recording
 
@@ -68,21 +68,21 @@ def change_members(role: Role, desired: DesiredMembers, directory: Directory, *,
         new = [key for key in desired.put if key not in stored]
         _refuse_unknown(role, new, known)
         _refuse_wrong_types(desired.users, known)
-        _redisplay(desired, stored, known)
+        shows_others = _redisplay(desired, stored, known)
         droppable = {key for key in desired.drop if known[key].membership} if desired.drops_unseen else stored
         gone = {key for key in droppable if key in desired.drop or desired.exact} - desired.put.keys()
         if not new and not gone:
-            return False
+            if shows_others:
+                trail.store([_stamping(role)])
+            return shows_others
         if new:
             require(Actor(directory=directory), Act.GIVE_ROLE, role, given=trail.answers[1])
-        moment = now()
-        role.revision, role.last_modified = role.revision + 1, moment
         statements = _writes(role, desired, directory, new, gone, known)
         came, left = _people(new, known), _people(gone, known)
         for kind, people in ((SecurityKind.ROLE_GIVEN, came), (SecurityKind.ROLE_TAKEN, left)):
             names = {key: known[key].name for key in people}
             statements += noting_people(kind, names, author=author, detail=str(role), site_id=role.site_id)
-        if removed := {*left, *_people_of([key for key in gone if not known[key].is_user])}:
+        if removed := {*left, *people_within([key for key in gone if not known[key].is_user])}:
             answers = trail.answers[-2:]
             if not _asks_brake(desired) or removed != desired.drop:
                 # Not at the end: the people must be locked before the directory.
@@ -183,7 +183,7 @@ def _writes(
     known: dict[uuid.UUID, Known],
 ) -> list[Statement]:
     """Return the statements that delete and store memberships and increment the role's and the people's revisions."""
-    statements: list[Statement] = []
+    statements, stamp = list[Statement](), _stamping(role)
     if gone:
         chosen, memberships = ids_selection([known[key].membership for key in gone])  # type: ignore[misc]
         statements.append((f"DELETE FROM accounts_rolemembership WHERE id IN ({chosen})", memberships))  # noqa: S608
@@ -192,15 +192,19 @@ def _writes(
         users = [(key, None) if known[key].is_user else (None, key) for key in new]
         rows = [(uuid.uuid4(), *member, desired.put[key]) for key, member in zip(new, users, strict=True)]
         statements.append(insertion(RoleMembership, alike, ("id", "user", "member_role", "display"), rows))
-    quote = connection.ops.adapt_datetimefield_value
-    statements.append(
-        (
-            "UPDATE accounts_role SET revision = %s, last_modified = %s WHERE id = %s",
-            [role.revision, quote(role.last_modified), parameter(role.pk)],
-        )
-    )
-    people = [*_people(new, known), *_people(gone, known)]
+    statements.append(stamp)
+    people = {key for key in (*new, *gone) if known[key].is_user}
+    nested = {*new, *gone} - people
+    people |= people_within(nested)
     return [*statements, touching(people)] if people else statements
+
+
+def _stamping(role: Role) -> Statement:
+    """Give a locked role its next revision, and return the statement that stores it."""
+    role.revision, role.last_modified = role.revision + 1, now()
+    at = connection.ops.adapt_datetimefield_value(role.last_modified)
+    sql = "UPDATE accounts_role SET revision = %s, last_modified = %s WHERE id = %s"
+    return sql, [role.revision, at, parameter(role.pk)]
 
 
 def _people(keys: Iterable[uuid.UUID], known: dict[uuid.UUID, Known]) -> list[uuid.UUID]:
@@ -208,28 +212,16 @@ def _people(keys: Iterable[uuid.UUID], known: dict[uuid.UUID, Known]) -> list[uu
     return [key for key in keys if known[key].is_user]
 
 
-def _people_of(roles: Iterable[uuid.UUID]) -> set[uuid.UUID]:
-    """Return the people in these roles, including nested roles; one query per level."""
-    people, seen, step = set[uuid.UUID](), set[uuid.UUID](), set(roles)
-    while step:
-        seen |= step
-        inner: set[uuid.UUID] = set()
-        memberships = RoleMembership.objects.filter(role_id__in=ids(step)).order_by()
-        for user, role in memberships.values_list("user_id", "member_role_id"):
-            (people if user else inner).add(user or role)
-        step = inner - seen
-    return people
-
-
-def _redisplay(desired: DesiredMembers, stored: Collection[uuid.UUID], known: dict[uuid.UUID, Known]) -> None:
-    """Store the new display names of members who are already there."""
+def _redisplay(desired: DesiredMembers, stored: Collection[uuid.UUID], known: dict[uuid.UUID, Known]) -> bool:
+    """Store the display names of present members that differ from those shown; returns whether there are any."""
     rows = [
         RoleMembership(pk=known[key].membership, display=display)
         for key, display in desired.put.items()
-        if key in stored and display and display != known[key].display
+        if key in stored and display and display != (known[key].display or known[key].name)
     ]
     if rows:
         RoleMembership.objects.bulk_update(rows, ["display"], batch_size=500)
+    return bool(rows)
 
 
 def _refuse_circle(role: Role, members: set[uuid.UUID]) -> None:

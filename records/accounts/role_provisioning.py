@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from records.accounts.authority import Act, Actor, NotAllowedError, require
 from records.accounts.models import Directory, Role, RoleMembership
 from records.accounts.role_members import DesiredMembers, change_members
-from records.accounts.roles_held import touch_members
+from records.accounts.roles_held import touch_members, touch_outer_roles
 from records.history.statements import Rows, Statement
 from records.history.trail import Author, recording
 from records.sites.text import fold, is_blank, refuse_breaks
@@ -96,6 +96,7 @@ def change_role(role: Role, desired: DesiredRole, directory: Directory, *, autho
             others = Role.objects.at(role.site_id).filter(name_key=fold(desired.name or ""), is_archived=False)
             if others.exclude(pk=role.pk).exists():
                 raise _used_name()
+        appears = renamed or role.hidden_from_directory
         with _changing(role, "UpdateRole", author=author):
             role.directory = directory
             role.hidden_from_directory = False
@@ -103,7 +104,7 @@ def change_role(role: Role, desired: DesiredRole, directory: Directory, *, autho
                 role.name = desired.name
             if desired.external_id is not None:
                 _set_external_id(role, directory, desired.external_id)
-        if renamed:
+        if appears:
             touch_members(role, desired.members.put if desired.members else ())
         if desired.members:
             change_members(role, desired.members, directory, author=author)
@@ -128,7 +129,10 @@ def remove_role(role: Role, directory: Directory, *, author: Author) -> None:
     refuse_foreign(role, directory)
     with recording():
         members = RoleMembership.objects.filter(role=role)
-        if not (role.made_by_directory and role.directory_id == directory.pk and not role.default_role):
+        if role.made_by_directory and role.directory_id == directory.pk and not role.default_role:
+            touch_outer_roles(role)
+        else:
+            touch_members(role)
             members = members.filter(directory=directory)
         keys = {user or member for user, member in members.values_list("user_id", "member_role_id")}
         change_members(role, DesiredMembers(drop=keys, drops_unseen=True), directory, author=author)

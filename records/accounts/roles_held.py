@@ -4,9 +4,10 @@ import uuid
 from collections.abc import Collection, Iterable
 
 from django.db import connection
+from django.db.models import F
 
 from records.accounts.models import Role, RoleMembership
-from records.history.sets import id_of, ids_parameter, ids_selection, ids_sql
+from records.history.sets import id_of, ids, ids_parameter, ids_selection, ids_sql
 from records.history.statements import Statement, parameter, together, vendor
 
 
@@ -40,27 +41,63 @@ WITH locked AS MATERIALIZED (SELECT id FROM accounts_user WHERE id IN ({ids}) OR
 UPDATE accounts_user SET revision = revision + 1 FROM locked WHERE accounts_user.id = locked.id"""
 
 
-def locking_people(role_id: uuid.UUID, keys: Iterable[uuid.UUID]) -> list[Statement]:
-    """Return the statement that locks those of the ids who are users in the role, in the order of `touching`.
+def locking_people(role_id: uuid.UUID, keys: Collection[uuid.UUID]) -> list[Statement]:
+    """Return the statement that locks in the order of `touching` those of the ids who are users in the role.
 
-    It locks nobody else: everybody in the role may be locked already, and somebody else would come too late in that
-    order.
+    It also locks the people in those of them that are roles in the role, and nobody else: everybody in the role may be
+    locked already, and somebody else would come too late in that order.
     """
-    chosen, given = ids_selection([*keys])
-    locked = (
-        "SELECT u.id FROM accounts_user u JOIN accounts_rolemembership m ON m.user_id = u.id "  # noqa: S608
-        f"WHERE m.role_id = %s AND m.user_id IN ({chosen}) ORDER BY u.id FOR NO KEY UPDATE OF u"
-    )
-    return [(locked, [parameter(role_id), *given])] if vendor() == "postgresql" else []
+    chosen, given = ids_selection(keys)
+    key = parameter(role_id)
+    locked = _LOCK_PEOPLE.format(ids=chosen), [key, *given, key, *given]
+    return [locked] if connection.vendor == "postgresql" else []
+
+
+_LOCK_PEOPLE = """
+WITH RECURSIVE inside(user_id, role_id) AS (
+    (SELECT user_id, member_role_id FROM accounts_rolemembership WHERE role_id = %s AND user_id IN ({ids})
+     UNION ALL
+     SELECT user_id, member_role_id FROM accounts_rolemembership WHERE role_id = %s AND member_role_id IN ({ids}))
+    UNION
+    SELECT m.user_id, m.member_role_id FROM inside JOIN accounts_rolemembership m ON m.role_id = inside.role_id
+) SELECT id FROM accounts_user WHERE id IN (SELECT user_id FROM inside) ORDER BY id FOR NO KEY UPDATE"""
+
+
+def locking_outer_roles(role_id: uuid.UUID) -> list[Statement]:
+    """Return the statement that locks a role and those that directly contain it in order, where rows can be locked."""
+    outer = "SELECT role_id FROM accounts_rolemembership WHERE member_role_id = %s"
+    locked = f"SELECT id FROM accounts_role WHERE id = %s OR id IN ({outer}) ORDER BY id FOR NO KEY UPDATE"  # noqa: S608
+    key = parameter(role_id)
+    return [(locked, [key, key])] if connection.vendor == "postgresql" else []
+
+
+def touch_outer_roles(role: Role) -> None:
+    """Increment the revision of the roles that directly contain the role, and show its name among their members."""
+    outer = RoleMembership.objects.filter(member_role_id=role.pk).values("role_id")
+    Role.objects.filter(pk__in=outer).update(revision=F("revision") + 1)
 
 
 def touch_members(role: Role, coming: Iterable[uuid.UUID] = ()) -> None:
-    """Increment the revision of the role's users, who see its name, and of those who are about to become its members.
+    """Increment the revision of all who show the role: the roles that contain it, and all people in it.
 
-    Call it inside the writing transaction, before anything else locks a user: all are locked in one statement.
+    So it does for the people who are about to become its members. Call it inside the writing transaction, before
+    anything else locks a user: all are locked in one statement.
     """
-    memberships = RoleMembership.objects.filter(role_id=role.pk, user__isnull=False)
-    touch_users({*memberships.values_list("user_id", flat=True), *coming})
+    touch_outer_roles(role)
+    touch_users({*people_within([role.pk]), *coming})
+
+
+def people_within(roles: Iterable[uuid.UUID]) -> set[uuid.UUID]:
+    """Return all people in these roles, active or not, including those in nested roles; one query per level."""
+    people, seen, step = set[uuid.UUID](), set[uuid.UUID](), set(roles)
+    while step:
+        seen |= step
+        inner: set[uuid.UUID] = set()
+        memberships = RoleMembership.objects.filter(role_id__in=ids(step)).order_by()
+        for user, role in memberships.values_list("user_id", "member_role_id"):
+            (people if user else inner).add(user or role)
+        step = inner - seen
+    return people
 
 
 _MEMBERS = """

@@ -2,6 +2,7 @@
 
 import pytest
 
+from records.accounts.actions import set_members
 from records.accounts.models import DefaultRole, Directory, Role, RoleMembership, User
 from records.employees import actions as employee_actions
 from records.employees.models import Employee
@@ -307,6 +308,35 @@ def test_versions_are_judged(scim):
     assert scim.get(path, If_None_Match=changed["ETag"]).status_code == 200, "its groups have changed"
     assert_error(scim.put(f"/Groups/{group['id']}", {"members": []}, If_Match='W/"99"'), 412)
     assert scim.put(f"/Groups/{group['id']}", {"members": []}, If_Match="*").status_code == 200
+
+
+def test_the_version_of_all_who_show_a_group_changes_with_it(scim):
+    def patch(group, op, value, path="members"):
+        answer = scim.patch(f"/Groups/{group}", {"op": op, "path": path, "value": value})
+        assert answer.status_code == 200, answer.content
+
+    user = scim.add_user("mira")["id"]
+    inner, outer = scim.add_group("Inner", user)["id"], scim.add_group("Outer")["id"]
+    person, holder = f"/Users/{user}", f"/Groups/{outer}"
+    changes = [
+        (person, lambda: patch(outer, "add", [{"value": inner}])),
+        (person, lambda: patch(outer, "replace", "Other", "displayName")),
+        (holder, lambda: patch(inner, "replace", "Line", "displayName")),
+        (person, lambda: patch(outer, "remove", [{"value": inner}])),
+        (f"/Groups/{inner}", lambda: patch(inner, "add", [{"value": user, "display": "The baker"}])),
+        (
+            person,
+            lambda: set_members(Role.objects.get(pk=outer), add=[Role.objects.get(pk=inner)], author=make.SYSTEM),
+        ),
+        (holder, lambda: scim.delete(f"/Groups/{inner}")),
+    ]
+    for number, (path, change) in enumerate(changes):
+        before = scim.get(path)
+        change()
+        after = scim.get(path, If_None_Match=before["ETag"])
+        assert after.status_code == 200, number
+        assert {**after.json(), "meta": ""} != {**before.json(), "meta": ""}, number
+    assert_error(scim.put(holder, before.json(), If_Match=before["ETag"]), 412)
 
 
 def test_roles_nest_but_not_in_a_circle(scim):

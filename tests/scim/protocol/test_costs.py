@@ -30,7 +30,7 @@ MOST = {
     "create a user": 18,
     "add a member": 14,
     "remove a member": 15,
-    "rename a group": 15,
+    "rename a group": 16,
     "rename a user": 13,
     "deactivate": 20,
     "delete a user": 30,
