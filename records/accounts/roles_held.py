@@ -80,11 +80,11 @@ def touch_outer_roles(role: Role) -> None:
 def touch_members(role: Role, coming: Iterable[uuid.UUID] = ()) -> None:
     """Increment the revision of all who show the role: the roles that contain it, and all people in it.
 
-    So it does for the people who are about to become its members. Call it inside the writing transaction, before
-    anything else locks a user: all are locked in one statement.
+    So it does for the people, and for those in the roles, that are about to become its members. Call it inside the
+    writing transaction, before anything else locks a user: all are locked in one statement.
     """
     touch_outer_roles(role)
-    touch_users({*people_within([role.pk]), *coming})
+    touch_users({*people_within([role.pk, *coming]), *coming})
 
 
 def people_within(roles: Iterable[uuid.UUID]) -> set[uuid.UUID]:

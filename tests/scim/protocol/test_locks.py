@@ -105,12 +105,14 @@ ON_POSTGRESQL = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQ
 
 @ON_POSTGRESQL
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("op", ["remove", "add"])
-def test_a_group_that_is_renamed_while_its_members_change_locks_all_of_them_in_order(op: str) -> None:
+@pytest.mark.parametrize(("op", "is_nested"), [("remove", False), ("add", False), ("add", True)])
+def test_a_group_that_is_renamed_while_its_members_change_locks_all_in_order(op: str, is_nested: bool) -> None:
     secret = make_token(make_directory(make.make_site()))
     scim = Scim(secret)
     first, last = sorted(scim.post("/Users", user_body(f"p{number}@corp.local")).json()["id"] for number in range(2))
     group = scim.post("/Groups", {"displayName": "Line", "members": [{"value": last}]}).json()["id"]
+    inner = {"displayName": "Inner", "members": [{"value": first}]}
+    member = scim.post("/Groups", inner).json()["id"] if is_nested else first
     is_held, is_done = threading.Event(), threading.Event()
 
     def hold() -> bool:
@@ -124,7 +126,7 @@ def test_a_group_that_is_renamed_while_its_members_change_locks_all_of_them_in_o
         is_held.wait(30)
         rename = {"op": "replace", "path": "displayName", "value": "Row"}
         try:
-            return int(Scim(secret).patch(f"/Groups/{group}", rename, members(first, op=op)).status_code)
+            return int(Scim(secret).patch(f"/Groups/{group}", rename, members(member, op=op)).status_code)
         finally:
             is_done.set()
 
