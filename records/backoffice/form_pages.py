@@ -19,7 +19,6 @@ from django.forms.models import modelform_factory
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import redirect
 from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
 
 from records.accounts.access import asking
 from records.backoffice import conflicts
@@ -38,7 +37,7 @@ from records.backoffice.current import (
 from records.backoffice.form_errors import show_faults
 from records.backoffice.forms import NO_REASON, RecordForm, RecordFormSet
 from records.backoffice.history_pages import HistoryPages
-from records.backoffice.once import FIELD, DoneAlreadyError, claim, key_of
+from records.backoffice.once import FIELD, SAVED_ALREADY, DoneAlreadyError, claim, key_of
 from records.backoffice.transitions import StepPages
 from records.history.trail import recording
 from records.sites.hidden import hideable_references, references, with_hidden_kept
@@ -47,7 +46,6 @@ from records.sites.text import read_uuid
 from records.sites.writing import Recorded, RecordNotFoundError, Values, add_record, apply, changing
 
 Action = Callable[..., Any]
-SAVED_ALREADY = _("This form was saved already. Nothing was added again.")
 
 
 class FormPages(StepPages, HistoryPages):

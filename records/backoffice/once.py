@@ -1,7 +1,7 @@
 """What a form asks for is done once, even if it is sent again: by a double click, a reload, or a lost connection.
 
-Each form for a new record carries an id of its own. The same content under the same id is refused the second time.
-Other content makes another record, for example after going back to a form that was saved.
+Each form for a new record or for a step carries an id of its own. The same content under the same id is refused the
+second time. Other content is acted on, for example after going back to a form that was saved.
 """
 
 import hashlib
@@ -9,11 +9,13 @@ import uuid
 
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from records.accounts.models import KeptAnswer
 from records.sites.text import read_uuid
 
 FIELD = "larder_once"
+SAVED_ALREADY = _("This form was saved already. Nothing was added again.")
 
 
 class DoneAlreadyError(Exception):
@@ -40,5 +42,5 @@ def key_of(request: HttpRequest) -> str:
 
 
 def _is_content(name: str) -> bool:
-    """Return whether a sent value belongs to the record, not to the button that was pressed or to the page."""
-    return not name.startswith("_") and name not in ("csrfmiddlewaretoken", "larder_typed")
+    """Return whether a sent value belongs to the record: not to the button or the page, and never a password."""
+    return not name.startswith("_") and name not in ("csrfmiddlewaretoken", "larder_typed", "password", "credential")

@@ -1,15 +1,19 @@
 """A form for a new record that is sent twice adds one record, and text that was typed into it later is not lost."""
 
+import datetime
 from typing import Any
 
 import pytest
 from django.urls import reverse
 
 from records.accounts.models import DefaultRole, Role
+from records.audits.models import AuditRecord
 from records.history.models import Change
 from records.items.models import Item
 from records.reference.models import Product
+from records.sites.models import Site
 from tests import make
+from tests.make.audits import make_program
 from tests.make.backoffice import browser, form_of, sign_in
 
 pytestmark = pytest.mark.django_db
@@ -46,6 +50,30 @@ def test_a_refused_form_keeps_its_id_and_can_be_sent_again(site: Any) -> None:
     assert form_of(refused)["larder_once"] == sent["larder_once"]
     assert client.post(ADD, {**form_of(refused), "name": "Oven"}).status_code == 302
     assert Item.objects.get().name == "Oven"
+
+
+@pytest.mark.parametrize(("name", "typed"), [("plan", {"date": "2031-05-01"}), ("schedule-next", {"count": "1"})])
+def test_a_step_that_adds_records_is_taken_once_with_the_same_form(
+    site: Site, name: str, typed: dict[str, str]
+) -> None:
+    program = make_program(site, frequency_months=3, next_due_date=datetime.datetime(2031, 3, 1, tzinfo=datetime.UTC))
+    client, place = browser(site), reverse("admin:audits_auditprogram_step", args=(program.pk, name))
+    sent = {**form_of(client.get(place)), **typed}
+    assert client.post(place, sent).status_code == 302
+    again = client.post(place, sent, follow=True)
+    assert "This form was saved already. Nothing was added again." in again.text
+    assert AuditRecord.objects.count() == Change.objects.filter(operation="ScheduleAudit").count() == 1
+    assert client.post(place, {**form_of(client.get(place)), **typed}).status_code == 302
+    assert AuditRecord.objects.count() == 2
+
+
+def test_a_refused_step_keeps_its_id_and_can_be_sent_again(site: Site) -> None:
+    client, place = browser(site), reverse("admin:audits_auditprogram_step", args=(make_program(site).pk, "plan"))
+    sent = form_of(client.get(place))
+    refused = client.post(place, {**sent, "date": ""})
+    assert (refused.status_code, form_of(refused)["larder_once"]) == (200, sent["larder_once"])
+    assert client.post(place, {**form_of(refused), "date": "2031-05-01"}).status_code == 302
+    assert AuditRecord.objects.count() == 1
 
 
 @pytest.mark.parametrize("model", [Product, Role])
