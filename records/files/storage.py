@@ -17,6 +17,7 @@ from django.db import DatabaseError, InterfaceError
 
 from records.files.content import PIECE, Incoming
 from records.files.models import FileRecord
+from records.history.english import stored_text
 from records.history.trail import is_rehearsal, now
 from records.operations.outages import is_refusal
 
@@ -189,7 +190,7 @@ def _compare(row: FileRecord, file: File[bytes]) -> None:
 
 def _damaged(row: FileRecord, problem: str) -> FileDamagedError:
     logger.error("The file of %s %s is %s.", row._meta.verbose_name, row.pk, problem)
-    return FileDamagedError(f"The file of {row} is {problem}. It is not served; restore it from a backup.")
+    return FileDamagedError(f"The file of {stored_text(row)} is {problem}. It is not served; restore it from a backup.")
 
 
 def check(row: FileRecord) -> None:

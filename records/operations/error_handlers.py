@@ -3,10 +3,12 @@
 import logging
 from collections.abc import Callable
 
+from django.conf import settings
 from django.contrib.sessions.exceptions import SessionInterrupted
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from django.views import defaults
 
@@ -31,9 +33,13 @@ _MISUNDERSTOOD = (
 _SAID = {
     413: (
         _("Too large"),
-        _(
-            "What you sent is too large, so nothing of it was stored. Go back in your browser, shorten it or attach it "
-            "as a file, and send it again."
+        format_lazy(
+            _(
+                "What you sent is too large, so nothing of it was stored. A file may have {mib} MiB at most, and all "
+                "texts of a page 2.5 MiB. Go back in your browser, shorten the text or choose a smaller file, and send "
+                "it again."
+            ),
+            mib=settings.FILE_SIZE_LIMIT // 1024**2,
         ),
     ),
     503: (

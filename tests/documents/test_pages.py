@@ -251,6 +251,9 @@ def test_a_damaged_file_is_named_and_not_signed(site: Site, files: Any) -> None:
     assert "<h1>The file cannot be opened</h1>" in page.text
     assert "Tell your administrator" in page.text
     assert 'href="/admin/"' in page.text
+    german = client.get(f"/admin/documents/file/{version.pk}/", headers={"accept-language": "de"}).text
+    assert "Die Datei" in german
+    assert f'lang="en">The file of {version} is not what was stored' in german
 
 
 def test_a_storage_that_is_away_is_said_on_a_page_with_when_to_try_again(

@@ -105,7 +105,7 @@ def test_what_is_not_a_request_is_refused_in_the_interface_s_error_shape(
 
 @pytest.mark.parametrize(
     ("languages", "said"),
-    [("", "What you sent is too large"), ("de-AT,de;q=0.9", "Was Sie gesendet haben, ist zu groß")],
+    [("", "A file may have 25 MiB at most"), ("de-AT,de;q=0.9", "Eine Datei darf höchstens 25 MiB haben")],
 )
 def test_what_is_refused_of_a_page_is_a_page_in_the_language_of_the_browser(
     pair: Any, languages: str, said: str

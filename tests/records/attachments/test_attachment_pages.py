@@ -68,6 +68,14 @@ def test_files_are_attached_on_the_page_of_a_record_several_at_once(site: Site, 
     assert Change.objects.filter(operation="AddAttachment", channel="Back-office").count() == 2
 
 
+def test_the_name_of_a_refused_file_is_shown_as_it_is_written(site: Site) -> None:
+    record = make_item(site)
+    where = reverse("admin:attachments_add", args=("item", record.pk))
+    sent = {"files": SimpleUploadedFile("empty.txt", b"")}
+    page = browser(site, DefaultRole.MANAGER).post(where, sent, follow=True)
+    assert ">empty.txt: The file is empty.<" in page.text
+
+
 def test_without_the_script_the_form_leads_back_to_the_page(site: Site) -> None:
     client, record = browser(site, MANAGER), make_item(site)
     where = reverse("admin:attachments_add", args=("item", record.pk))
