@@ -1,5 +1,6 @@
 """Writes to audit programs, and the scheduling of their audits; the later steps of an audit are in workflow.py."""
 
+import datetime
 import uuid
 from collections.abc import Sequence
 from typing import Any, Unpack
@@ -124,10 +125,17 @@ def schedule_audit_record(
 
 
 def schedule_next_audit_records(
-    site_id: uuid.UUID, program_id: uuid.UUID, *, count: int = 1, author: Author, reason: str = ""
+    site_id: uuid.UUID,
+    program_id: uuid.UUID,
+    *,
+    count: int = 1,
+    first: datetime.datetime | None = None,
+    author: Author,
+    reason: str = "",
 ) -> list[AuditRecord]:
     """Schedule the next audits of a program, one for each due date in its frequency that does not have an audit yet.
 
+    With `first`, nothing is scheduled if the first of them is another date, because of what somebody did meanwhile.
     Raises RecordNotFoundError, or ValidationError (code InvalidTransition) if no audit is left to schedule.
     """
     if not 1 <= count <= MOST_AT_ONCE:
@@ -144,6 +152,12 @@ def schedule_next_audit_records(
         free = free_due_dates(program, count)
         if not free:
             text = gettext("The audit that is due is scheduled, and a program without a frequency has no later one.")
+            raise ValidationError(text, code="InvalidTransition")
+        if first is not None and free[0] != first:
+            text = gettext(
+                "Meanwhile, another date is the next one without an audit. Look at the program's audits, and open this "
+                "page again."
+            )
             raise ValidationError(text, code="InvalidTransition")
         given = _taken_over(program)
         return [_add(program, {**given, "date": due, "due_date": due}, author=author, reason=reason) for due in free]

@@ -90,6 +90,7 @@ class ScheduleNextForm(WithoutReason):
         initial=1,
         help_text=_("One audit for each next due date."),
     )
+    first = forms.DateTimeField(required=False, widget=forms.HiddenInput)
 
 
 class PlanOneForm(WithoutReason):

@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from records.audits import actions, workflow
 from records.audits.forms import PlanOneForm, ScheduleNextForm, StartForm
 from records.audits.models import RecordStatus
+from records.audits.schedule import free_due_dates
 from records.backoffice.current import author_of
 from records.backoffice.forms import ReasonIfAny
 from records.backoffice.transitions import RecordStep, active_in, by_key
@@ -28,11 +29,12 @@ SCHEDULE_NEXT = RecordStep(
     "schedule-next",
     _("Schedule the next audits"),
     "audits.add_auditrecord",
-    by_key(actions.schedule_next_audit_records, "count"),
+    by_key(actions.schedule_next_audit_records, "count", "first"),
     applies=lambda program: not program.is_archived and program.next_due_date is not None,
     form=ScheduleNextForm,
     explanation=_("One audit is scheduled for each of the program's next due dates that has none yet."),
     done=_("The next audits of %(record)s were scheduled."),
+    initial=lambda program: {"first": next((one.isoformat() for one in free_due_dates(program, 1)), "")},
     is_next=True,
 )
 PLAN_ONE = RecordStep(

@@ -67,6 +67,19 @@ def test_a_step_that_adds_records_is_taken_once_with_the_same_form(
     assert AuditRecord.objects.count() == 2
 
 
+def test_of_two_people_who_schedule_the_next_audit_one_does_and_the_other_is_told(site: Site) -> None:
+    program = make_program(site, frequency_months=3, next_due_date=datetime.datetime(2031, 3, 1, tzinfo=datetime.UTC))
+    place = reverse("admin:audits_auditprogram_step", args=(program.pk, "schedule-next"))
+    clients = [browser(site) for _ in range(2)]
+    sent = [form_of(client.get(place)) for client in clients]
+    first, late = (client.post(place, typed) for client, typed in zip(clients, sent, strict=True))
+    assert (first.status_code, late.status_code) == (302, 200)
+    assert "Meanwhile, another date is the next one without an audit." in late.text
+    assert AuditRecord.objects.count() == 1
+    assert clients[1].post(place, form_of(clients[1].get(place))).status_code == 302
+    assert AuditRecord.objects.count() == 2
+
+
 def test_a_refused_step_keeps_its_id_and_can_be_sent_again(site: Site) -> None:
     client, place = browser(site), reverse("admin:audits_auditprogram_step", args=(make_program(site).pk, "plan"))
     sent = form_of(client.get(place))
