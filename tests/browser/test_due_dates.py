@@ -41,7 +41,9 @@ def test_the_year_of_the_programs_is_read_with_the_keyboard_and_on_a_phone(site:
     row = page.get_by_role("row", name=re.compile("GMP walk"))
     for state in ("Done", "Cancelled", "Due"):
         expect(row.get_by_text(state, exact=True).first).to_be_visible()
-    expect(row.get_by_role("link", name=re.compile(r"Done 5 January, GMP walk, audit \d+, Completed"))).to_have_count(1)
+    expect(
+        row.get_by_role("link", name=re.compile(r"Done 5 January, GMP walk, extra audit \d+, Completed"))
+    ).to_have_count(1)
     assert faults_shown(page, "year") == []
     # On a phone each program is a card that names its months.
     assert page.evaluate("getComputedStyle(document.querySelector('table.year tbody tr')).display") == "block"
