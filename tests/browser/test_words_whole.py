@@ -1,4 +1,4 @@
-"""Words in tables are broken between words only, also where the table has to scroll."""
+"""Words in tables are broken only where a soft hyphen allows it, also where the table has to scroll."""
 
 import datetime
 from collections.abc import Callable
@@ -24,7 +24,10 @@ BROKEN = """() => {
         const range = document.createRange();
         range.setStart(texts.currentNode, word.index);
         range.setEnd(texts.currentNode, word.index + word[0].length);
-        if (new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1) broken.push(word[0]);
+        // What follows a soft hyphen begins with a box of the hyphen at the end of the line before.
+        const isBreakable = texts.currentNode.data[word.index - 1] === "\u00ad";
+        const tops = new Set([...range.getClientRects()].map((box) => Math.round(box.top)));
+        if (tops.size > (isBreakable ? 2 : 1)) broken.push(word[0]);
       }
     }
   }
