@@ -291,13 +291,14 @@ def paired(ours: Callable[[], float], theirs: Callable[[], float], rounds: int =
     return found
 
 
-def timed(act: Callable[[int], Any], turns: int = 5) -> Callable[[], float]:
-    """Return a function that acts so many times, after one act that does not count, and returns the median in ms.
+def timed(act: Callable[[int], Any], turns: int = 5, *, first: int = 1) -> Callable[[], float]:
+    """Return a function that acts so many times, and returns the median in ms.
 
-    The garbage collector then leaves alone what is loaded, as it does in the server.
+    The `first` acts do not count. The garbage collector then leaves alone what is loaded, as it does in the server.
     """
     number = iter(range(10**9))
-    act(next(number))
+    for _ in range(first):
+        act(next(number))
     gc.freeze()
 
     def measure() -> float:
