@@ -4,9 +4,9 @@ from django.http import HttpRequest, HttpResponse
 from django_scim import views as stock
 
 from scim import discovery
+from scim.calls import ProvisioningRequest, ProvisioningView, answer
 from scim.errors import Refused, not_found
 from scim.representations import Representation, list_response
-from scim.views import ProvisioningRequest, ProvisioningView, answer
 
 
 class DiscoveryView(ProvisioningView):

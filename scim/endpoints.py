@@ -5,6 +5,7 @@ import re
 from django.urls import URLPattern, re_path
 
 from scim import discovery_views, views
+from scim.calls import METHODS, ProvisioningView
 from scim.mounts import Mount
 
 READS = ["get", "head", "options"]
@@ -17,10 +18,10 @@ def any_case(name: str) -> str:
 
 def mount(mount_name: Mount) -> list[URLPattern]:
     """Return the endpoints of one mount; a trailing slash is accepted everywhere."""
-    methods = [method for method in views.METHODS if mount_name == "scim" or method != "patch"]
+    methods = [method for method in METHODS if mount_name == "scim" or method != "patch"]
     search = ["post", "options"]
 
-    def at(name: str, rest: str, view: type[views.ProvisioningView], methods: list[str], **fixed: object) -> URLPattern:
+    def at(name: str, rest: str, view: type[ProvisioningView], methods: list[str], **fixed: object) -> URLPattern:
         return re_path(
             f"^{any_case(name)}{rest}/?$", view.as_view(mount=mount_name, http_method_names=methods, **fixed)
         )

@@ -1,248 +1,42 @@
-"""The endpoints of both mounts: django-scim2's views with authentication, projection, entity tags and the log."""
+"""The endpoints of both mounts: django-scim2's views with projection and entity tags."""
 
-import json
-import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
-from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any
 
-import orjson
-from django.conf import settings
 from django.contrib.auth.hashers import make_password
-from django.db import Error as DatabaseError
 from django.http import HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
-from django.views.decorators.csrf import csrf_exempt
 from django_scim import views as stock
 
 from records.accounts.models import Role, User
-from records.accounts.opening import Reopening
 from records.accounts.provisioning import PasswordNotHashedError
-from records.history.models import Change
-from records.history.trail import Reading, Trail, is_rehearsal, recording, rehearsing
-from records.operations import conditional, limits
-from records.operations.credentials import keep_private
-from records.operations.outages import lost_deadlock
-from records.operations.own_headers import put
+from records.history.trail import Reading, Trail, recording
+from records.operations import conditional
 from records.sites.text import read_uuid
-from scim import bulk, lists, log
+from scim import bulk, lists
 from scim.adapters import GroupAdapter, UserAdapter
-from scim.callers import Caller, caller_of, remembered_caller_of
-from scim.errors import MEDIA_TYPE, Refused, error_response, not_found, response_for
-from scim.inner import Inner, inner_of, send
+from scim.callers import Caller
+from scim.calls import ProvisioningRequest, ProvisioningView, answer, nothing, refuse_other_schemas
+from scim.errors import Refused, error_response, not_found
+from scim.inner import Inner, send
 from scim.models import ProvisioningCall
-from scim.mounts import Mount
-from scim.patches import note_ignored, tidied_schemas
-from scim.projection import Projection, undeclared_names
+from scim.projection import Projection
 from scim.representations import Representation, version_of
 from scim.requests import (
-    LARGEST_BODY,
     QUERY_NAMES,
-    SHOWN_NAMES,
     Query,
     query_of,
-    query_of_request,
-    read_body,
     unread_names,
 )
-from scim.schemas import BULK_REQUEST, POLICY, SEARCH_REQUEST
-
-METHODS = ("get", "post", "put", "patch", "delete", "head", "options")
-READING = frozenset({"GET", "HEAD", "OPTIONS"})
-ATTEMPTS = 3
-"""How often a request begins if it always loses a deadlock, for example to a dry run, which locks for many writes."""
-
-
-class ProvisioningRequest(HttpRequest):
-    """A request with its caller."""
-
-    caller: Caller
-    hashed_password: str | None
-    """The hash of the password that the request sets, once it is made."""
-
-
-class ProvisioningView(stock.SCIMView):
-    """The common behaviour of every endpoint: identify and count the caller, answer in SCIM, and log the call."""
-
-    mount: Mount = "scim"
-    kinds: tuple[str, ...] = ()
-    """The resource types that the endpoint answers."""
-    caller: Caller | None = None
-    body: object = None
-    changes: Iterable[Change] = ()
-    entries: Sequence[ProvisioningCall] = ()
-    """The log entries of the inner calls that this call made."""
-    only_reads: ClassVar[bool] = False
-    """Whether a POST only reads, so that a read-only token may send it."""
-    checks_later: ClassVar[bool] = False
-    """Whether a write does nothing before its own statements have checked that a remembered caller is still valid."""
-    check: Reopening | None = None
-    """That check, until it is made."""
-    allowance: Mapping[str, str] = MappingProxyType({})
-
-    @csrf_exempt
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Answer the request."""
-        started = time.perf_counter()
-        inner = inner_of(request)
-        response = self._answered_at_last(request, inner, *args, **kwargs)
-        put(response, self.allowance, unless_set=True)
-        keep_private(response, "Authorization", "Accept")
-        entry = log.entry(
-            request,
-            response,
-            caller=self.caller,
-            body=self.body,
-            changes=self.changes if response.status_code < 400 else (),
-            duration_ms=round((time.perf_counter() - started) * 1000),
-            rolled_back=self.caller is not None and self.caller.dry_run and self._writes(request),
-        )
-        if inner is None or inner.entries is None:
-            log.keep([*([entry] if entry else []), *self.entries])
-        elif entry is not None:
-            inner.entries.append(entry)
-        return response
-
-    def _answered_at_last(self, request: HttpRequest, inner: Inner | None, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Answer; a request begins again if PostgreSQL ended its transaction to resolve a deadlock: nothing is stored.
-
-        An inner call of a dry run leaves that to the outer call, whose transaction it is.
-        """
-        attempts = 0
-        while True:
-            try:
-                return self._answered(request, inner, *args, **kwargs)
-            except Exception as error:
-                attempts += 1
-                begins_again = lost_deadlock(error)
-                if begins_again and is_rehearsal():
-                    raise
-                if not begins_again or attempts == ATTEMPTS:
-                    return response_for(error)
-
-    def _answered(self, request: HttpRequest, inner: Inner | None, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Answer for a remembered caller if the write itself has checked that the token still says the same.
-
-        Otherwise look the token up. Before the check a remembered caller is told nothing but that the database fails.
-        """
-        if inner is not None:
-            # Bulk requests and the connection test make calls within this process for a caller who is already
-            # identified.
-            return self._answer_to(replace(inner.caller, notes=[]), request, *args, **kwargs)
-        known = remembered_caller_of(request, self.mount) if self.checks_later and self._writes(request) else None
-        if known is not None and not known.dry_run:
-            self.check = known.check
-            try:
-                response = self._answer_to(known, request, *args, **kwargs)
-                if self.check is None:
-                    return response
-            except Exception as error:
-                if self.check is None or isinstance(error, DatabaseError):
-                    raise
-            self.check = self.caller = None
-        return self._answer_to(caller_of(request, self.mount), request, *args, **kwargs)
-
-    def _answer_to(self, caller: Caller, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Count the request for the caller's token, once, and answer it."""
-        self.caller = caller
-        request.caller = caller  # type: ignore[attr-defined]
-        request.larder_caller = f"directory {caller.directory.pk}"  # type: ignore[attr-defined]
-        inner = inner_of(request)
-        if not self.allowance and (inner is None or inner.is_counted):
-            limit: int = settings.SCIM_RATE_LIMIT
-            self.allowance = limits.spend("provisioning", str(caller.token_id), limit).headers()
-        if caller.read_only and self._writes(request):
-            raise Refused(403, "This token is read-only: it changes nothing.")
-        return self._answer(request, *args, **kwargs)
-
-    def _writes(self, request: HttpRequest) -> bool:
-        return request.method not in READING and not self.only_reads
-
-    def _answer(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Call the method; with a dry-run token, everything that a write does is rolled back after it is answered.
-
-        This includes what a refusal writes, such as the stop of the brake. The operations of a bulk request see the
-        effects of earlier ones, because the request is rolled back as a whole at its end.
-        """
-        with POLICY:
-            if self.caller is None or not self.caller.dry_run or inner_of(request) or not self._writes(request):
-                return self._handler(request)(request, *args, **kwargs)
-            with rehearsing():
-                try:
-                    response = self._handler(request)(request, *args, **kwargs)
-                except Exception as error:
-                    if lost_deadlock(error):
-                        raise
-                    response = response_for(error)
-            return response
-
-    def _handler(self, request: HttpRequest) -> Any:
-        method = (request.method or "").lower()
-        handler = getattr(self, method, None) if method in self.http_method_names else None
-        if method == "head" and handler is None:
-            handler = getattr(self, "get", None)
-        return handler or self.http_method_not_allowed
-
-    def options(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Answer 204 with the allowed methods."""
-        return nothing(Allow=", ".join(self._allowed_methods()))
-
-    def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Answer 405 with the allowed methods."""
-        allowed = ", ".join(self._allowed_methods())
-        return error_response(405, f"{request.method} is not allowed here.", headers={"Allow": allowed})
-
-    def read(self, request: HttpRequest, largest: int = LARGEST_BODY) -> dict[str, Any]:
-        """Read the body, and keep it for the log."""
-        self.body = read_body(request, largest)
-        return dict(self.body)
-
-    def asked(self, request: HttpRequest, known: Sequence[str] = SHOWN_NAMES) -> Query:
-        """Return the query in the request's address, of which the endpoint reads the `known` names."""
-        if not request.META.get("QUERY_STRING"):
-            return Query()
-        return self.noted(query_of_request(request), unread_names(request.GET, known))
-
-    def noted(self, query: Query, unread: Iterable[str]) -> Query:
-        """Return the query, and note for the log the names that nothing reads and the attributes that do not exist."""
-        if self.caller:
-            note_ignored([*unread, *undeclared_names(self.kinds, query)], self.caller.notes)
-        return query
-
-
-def refuse_other_schemas(body: dict[str, Any], wanted: str) -> None:
-    """Raise Refused (400) for a message whose schemas name another kind; schemas may be absent."""
-    schemas = body.get("schemas")
-    if schemas is not None and tidied_schemas(schemas, wanted) != [wanted]:
-        raise Refused(400, f"schemas must hold {wanted} alone.", "invalidSyntax")
-
-
-def answer(document: Representation, status: int = 200, **headers: str) -> HttpResponse:
-    """Return a response with the document."""
-    content: str | bytes
-    try:
-        content = orjson.dumps(document)
-    except TypeError:  # a directory may have sent a whole number of more than 64 bits
-        content = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
-    response = HttpResponse(content, status=status, content_type=MEDIA_TYPE)
-    put(response, headers)
-    return response
+from scim.schemas import BULK_REQUEST, SEARCH_REQUEST
 
 
 def _shown(adapter: Any, document: Representation, status: int = 200) -> HttpResponse:
     """Return the response to a write, with the document that the adapter returned."""
     return answer(document, status, ETag=adapter.version, Location=adapter.location)
-
-
-def nothing(**headers: str) -> HttpResponse:
-    """Return a response without a body, and therefore without a media type."""
-    response = HttpResponse(status=204, headers=headers)
-    del response["Content-Type"]
-    return response
 
 
 class ResourceView(ProvisioningView):
