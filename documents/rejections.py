@@ -66,7 +66,7 @@ def waiting_for(user: User) -> QuerySet[Any]:
     return _waiting_for_change().filter(own | for_others, _not_dismissed_by(user))
 
 
-def told_instead(sites: Collection[uuid.UUID]) -> dict[uuid.UUID, set[uuid.UUID]]:
+def notified_instead(sites: Collection[uuid.UUID]) -> dict[uuid.UUID, set[uuid.UUID]]:
     """Return the people at each site who are notified instead of an uploader who cannot be; four queries."""
     may_change, may_see = people_with(CHANGE, sites), people_with(Document.SEEN_WHOLE_WITH, sites)
     return {site: people & may_see[site] for site, people in may_change.items()}
@@ -81,7 +81,7 @@ def people_to_notify(version: DocumentVersion) -> set[uuid.UUID]:
     """Return who gets a mail about a rejected version: not the person who rejected it; six queries at most."""
     notified: set[uuid.UUID | None] = {version.created_by_id}
     if of_unreachable_uploaders().filter(pk=version.pk).exists():
-        notified = {*told_instead([version.site_id])[version.site_id]}
+        notified = {*notified_instead([version.site_id])[version.site_id]}
     return {user for user in notified - {*rejections_of(version).values_list("user_id", flat=True)} if user is not None}
 
 

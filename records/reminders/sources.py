@@ -152,7 +152,7 @@ class Unclaimed:
         """Return the people who have one to change before the moment; five queries."""
         rows = self._before(rejections.of_unreachable_uploaders(), before)
         sites = set(rows.order_by().values_list("site_id", flat=True))
-        return set().union(*rejections.told_instead(sites).values())
+        return set().union(*rejections.notified_instead(sites).values())
 
     def items(self, before: datetime.datetime, user: User, staff: Collection[uuid.UUID]) -> list[Item]:
         """Return the ones that the person has to change before the moment; one query."""
