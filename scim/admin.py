@@ -32,6 +32,7 @@ from records.backoffice.fields import as_number
 from records.backoffice.forms import CredentialForm, ReasonForm
 from records.backoffice.lists import UnreadableListError
 from records.backoffice.logs import LogAdmin, PeriodFilter
+from records.backoffice.once import acting_once
 from records.backoffice.permissions import Pages
 from records.backoffice.plain_records import CHANGE_TO_ARCHIVE, PlainAdmin
 from records.backoffice.saved_filters import SavedFilterPages
@@ -213,16 +214,17 @@ class _Connection:
         if not self.form.is_valid():
             return None
         data = self.form.cleaned_data
-        token, secret = directories.issue_token(
-            self.directory,
-            data["name"],
-            author=author_of(self.request),
-            dialect=Dialect(data["dialect"]),
-            expires=data["expires"],
-            read_only=data["read_only"],
-            dry_run=data["dry_run"],
-            addresses=data["addresses"],
-        )
+        with acting_once(self.request):
+            token, secret = directories.issue_token(
+                self.directory,
+                data["name"],
+                author=author_of(self.request),
+                dialect=Dialect(data["dialect"]),
+                expires=data["expires"],
+                read_only=data["read_only"],
+                dry_run=data["dry_run"],
+                addresses=data["addresses"],
+            )
         return redirect_with_secret(self.request, {"name": token.name, "secret": secret})
 
     def _revoke(self) -> HttpResponse:

@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
@@ -26,6 +27,7 @@ from records.backoffice.about import address_of
 from records.backoffice.current import author_of, show_times_of, site_at, user_of
 from records.backoffice.datetimes import shown
 from records.backoffice.extension_points import RecordPanel
+from records.backoffice.once import FIELD, digest_of
 from records.files import downloads
 from records.files.content import FileEmptyError, FileTooLargeError, UploadedPart
 from records.files.names import without_hidden
@@ -121,7 +123,8 @@ def add(request: HttpRequest, entity: str, record_id: uuid.UUID) -> HttpResponse
     added, faults = [], []
     for upload in uploads[:MOST_AT_ONCE]:
         try:
-            added.append(attach(request, record, upload, values, _once(request, uploads)))
+            once = _once(request, uploads) or id_of(read_uuid(request.POST.get(FIELD, "")), upload, values)
+            added.append(attach(request, record, upload, values, once))
         except ValidationError as fault:
             faults.append(f"{upload.name}: {' '.join(fault.messages)}")
     faults += [
@@ -149,6 +152,11 @@ def _finding(request: HttpRequest) -> uuid.UUID | None:
 def _once(request: HttpRequest, uploads: Sequence[object]) -> uuid.UUID | None:
     """Return the id that the page's script chose for a file that it may have to send again."""
     return read_uuid(request.POST.get("once", "")) if len(uploads) == 1 else None
+
+
+def id_of(form: uuid.UUID | None, upload: "UploadedFile[Any]", values: Values) -> uuid.UUID | None:
+    """Return the id of an uploaded file: the same if its form is sent again, another one for other content."""
+    return form and uuid.uuid5(form, repr((upload.name, digest_of(upload), sorted(values.items()))))
 
 
 def attach(

@@ -10,7 +10,6 @@ from copy import copy
 from functools import partial
 from typing import Any, ClassVar, Unpack
 
-from django.contrib import messages
 from django.contrib.admin import helpers
 from django.contrib.admin.utils import flatten_fieldsets
 from django.core.exceptions import PermissionDenied, ValidationError
@@ -37,9 +36,8 @@ from records.backoffice.current import (
 from records.backoffice.form_errors import show_faults
 from records.backoffice.forms import NO_REASON, RecordForm, RecordFormSet
 from records.backoffice.history_pages import HistoryPages
-from records.backoffice.once import FIELD, SAVED_ALREADY, DoneAlreadyError, claim, key_of
+from records.backoffice.once import FIELD, acting_once
 from records.backoffice.transitions import StepPages
-from records.history.trail import recording
 from records.sites.hidden import hideable_references, references, with_hidden_kept
 from records.sites.models import SiteRecord
 from records.sites.text import read_uuid
@@ -256,9 +254,6 @@ class FormPages(StepPages, HistoryPages):
                 return self._write(request, state, copy(state.record), form_class, extra_context)
             except RecordNotFoundError:
                 raise Http404 from None
-            except DoneAlreadyError:
-                self.message_user(request, SAVED_ALREADY, messages.WARNING)
-                return super().response_post_save_add(request, instance)  # The record that was stored is not known.
             else:
                 vars(instance).update({**vars(written), "_state": instance._state})
                 if record is None:
@@ -273,7 +268,8 @@ class FormPages(StepPages, HistoryPages):
             if formset.has_changed():
                 values[formset.relation] = formset.rows()
         if record is None:
-            return self._add_once(request, state, values)
+            with acting_once(request, self.url_of("changelist")):
+                return self.add_record(request, state.site_id, values)  # type: ignore[arg-type]
         if hideable_references(self.model) and references(self.model, asking(request.user, state.site_id)):
             stored = self.model._default_manager.get(pk=record.pk)
             values = with_hidden_kept(stored, values, user_of(request).pk, asking(request.user, state.site_id))
@@ -285,14 +281,6 @@ class FormPages(StepPages, HistoryPages):
             author=author_of(request),
             precondition=partial(conflicts.refuse_when_stale, seen=seen),
         )
-
-    def _add_once(self, request: HttpRequest, state: FormState, values: Values) -> Any:
-        """Store a new record and return it; raises DoneAlreadyError if the same form was saved before."""
-        site = site_at(request, state.site_id) or current_site(request)
-        with recording():
-            if site is not None and (key := key_of(request)):
-                claim(user_of(request).pk, site.pk, f"Add{self.model.__name__}", key)
-            return self.add_record(request, state.site_id, values)  # type: ignore[arg-type]
 
     def _conflict(self, request: HttpRequest, record: Any, form_class: Any, data: QueryDict) -> Conflict | None:
         """Update the sent data with the stored record, and return others' changes meanwhile, if there are any."""

@@ -1,17 +1,24 @@
 """What a form asks for is done once, even if it is sent again: by a double click, a reload, or a lost connection.
 
-Each form for a new record or for a step carries an id of its own. The same content under the same id is refused the
-second time. Other content is acted on, for example after going back to a form that was saved.
+Each form that adds something carries an id of its own (`{% once %}`), and its page acts within `acting_once`. The same
+content under the same id is refused the second time. Other content is acted on, for example after going back to a form
+that was saved.
 """
 
 import hashlib
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
+from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from records.accounts.models import KeptAnswer
+from records.backoffice.current import sites_of, user_of
+from records.history.trail import recording
 from records.sites.text import read_uuid
 
 FIELD = "larder_once"
@@ -19,7 +26,47 @@ SAVED_ALREADY = _("This form was saved already. Nothing was added again.")
 
 
 class DoneAlreadyError(Exception):
-    """Raised for a form that was sent and acted on before."""
+    """Raised for a form that was sent and acted on before; `back` is the page that says so (UnsavedInputMiddleware)."""
+
+    def __init__(self, back: str = "") -> None:
+        super().__init__()
+        self.back = back
+
+
+@contextmanager
+def acting_once(request: HttpRequest, back: str = "") -> Iterator[None]:
+    """Let the block do, in one transaction, what the sent form asks for; raises DoneAlreadyError if that was done.
+
+    `back` is the page to which the person is then redirected, the form's own page if it is empty. The key is recorded
+    first: a form that is sent twice at the same moment waits here until the other request has ended.
+    """
+    claimed = _claim_of(request)
+    with recording():
+        if claimed is not None:
+            try:
+                claim(**claimed)
+            except DoneAlreadyError as error:
+                error.back = back or request.get_full_path()
+                raise
+        yield
+
+
+def refuse_when_done(request: HttpRequest, back: str) -> None:
+    """Raise DoneAlreadyError if the sent form was acted on, before anything else is said about it; one query."""
+    claimed = _claim_of(request)
+    if claimed is not None and KeptAnswer.objects.filter(**claimed).exists():
+        raise DoneAlreadyError(back)
+
+
+def _claim_of(request: HttpRequest) -> dict[str, Any] | None:
+    """Return what is recorded of a sent form that is acted on; None for a form without an id."""
+    user, key = user_of(request), key_of(request)
+    # The site must be the same for both requests, even if the person works at another one meanwhile.
+    site_id = user.home_site_id or min((site.pk for site in sites_of(request)), default=None)
+    if not key or site_id is None:
+        return None
+    page = request.resolver_match.view_name if request.resolver_match else ""
+    return {"user_id": user.pk, "site_id": site_id, "operation": page, "key": key}
 
 
 def claim(user_id: uuid.UUID, site_id: uuid.UUID, operation: str, key: str) -> None:
@@ -37,8 +84,17 @@ def key_of(request: HttpRequest) -> str:
     if once is None:
         return ""
     sent = sorted((name, values) for name, values in request.POST.lists() if _is_content(name))
-    files = sorted((name, one.name, one.size) for name, several in request.FILES.lists() for one in several)
+    files = sorted((name, one.name, digest_of(one)) for name, several in request.FILES.lists() for one in several)
     return f"{once} {hashlib.sha256(repr((sent, files)).encode()).hexdigest()}"
+
+
+def digest_of(upload: "UploadedFile[Any]") -> str:
+    """Return the SHA-256 of an uploaded file, which can then be read from its start."""
+    digest = hashlib.sha256()
+    for piece in upload.chunks():
+        digest.update(piece)
+    upload.seek(0)
+    return digest.hexdigest()
 
 
 def _is_content(name: str) -> bool:

@@ -15,7 +15,6 @@ A step is taken on the record that its page showed: if the record was changed me
 what was typed, as the record's form does, and the user decides again.
 """
 
-import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -40,14 +39,13 @@ from records.backoffice.conflicts import (
     merge,
     refuse_when_stale,
 )
-from records.backoffice.current import author_of, current_site, show_times_of, site_at, user_of
+from records.backoffice.current import author_of, show_times_of, site_at, user_of
 from records.backoffice.extension_points import RecordLink, RecordPanel
 from records.backoffice.form_errors import show_faults
 from records.backoffice.forms import ReasonForm
-from records.backoffice.once import FIELD, SAVED_ALREADY, DoneAlreadyError, claim, key_of
+from records.backoffice.once import acting_once, refuse_when_done
 from records.backoffice.permissions import Pages, SitePermissions
 from records.backoffice.wording import field_label
-from records.history.trail import recording
 from records.sites.text import read_uuid
 from records.sites.uses import uses_of
 
@@ -88,7 +86,7 @@ class RecordStep:
     """Whether this is what usually happens next to the record, so that its button is the primary one."""
     fill: Callable[[Any, Any], None] | None = None
     checks_itself: bool = False
-    """Whether `act` checks `data["precondition"]` under its own lock, since it stores a file before its transaction."""
+    """Whether `act` checks `data["precondition"]` under its own lock, since it stores a file before that."""
 
 
 def by_key(action: Callable[..., Any], *fields: str) -> Act:
@@ -203,6 +201,8 @@ class StepPages(SitePermissions):
             raise Http404
         if not self.may_step(request, step, record):
             raise PermissionDenied
+        if request.method == "POST":
+            refuse_when_done(request, self.page_of(record.pk))
         if step.applies(record):
             return self.taken(request, step, record)
         text = gettext("“%(label)s” is no longer possible: %(record)s was changed after you opened its page.")
@@ -242,10 +242,10 @@ class StepPages(SitePermissions):
                 stored = self._shown(step, record)
                 found = merge(self.model, data, stored, changes)
                 conflict = page.conflict_context(request, record, stored, found)
-            seen, once = data.get("larder_seen", ""), data.get(FIELD, "")
+            seen = data.get("larder_seen", "")
             form = self._filled(step, record, step.form(data, request.FILES))
         else:
-            form, seen, once = self._shown(step, record), record.newest_change, str(uuid.uuid4())
+            form, seen = self._shown(step, record), record.newest_change
         if too_late:
             form.add_error(None, too_late)
         elif form.is_valid() and conflict is None:
@@ -256,9 +256,6 @@ class StepPages(SitePermissions):
             except StaleError:
                 # Somebody changed the record between reading and locking it: read it again, and show the changes.
                 return self.taken(request, step, self.record_to_edit(request, str(record.pk)))
-            except DoneAlreadyError:
-                self.message_user(request, SAVED_ALREADY, messages.WARNING)
-                return redirect(address)
             else:
                 self.message_user(request, step.done % {"record": record}, messages.SUCCESS)
                 return redirect(address)
@@ -274,7 +271,6 @@ class StepPages(SitePermissions):
             form=form,
             conflict=conflict,
             seen=seen,
-            once=once,
             back=address,
         )
 
@@ -291,20 +287,14 @@ class StepPages(SitePermissions):
     def _take(self, request: HttpRequest, step: RecordStep, record: Any, data: dict[str, Any], seen: str) -> None:
         """Take the step in one transaction; raises StaleError if the record was changed since the user saw it.
 
-        Raises DoneAlreadyError if the step was taken with the same form before. A step that adds other records does
-        not change its own, so that only this tells a form that is sent again from a new one.
-
         The step comes first, so that each room takes its locks in its own order. Its Changes are stored when the
         transaction ends, and thus are not among those that are compared.
         """
         reason, check = data.get("change_reason", "").strip(), partial(refuse_when_stale, seen=seen)
-        if step.checks_itself:
-            step.act(self, request, record, reason, {**data, "precondition": check})
-            return
-        site = site_at(request, self.site_id_of(record)) or current_site(request)
-        with recording():
-            if site is not None and (key := key_of(request)):
-                claim(user_of(request).pk, site.pk, step.name, key)
+        with acting_once(request, self.page_of(record.pk)):
+            if step.checks_itself:
+                step.act(self, request, record, reason, {**data, "precondition": check})
+                return
             step.act(self, request, record, reason, data)
             check(type(record)._base_manager.select_for_update(of=("self",), no_key=True).get(pk=record.pk))
 

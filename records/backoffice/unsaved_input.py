@@ -8,10 +8,13 @@ import re
 from collections.abc import Callable
 
 from django.conf import settings
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
 
 from records.accounts.models import User
+from records.backoffice.once import SAVED_ALREADY, DoneAlreadyError
 from records.backoffice.sign_in.events import SIGNED_IN
 
 COOKIE = "__Host-larder-saved" if settings.HTTPS else "larder-saved"
@@ -54,6 +57,13 @@ class UnsavedInputMiddleware:
                 others = [one for one in request.COOKIES.get(COOKIE, "").split(".") if _TOKEN.fullmatch(one)]
                 _set(response, ".".join([*others[-MOST:], token]))
         return response
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        """Redirect from a form that was saved before to the page that says so; None for any other error."""
+        if not isinstance(exception, DoneAlreadyError):
+            return None
+        messages.warning(request, SAVED_ALREADY)
+        return redirect(exception.back)
 
 
 def _set(response: HttpResponse, value: str) -> None:

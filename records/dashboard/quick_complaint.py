@@ -113,7 +113,7 @@ def quick_complaint(request: HttpRequest) -> HttpResponse:
         else:
             if is_new:
                 _add_message(request, complaint)
-            return _answer(request, complaint, by_script=by_script)
+            return _answer(request, complaint, form.cleaned_data["once"], by_script=by_script)
     if by_script:
         faults = [f"{fault.label}: {fault.message}" if fault.label else fault.message for fault in faults_of(form)]
         return JsonResponse({"faults": faults}, status=400)
@@ -197,14 +197,14 @@ def _add_message(request: HttpRequest, complaint: Complaint) -> None:
     messages.warning(request, " ".join(sentences))
 
 
-def _answer(request: HttpRequest, complaint: Complaint, *, by_script: bool) -> HttpResponse:
+def _answer(request: HttpRequest, complaint: Complaint, form: uuid.UUID, *, by_script: bool) -> HttpResponse:
     """Tell the page's script where to send photos, or attach those in the form and redirect to the complaint."""
     if by_script:
         attach = reverse("admin:attachments_add", args=(Complaint.ENTITY.value, complaint.pk))
         return JsonResponse({"page": address_of(complaint), "attach": attach})
     for upload in request.FILES.getlist("photos")[: attachment_pages.MOST_AT_ONCE]:
         try:
-            attachment_pages.attach(request, complaint, upload, {})
+            attachment_pages.attach(request, complaint, upload, {}, attachment_pages.id_of(form, upload, {}))
         except ValidationError as fault:
             messages.error(request, f"{upload.name}: {' '.join(fault.messages)}")
     return redirect(address_of(complaint))

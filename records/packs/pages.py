@@ -33,6 +33,7 @@ from records.backoffice.current import (
 from records.backoffice.date_filters import today_at
 from records.backoffice.datetimes import shown
 from records.backoffice.extension_points import RecordLink
+from records.backoffice.once import acting_once
 from records.backoffice.responses import page_response
 from records.files import downloads
 from records.history.counting import Counting
@@ -149,9 +150,10 @@ def new_pack(request: HttpRequest) -> HttpResponse:
         if form.is_valid() and "count" not in request.POST:
             given = form.cleaned_data
             try:
-                actions.request_pack(
-                    site, user, given["first"], given["last"], given["kinds"], author=author_of(request)
-                )
+                with acting_once(request, reverse("admin:packs")):
+                    actions.request_pack(
+                        site, user, given["first"], given["last"], given["kinds"], author=author_of(request)
+                    )
             except ValidationError as fault:
                 form.add_error(None, fault)
             else:

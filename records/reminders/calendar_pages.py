@@ -15,6 +15,7 @@ from records.accounts.calendar_links import issue_link, live_link, revoke_links
 from records.backoffice.current import author_of, user_of
 from records.backoffice.datetimes import shown
 from records.backoffice.extension_points import RecordPanel
+from records.backoffice.once import acting_once
 from records.backoffice.responses import page_response
 from records.backoffice.shown_once import redirect_with_secret, secret_of, showing_once
 
@@ -42,7 +43,8 @@ def calendar_link(request: HttpRequest) -> HttpResponse:
     if asked != "make":
         raise PermissionDenied
     try:
-        _, secret = issue_link(user, author=author_of(request))
+        with acting_once(request, reverse("profile")):
+            _, secret = issue_link(user, author=author_of(request))
     except ValidationError as fault:
         messages.error(request, " ".join(fault.messages))
         return redirect("profile")

@@ -24,6 +24,7 @@ from records.backoffice.extension_points import RecordLink
 from records.backoffice.fields import as_number
 from records.backoffice.forms import ReasonIfAny, WithoutReason
 from records.backoffice.logs import LogAdmin
+from records.backoffice.once import acting_once
 from records.backoffice.permissions import Pages
 from records.backoffice.plain_records import CHANGE_TO_ARCHIVE, PlainAdmin
 from records.backoffice.shown_once import redirect_with_secret, secret_of, showing_once
@@ -224,7 +225,9 @@ class SubscriptionAdmin(PlainAdmin):
         if act is None:
             raise PermissionDenied
         try:
-            return redirect_with_secret(request, {"secret": act(webhook, author=author_of(request))})
+            with acting_once(request):
+                secret = act(webhook, author=author_of(request))
+            return redirect_with_secret(request, {"secret": secret})
         except ValidationError as fault:
             messages.error(request, "; ".join(fault.messages))
             return redirect(request.get_full_path())
@@ -327,7 +330,7 @@ class DeliveryAdmin(LogAdmin):
 
     def _send_again(self, request: HttpRequest, delivery: Delivery) -> HttpResponse:
         try:
-            with transaction.atomic():
+            with acting_once(request):
                 send_one.enqueue(actions.request_resend(delivery, author=author_of(request)).pk)
         except ValidationError as fault:
             messages.error(request, "; ".join(fault.messages))

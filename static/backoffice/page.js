@@ -44,13 +44,17 @@
     [...document.querySelectorAll("main [aria-invalid=true]")].find((field) => field.checkVisibility())?.focus();
   }
   // A form is sent once: its buttons do nothing until the next page is there. A form whose answer is a file (data-again)
-  // leaves the page open and can be sent again soon, but not by a double click.
+  // leaves the page open and can be sent again soon, as another form (its id changes), but not by a double click.
   document.addEventListener("submit", (event) => {
     const form = event.target;
     if (event.defaultPrevented || form.method !== "post") return;
     if ("sending" in form.dataset) return event.preventDefault();
     form.dataset.sending = "";
-    setTimeout(() => delete form.dataset.sending, "again" in form.dataset ? 1000 : 15000);
+    const [again, id] = ["again" in form.dataset, form.elements.larder_once];
+    setTimeout(() => {
+      delete form.dataset.sending;
+      if (again && id) id.value = id.value.slice(0, 24) + [...crypto.getRandomValues(new Uint8Array(6))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+    }, again ? 1000 : 15000);
   });
   window.addEventListener("pageshow", () => {
     for (const form of document.querySelectorAll("form[data-sending]")) delete form.dataset.sending;

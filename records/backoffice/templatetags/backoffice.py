@@ -1,12 +1,15 @@
 """Template tags of the back-office."""
 
 import json
+import uuid
 from functools import cache
 from typing import Any
 
 from django import template
 from django.conf import settings
 from django.contrib.admin.views.main import PAGE_VAR, ChangeList
+from django.template import Context
+from django.utils.html import format_html
 from django.utils.translation import get_language
 from django.utils.translation.trans_real import DjangoTranslation
 from django.views.i18n import JavaScriptCatalog
@@ -14,8 +17,10 @@ from django.views.i18n import JavaScriptCatalog
 from records.backoffice.datetimes import times_are_in
 from records.backoffice.filter_bar import chips, controls, kept
 from records.backoffice.form_errors import faults_of
+from records.backoffice.once import FIELD
 from records.backoffice.statuses import status_tag
 from records.backoffice.wording import breakable, in_words, with_article
+from records.sites.text import read_uuid
 
 register = template.Library()
 
@@ -40,6 +45,13 @@ def _words_in(language: str) -> str:
 def page_address(changelist: ChangeList, step: int) -> str:
     """Return the URL of the list's page that is this many steps away."""
     return str(changelist.get_query_string({PAGE_VAR: changelist.page_num + step}))
+
+
+@register.simple_tag(takes_context=True)
+def once(context: Context) -> str:
+    """Return the hidden field with the form's id, by which the form is acted on once; a refused form keeps its id."""
+    known = read_uuid(context["request"].POST.get(FIELD, ""))
+    return format_html('<input type="hidden" name="{}" value="{}">', FIELD, known or uuid.uuid4())
 
 
 @register.inclusion_tag("backoffice/fault_summary.html")

@@ -18,15 +18,14 @@ from django.views.decorators.http import require_POST
 from documents import copies
 from documents.models import IN_FORCE, ControlledPrint, Document, DocumentVersion
 from documents.visibility import may_read
-from records.accounts.models import User
 from records.backoffice.current import author_of, show_times_of, user_of, zone_of
 from records.backoffice.datetimes import shown
 from records.backoffice.extension_points import RecordPanel
+from records.backoffice.once import acting_once
 from records.dashboard.printing.paper import Paper, Part, Value, printed
 from records.dashboard.printing.stamping import UnprintableError, stamped
 from records.files import downloads
 from records.history.moments import now
-from records.history.trail import Author
 from records.operations.errors import ApiError
 
 ATTEMPTS = 5
@@ -63,7 +62,7 @@ def print_document(request: HttpRequest, document_id: uuid.UUID) -> HttpResponse
         raise Http404(gettext("There is no such document."))
     show_times_of(version.document.site)
     try:
-        pdf, copy = _numbered(version, user, author_of(request))
+        pdf, copy = _numbered(request, version)
     except ValidationError as fault:
         messages.error(request, " ".join(fault.messages))
     except UnprintableError as fault:
@@ -75,14 +74,16 @@ def print_document(request: HttpRequest, document_id: uuid.UUID) -> HttpResponse
     return redirect("admin:documents_document_read", quote(document_id))
 
 
-def _numbered(version: DocumentVersion, user: User, author: Author) -> tuple[IO[bytes], ControlledPrint]:
+def _numbered(request: HttpRequest, version: DocumentVersion) -> tuple[IO[bytes], ControlledPrint]:
     """Make the next copy and record it; make it again if another person got its number in the meantime."""
+    user, back = user_of(request), reverse("admin:documents_document_read", args=(quote(version.document_id),))
     for _attempt in range(ATTEMPTS):
         copy = ControlledPrint(number=copies.next_number(version), date=now(), user_name=user.printed_name)
         with downloads.whole(version) as source:
             pdf = _copy(source, version, copy)
         try:
-            return pdf, copies.add(version.pk, copy.number, user, date=copy.date, author=author)
+            with acting_once(request, back):
+                return pdf, copies.add(version.pk, copy.number, user, date=copy.date, author=author_of(request))
         except copies.NumberTakenError:
             pdf.close()
         except BaseException:
