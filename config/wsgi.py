@@ -32,11 +32,13 @@ from config.proxies import name_sender  # noqa: E402
 from records.operations.middleware import InterfaceHandler  # noqa: E402
 from records.operations.paths import is_interface  # noqa: E402
 
-# The server limits every wait for PostgreSQL; management commands have no limits (DECISIONS 10.3). No statement of a
-# request takes as long as it would take PostgreSQL to compile it, which it would do wherever it expects many rows.
+# The server limits every wait for PostgreSQL; management commands have no limits (DECISIONS 10.3). Wherever
+# PostgreSQL expects many rows, it would compile the statement or start further processes for it. Both take longer than
+# a request's statements.
 bound(
     {
         "jit": 0,
+        "max_parallel_workers_per_gather": 0,
         "lock_timeout": settings.LOCK_TIMEOUT * 1000,
         "statement_timeout": settings.STATEMENT_TIMEOUT * 1000,
         "idle_in_transaction_session_timeout": 60_000,
