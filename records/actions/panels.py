@@ -10,16 +10,14 @@ from django.utils.translation import gettext_lazy as _
 
 from records.accounts import access
 from records.actions.models import UNFINISHED, Action, Status
+from records.backoffice.conflicts import changes_of
 from records.backoffice.current import user_of
 from records.backoffice.datetimes import shown
 from records.backoffice.due import due_shown
 from records.backoffice.extension_points import RecordNotice, RecordPanel
-from records.history.models import Change
 from records.sites.models import SiteRecord
 
 SHOWN = 100
-LOOKED_AT = 20
-"""The number of an action's newest changes that are searched for its last step."""
 EXPLAINED = {Status.OPEN: _("Sent back"), Status.CANCELLED: _("Cancelled")}
 """The statuses whose reason is shown on the action's page, since its owner may not see the history."""
 
@@ -28,23 +26,19 @@ def notices(request: HttpRequest, record: object) -> Sequence[RecordNotice]:
     """Return who sent an action back, opened it again or cancelled it, and why; one query for such an action."""
     if not isinstance(record, Action) or record.record_status not in EXPLAINED or record.revision < 2:
         return ()
-    changes = Change.objects.filter(record_id=record.pk, model=Action._meta.label).order_by("-number")
-    for change in changes[:LOOKED_AT]:
-        step = next((entry for entry in change.fields if entry["field"] == "record_status"), None)
-        if step is None:
-            continue
-        if not step.get("old") or step.get("new") != record.record_status:
-            return ()
-        what = gettext("Reopened") if step["old"] == Status.CLOSED else EXPLAINED[Status(record.record_status)]
-        who = change.author_name or gettext("the system")
-        return (
-            RecordNotice(
-                gettext("%(what)s by %(who)s, %(at)s: %(reason)s")
-                % {"what": what, "who": who, "at": shown(change.at), "reason": change.reason},
-                is_warning=True,
-            ),
-        )
-    return ()
+    change = changes_of(record).naming("field", "record_status").first()
+    step: Any = next((entry for entry in change.fields if entry["field"] == "record_status"), {}) if change else {}
+    if change is None or not step.get("old") or step.get("new") != record.record_status:
+        return ()
+    what = gettext("Reopened") if step["old"] == Status.CLOSED else EXPLAINED[Status(record.record_status)]
+    who = change.author_name or gettext("the system")
+    return (
+        RecordNotice(
+            gettext("%(what)s by %(who)s, %(at)s: %(reason)s")
+            % {"what": what, "who": who, "at": shown(change.at), "reason": change.reason},
+            is_warning=True,
+        ),
+    )
 
 
 def panels(request: HttpRequest, record: object) -> Sequence[RecordPanel]:

@@ -37,9 +37,6 @@ from records.sites.models import Entity, permission_on
 from records.sites.text import normalise, read_uuid
 from records.sites.writing import RecordNotFoundError
 
-LOOKED_AT = 50
-"""The number of recent changes that are searched for the author of an answer."""
-
 
 def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
     """Return the link that opens an audit in progress as a checklist, for users who may answer it."""
@@ -171,9 +168,7 @@ class ChecklistPages(SitePermissions):
 
     def _present_answer(self, record: AuditRecord, finding: Finding) -> dict[str, object]:
         """Return the present answer to a question, who gave it and when."""
-        newest = changes_of(record)[:LOOKED_AT]
-        changes = (change for change in newest if any(entry.get("row") == str(finding.pk) for entry in change.fields))
-        change = next(changes, None)
+        change = changes_of(record).naming("row", str(finding.pk)).first()
         return {
             **_answer_of(finding),
             "answer": str(finding.rating_response or gettext("no response")),

@@ -9,8 +9,7 @@ from django.apps import apps
 from django.contrib import messages
 from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet, TextField
-from django.db.models.functions import Cast
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.utils.http import urlencode
@@ -236,8 +235,8 @@ class HistoryPages(SitePermissions):
         """Return the changes by the person and of the field that the URL asks for."""
         if author := read_uuid(asked.get("person", "")):
             rows = rows.filter(author_id=author)
-        if asked.get("field", "") in fields:
-            rows = rows.annotate(text=Cast("fields", TextField())).filter(text__contains=f'"field": "{asked["field"]}')
+        if (field := str(asked.get("field", ""))) in fields:
+            rows = rows.naming("field", field)
         return rows
 
     def _lines_in(

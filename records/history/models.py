@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Cast
 from django.utils.translation import gettext_lazy as _
 
 INSTALLATION = uuid.UUID(int=0)
@@ -28,6 +29,10 @@ class Channel(models.TextChoices):
 
 class ChangeQuerySet(models.QuerySet["Change"]):
     """Queries that only read: the product never edits or deletes the history."""
+
+    def naming(self, key: str, value: str) -> "ChangeQuerySet":
+        """Return the changes with an entry in `fields` whose value for the key begins with the text."""
+        return self.annotate(text=Cast("fields", models.TextField())).filter(text__contains=f'"{key}": "{value}')
 
     def update(self, **kwargs: Any) -> NoReturn:
         """Refuse: a Change is never edited."""

@@ -164,8 +164,9 @@ def test_the_owner_of_any_role_reads_on_the_page_why_an_action_came_back(site: S
     said = client.get(address(action, "read")).text
     assert f"Sent back by {manager.printed_name}" in said
     assert "Two crates are still in use." in said
-    update = {"description": "Grey ones."}
-    actions.update_action(site.pk, action.pk, update, mover=Mover(make.author_of(manager), everything, "Clearer"))
+    for number in range(25):
+        update = {"description": f"{number} grey ones."}
+        actions.update_action(site.pk, action.pk, update, mover=Mover(make.author_of(manager), everything, "Clearer"))
     assert "Two crates are still in use." in client.get(address(action, "read")).text
     move(action, Status.DONE, owner)
     assert "Sent back" not in client.get(address(action, "read")).text

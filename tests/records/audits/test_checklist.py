@@ -7,6 +7,7 @@ import pytest
 from django.urls import reverse
 
 from records.accounts.models import DefaultRole
+from records.audits import workflow
 from records.history.models import Change
 from records.sites.models import Site
 from tests import make
@@ -84,6 +85,10 @@ def test_what_somebody_else_answered_meanwhile_is_told_and_not_overwritten(site:
     finding = audit.findings.first()
     ada = make.make_user(site=site, role=DefaultRole.MANAGER, given_name="Ada", family_name="Baker")
     give(sign_in(ada, site), finding, "No", "A puddle")
+    for number in range(51):
+        other = workflow.Answer(None, str(number))
+        seen = workflow.Answer(None, str(number - 1) if number else "")
+        workflow.answer_question(site.pk, audit.pk, audit.findings.last().pk, other, seen=seen, author=make.SYSTEM)
     late = give(browser(site), finding, "Yes")
     assert late.status_code == 409
     told = late.json()["conflict"]

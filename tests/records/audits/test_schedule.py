@@ -246,6 +246,21 @@ def test_completing_with_another_audit_open_makes_that_the_next(site):
     assert program.next_due_date == day("2099-02-28")
 
 
+def test_two_audits_that_stand_for_one_date_leave_no_later_date_without_an_audit(site):
+    program = make_program(site, frequency_months=3, next_due_date=day("2099-01-31"))
+    first = schedule(program)[0]
+    second = make_audit(program, date=day("2099-03-10"))
+    assert [one.due_date for one in schedule(program)] == [day("2099-04-30")]
+    complete(submit(find(start(first), None)))
+    assert due_of(program) == day("2099-03-10")
+    complete(submit(find(start(second), None)))
+    assert due_of(program) == day("2099-04-30")
+    alone = make_program(site, frequency_months=3, next_due_date=day("2099-01-31"))
+    for due in ("2099-01-31", "2099-03-10"):
+        complete(submit(find(start(make_audit(alone, date=day(due))), None)))
+    assert [due_of(alone)] == [one.due_date for one in schedule(alone)] == [day("2099-04-30")]
+
+
 def test_completing_without_a_frequency_leaves_nothing_due(site):
     program = make_program(site, next_due_date=day("2099-01-31"))
     complete(submit(find(start(schedule(program)[0]), None)))
