@@ -35,7 +35,10 @@ class _Awaited(NamedTuple):
 
 
 class Trips:
-    """Sends the statements of one connection, which prepares them by the same rules as those of psycopg's cursors."""
+    """Sends the statements of one connection, and prepares those that run twice where the connection prepares any.
+
+    psycopg's cursors wait for the sixth time, because a page sends many statements only once.
+    """
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
@@ -101,12 +104,12 @@ class Trips:
         return query
 
     def _awaited(self, query: PostgresQuery | _Awaited) -> Iterator[_Awaited]:
-        """Yield what has to be sent for a statement: what prepares it, if it is run often enough, and what runs it."""
+        """Yield what has to be sent for a statement: what prepares it, if it ran before, and what runs it."""
         if isinstance(query, _Awaited):
             yield query
             return
         pgconn, known = self._connection.pgconn, self._connection._prepared
-        prepare, name = known.get(query)
+        prepare, name = known.get(query, known.key(query) in known._counts or None)
         if prepare is Prepare.SHOULD:
             command = partial(pgconn.send_prepare, name, query.query, param_types=query.types)
             yield _Awaited(command, key=known.key(query), prepare=prepare, name=name)

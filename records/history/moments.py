@@ -29,8 +29,10 @@ LONG_AGO = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _ENTER = f"""
 SELECT pg_advisory_xact_lock_shared(
            ({NAMESPACE}::bigint << {MOMENT_BITS}) | floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint),
-       clock_timestamp()
+       clock_timestamp(), set_config('plan_cache_mode', 'force_generic_plan', true)
 """  # noqa: S608 (no outside text)
+"""Takes the lock. It also lets PostgreSQL plan each prepared statement of the transaction once, instead of anew for its
+first five runs: a write has a dozen of them, which read and store by key."""
 
 _UNTIL = f"""
 SELECT least(floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint,
@@ -54,7 +56,7 @@ def now() -> datetime.datetime:
 
 
 def start_stamping(statements: Sequence[Statement] = ()) -> list[Rows]:
-    """Announce that the transaction stamps rows from now on; call this before the first stamp.
+    """Announce that the transaction writes, and stamps rows from now on; call this before the first stamp.
 
     The statements run after that, on PostgreSQL in the same round trip; returns the rows of each of them.
     """

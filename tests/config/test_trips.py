@@ -11,6 +11,8 @@ from psycopg.pq import ExecStatus
 
 from records.history.statements import together
 from records.operations.outages import UNMIGRATED, outage_of
+from records.sites.models import Site
+from tests.make import make_employee
 
 pytestmark = [
     pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite runs in the process: nothing is sent."),
@@ -141,3 +143,44 @@ def test_a_transaction_in_which_such_a_read_follows_a_write_stores_nothing_and_r
 def test_a_feature_that_the_database_does_not_have_is_not_taken_for_an_outdated_plan() -> None:
     with pytest.raises(NotSupportedError):
         together([("SELECT count(*) FROM parent FOR UPDATE", ())])
+
+
+@pytest.mark.parametrize(("read", "from_run"), [("alone", 2), ("with another", 2), ("by a cursor", 6)])
+def test_a_statement_that_is_sent_by_key_is_prepared_when_it_runs_again(read: str, from_run: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE parent ADD name varchar(10)")
+    prepared = []
+    for _ in range(from_run):
+        READS[read]()
+        prepared.append(_plans("SELECT name FROM parent%"))
+    assert [len(found) for found in prepared] == [0] * (from_run - 1) + [1]
+
+
+def test_nothing_is_prepared_on_a_connection_that_prepares_nothing() -> None:
+    connection.ensure_connection()
+    connection.connection.prepare_threshold = None
+    for _ in range(3):
+        together([("SELECT id FROM child WHERE id = %s", (1,)), ("SELECT 1", ())])
+    assert _plans("SELECT%FROM child%") == []
+
+
+def test_a_statement_of_a_write_is_planned_once(site: Site) -> None:
+    """PostgreSQL plans a prepared statement anew for each of its first five runs, unless it is told otherwise."""
+    for _ in range(4):
+        make_employee(site)
+    plans = _plans("%history_chainhead%")
+    assert plans
+    assert {custom for _, custom in plans} == {0}
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW plan_cache_mode")
+        assert cursor.fetchone() == ("auto",)
+
+
+def _plans(pattern: str) -> list[tuple[int, int]]:
+    """Return how often each prepared statement like this ran with its one plan, and with a plan of its own."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT generic_plans, custom_plans FROM pg_prepared_statements WHERE statement LIKE %s ORDER BY name",
+            [pattern],
+        )
+        return cursor.fetchall()
