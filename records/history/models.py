@@ -1,7 +1,7 @@
 """The tables of the history: every change that was ever made, and the head of each site's chain."""
 
 import uuid
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
@@ -30,7 +30,7 @@ class Channel(models.TextChoices):
 class ChangeQuerySet(models.QuerySet["Change"]):
     """Queries that only read: the product never edits or deletes the history."""
 
-    def naming(self, key: str, value: str) -> "ChangeQuerySet":
+    def naming(self, key: str, value: str) -> Self:
         """Return the changes with an entry in `fields` whose value for the key begins with the text."""
         return self.annotate(text=Cast("fields", models.TextField())).filter(text__contains=f'"{key}": "{value}')
 

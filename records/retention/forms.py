@@ -110,8 +110,8 @@ def before_erasing(personal: Personal, identifying: Sequence[str]) -> Consequenc
             owner = personal.relation and record._meta.get_field(personal.relation).related_model
             labels = ", ".join(field_label(owner or type(record), name) for name in identifying)
             text = gettext(
-                "Other records are searched for these values, spelled as they are here: %(fields)s. Attached files and "
-                "the history of other records are not searched."
+                "Other records are searched for these values, phone numbers in any spelling, all others as they are "
+                "spelled here: %(fields)s. Attached files and the history of other records are not searched."
             )
             found.append(text % {"fields": labels})
         return found

@@ -9,7 +9,7 @@ from django.db import models
 from records.backoffice.wording import field_label
 from records.history.erasure import Personal
 from records.retention.erasing import words_in_history
-from records.retention.words import Words, pattern_of_short
+from records.retention.words import Words, digits_of_phones, pattern_of_short
 from records.sites.about import AboutRecord, kinds
 from records.sites.models import ChildRow, SiteRecord
 from records.sites.text import FreeTextField, LineField, one_line
@@ -44,16 +44,16 @@ def mentions(record: SiteRecord, personal: Personal, identifying: Sequence[str],
     Returns None if the record and its history have no such value.
 
     For actions and attachments of the record, any of its personal values counts, even a first name. All others must
-    contain the whole value of one of the columns in `identifying`, which few people share. The database finds them, so
-    only if they spell the value as the record does.
+    contain the whole value of one of the columns in `identifying`, which few people share. The database finds them:
+    phone numbers in any spelling, all others only as the record spells them.
     """
     identifiers = words_in_history(record, replace(personal, columns=identifying))
     values = words_in_history(record, personal)
     if not values:
         return None
     of_record, elsewhere = Words(values), Words({one_line(text) for text in identifiers})
-    texts = sorted(text for text in map(str.strip, identifiers) if len(text) >= RUN)
-    short = pattern_of_short(identifiers)
+    short, phones = pattern_of_short(identifiers), digits_of_phones(identifiers)
+    texts = sorted(text for text in map(str.strip, identifiers) if len(text) >= RUN and not digits_of_phones([text]))
     found: dict[Any, Mention] = {}
     are_cut = False
     for model, of in _kinds():
@@ -65,7 +65,7 @@ def mentions(record: SiteRecord, personal: Personal, identifying: Sequence[str],
             rows, hidden = model._default_manager.filter(**{f"{of}__in": rows.values("pk")}).select_related(of), ()
         searched, others = _columns(model, hidden)
         asked: list[tuple[models.QuerySet[Any], Words]] = []
-        if ways := _ways(rows.order_by(), searched, others, texts, short):
+        if ways := _ways(rows.order_by(), searched, others, texts, short, phones):
             keys = {row["pk"] for row in ways[0].union(*ways[1:], all=True)[: MOST * 4]}
             are_cut = are_cut or len(keys) > MOST
             asked.append((rows.filter(pk__in=keys), elsewhere))
@@ -119,19 +119,27 @@ def _columns(model: Any, hidden: Collection[str]) -> tuple[list[str], list[str]]
 
 
 def _ways(
-    rows: models.QuerySet[Any], searched: Sequence[str], others: Sequence[str], texts: list[str], short: str
+    rows: models.QuerySet[Any],
+    searched: Sequence[str],
+    others: Sequence[str],
+    texts: Sequence[str],
+    short: str,
+    phones: Sequence[str],
 ) -> list[models.QuerySet[Any]]:
     """Return queries of the keys of the rows that may contain one of the values, for a union of them.
 
     Each column that is indexed has a part for each text, which reads its own index; with conditions joined by OR, each
     row would be compared with all of them. The other columns are compared row by row, together, and so is every column
-    with the names of one or two letters, which no index contains.
+    with phone numbers and the names of one or two letters, which no index contains.
     """
+    whole = rows.annotate(said=_joined([*searched, *others]))
     found = [rows.filter(containing(name, text)) for name in searched for text in texts]
     if others and texts:
         found.append(rows.annotate(said=_joined(others)).filter(said__within=texts))
     if short:
-        found.append(rows.annotate(said=_joined([*searched, *others])).filter(said__iregex=short))
+        found.append(whole.filter(said__iregex=short))
+    if phones:
+        found.append(whole.filter(said__digits=phones))
     return [one.values("pk") for one in found]
 
 

@@ -50,6 +50,11 @@ class Words:
         return self.occur_in(reason) or any(len(value) > 2 and value in plain for value in self._values)
 
 
+def digits_of_phones(values: Collection[str]) -> list[str]:
+    """Return the digits by which each of the values that is a phone number is found, without repetitions."""
+    return sorted({_local_digits(_plain(value)) for value in values} - {""})
+
+
 def pattern_of_short(values: Collection[str]) -> str:
     """Return the regular expression, for either database, that finds the values of one or two letters that are words.
 
@@ -88,7 +93,11 @@ def _is_word(word: str) -> bool:
 
 
 def _has_phone(text: str, phone: str) -> bool:
-    if not _PHONE.fullmatch(phone):
-        return False
-    digits = "".join(filter(str.isdecimal, phone))
-    return len(digits) >= _FEWEST_DIGITS and digits[-_LOCAL_DIGITS:] in text
+    digits = _local_digits(phone)
+    return bool(digits) and digits in text
+
+
+def _local_digits(phone: str) -> str:
+    """Return the last digits of a phone number, with which it is found; empty for any other text."""
+    digits = "".join(filter(str.isdecimal, phone)) if _PHONE.fullmatch(phone) else ""
+    return digits[-_LOCAL_DIGITS:] if len(digits) >= _FEWEST_DIGITS else ""

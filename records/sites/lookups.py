@@ -65,6 +65,34 @@ class TextWithin(models.Lookup[Any]):
         return f"UPPER({left}) LIKE {right}", [*left_params, *patterns]
 
 
+class DigitsWithin(models.Lookup[Any]):
+    """`name__digits=["5551234"]`: the value contains one of these runs of digits, with at most signs between them.
+
+    The digits can also be the wide ones of East Asian text.
+    """
+
+    lookup_name = "digits"
+
+    def get_prep_lookup(self) -> list[str]:
+        """Return the digits to find."""
+        return [*map(str, self.rhs)]
+
+    def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> Any:
+        """Compare first whether the digits come in this order at all, which is faster than a regular expression."""
+        left, left_params = self.process_lhs(compiler, connection)
+        wide = ["".join(chr(ord(digit) + _WIDE) for digit in run) for run in self.rhs]
+        patterns = [f"%{'%'.join(run)}%" for run in (*self.rhs, *wide)]
+        regex = "|".join(r"\W*".join(map("[{}{}]".format, *ways)) for ways in zip(self.rhs, wide, strict=True))
+        if connection.vendor == "postgresql":
+            sql = f"({left} LIKE ANY (ARRAY[{_marks('%s', patterns)}]) AND {left} ~ %s)"
+            return sql, [*left_params, *patterns, *left_params, regex]
+        sql = f"(({' OR '.join([f'{left} LIKE %s'] * len(patterns))}) AND {left} REGEXP %s)"
+        return sql, [param for text in (*patterns, regex) for param in (*left_params, text)]
+
+
+_WIDE = ord("\uff10") - ord("0")
+
+
 def _marks(mark: str, values: Sequence[str]) -> str:
     return ", ".join([mark] * len(values))
 
@@ -80,6 +108,7 @@ def register() -> None:
     for field in (CharField, TextField):
         field.register_lookup(WholeTextIn)
         field.register_lookup(TextWithin)
+        field.register_lookup(DigitsWithin)
         field.register_lookup(HasTrigrams)
     connection_created.connect(_add_function, dispatch_uid="fold on sqlite")
 

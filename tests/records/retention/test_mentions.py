@@ -129,6 +129,26 @@ def test_a_name_of_two_letters_is_found_as_a_whole_word(site: Site) -> None:
     assert listed(client.get(place(chinese))) == [(address_of(noted), "(Notes)")]
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "+49 (0)171 234 56 78",
+        "0049171/2345678",
+        "Call 0171-23 45 67 8.",
+        "01712345678",
+        "0171\u00a0234\u20115678",
+        "\uff10\uff11\uff17\uff11\uff0d\uff12\uff13\uff14\uff15\uff16\uff17\uff18",
+    ],
+)
+def test_a_phone_number_is_found_in_any_spelling(site: Site, said: str) -> None:
+    complaint = make_complaint(site, consumer_last_name="Wolkenstein", consumer_phone="0171 2345678")
+    item = make_item(site, name="Oven", notes=f"{said}\nClean it.")
+    same = make_complaint(site, consumer_mobile=said)
+    make_item(site, name="Mixer", notes="Batches 171, 23, 4 and 5679 of 0171 2345679.")
+    page = browser(site, DefaultRole.SITE_ADMINISTRATOR).get(place(complaint))
+    assert sorted(listed(page)) == sorted([(address_of(item), "(Notes)"), (address_of(same), "(Consumer mobile)")])
+
+
 def test_the_private_facts_of_another_employee_are_compared(site: Site) -> None:
     facts = {"phone": "0900 5551234", "address": "Wolkengasse 3\nBonn"}
     employee, other = make.make_employee(site, **facts), make.make_employee(site, **facts)
