@@ -43,8 +43,8 @@ def to_sign(viewer: Viewer) -> Section:
     return section.of(waiting_for(viewer.user), line)
 
 
-def rejected(viewer: Viewer) -> Section | None:
-    """Return the rejected versions that are shown to the person, with the reasons; None if there are none."""
+def rejected(viewer: Viewer) -> Section:
+    """Return the rejected versions that are shown to the person, with the reasons."""
     section = Section("rejected", gettext("Documents that were rejected"), "")
     reasons = Prefetch("signatures", Signature.objects.filter(meaning=Meaning.REJECTED), to_attr="rejections")
 
@@ -63,8 +63,7 @@ def rejected(viewer: Viewer) -> Section | None:
             viewer.other_site(version.site_id),
         )
 
-    found = section.of(rejections.waiting_for(viewer.user).prefetch_related(reasons), line)
-    return found if found.total else None
+    return section.of(rejections.waiting_for(viewer.user).prefetch_related(reasons), line)
 
 
 def to_read(viewer: Viewer) -> Section:

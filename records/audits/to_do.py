@@ -28,9 +28,9 @@ def own(viewer: Viewer) -> Section | None:
 
 
 def naming(viewer: Viewer) -> Section | None:
-    """Return the audits due that name this person as auditor but that somebody else fills in; None if there are none.
+    """Return the audits due that name this person as auditor but that somebody else fills in.
 
-    Their roles allow them to read those audits only.
+    Their roles allow them to read those audits only; None if there is no site where that is so.
     """
     seen = access.sites_where(viewer.user, "audits.view_auditrecord")
     sites = set(seen) - set(access.sites_where(viewer.user, CARRY_OUT))
@@ -38,8 +38,7 @@ def naming(viewer: Viewer) -> Section | None:
         return None
     section = Section("audit-named", gettext("Audits that name you as auditor"), "")
     task = gettext("%(status)s; somebody whose role may change audits fills it in")
-    found = _filled(viewer, section, _naming(viewer, sites), task)
-    return found if found.total else None
+    return _filled(viewer, section, _naming(viewer, sites), task)
 
 
 def _naming(viewer: Viewer, sites: Collection[uuid.UUID]) -> QuerySet[AuditRecord]:
@@ -63,7 +62,7 @@ def of_others(viewer: Viewer) -> Section:
 
 
 def to_schedule(viewer: Viewer) -> Section:
-    """Return the current site's audit programs for whose due date no audit is planned; three queries at most."""
+    """Return the current site's audit programs for whose due date no audit is planned; one query."""
     section = Section(
         "schedule",
         gettext("Audits to schedule"),

@@ -14,6 +14,7 @@ from records.accounts import access
 from records.backoffice.about import form_for_new
 from records.backoffice.current import current_site, sites_of, user_of, zone_of
 from records.backoffice.date_filters import CALENDAR, before, day_of, today_at
+from records.history.statements import count_together, read_together
 
 SHOWN = 5
 """How many lines a section shows."""
@@ -50,16 +51,16 @@ class Section:
     rows: Sequence[Line] = ()
     elsewhere: Sequence[str] = field(default_factory=list)
     """The names of the person's other sites where there are such records too."""
+    records: Any = None
+    """All of the records, in their order."""
+    first: Any = None
+    """The records with a line, and one more if there is one."""
+    line: Any = None
+    """Returns a record's line."""
 
     def of(self, records: QuerySet[Any], line: Callable[[Any], Line]) -> "Section":
-        """Show the first records, each as its line, and count them if there are more; two queries at most.
-
-        They are counted in their order, so that the index of the order is used. A prepared statement does not tell how
-        few records have the status that is asked for, and without an order PostgreSQL would read all of the table.
-        """
-        first = list(records[: SHOWN + 1])
-        self.total = len(first) if len(first) <= SHOWN else records[: MOST_COUNTED + 1].count()
-        self.rows = [line(record) for record in first[:SHOWN]]
+        """Show the first records, each as its line, and count them if there are more; see `fill`."""
+        self.records, self.first, self.line = records, records[: SHOWN + 1], line
         return self
 
     @property
@@ -75,6 +76,22 @@ class Section:
     def has_more(self) -> bool:
         """Return whether there are more records than lines."""
         return self.total > len(self.rows)
+
+
+def fill(sections: Sequence[Section]) -> None:
+    """Read what the sections show together: their first records, then the numbers of records that they do not show.
+
+    Records are counted in their order, so that the index of the order is used. A prepared statement does not tell how
+    few records have the status that is asked for, and without an order PostgreSQL would read all of the table.
+    """
+    read_together(*(section.first for section in sections))
+    longer = [section for section in sections if len(section.first) > SHOWN]
+    numbers = count_together(*(section.records[: MOST_COUNTED + 1] for section in longer))
+    for section in sections:
+        section.total = len(section.first)
+        section.rows = [section.line(record) for record in section.first[:SHOWN]]
+    for section, number in zip(longer, numbers, strict=True):
+        section.total = number
 
 
 class Viewer:
@@ -166,8 +183,13 @@ class ToDo:
 
 
 def sections_for(request: HttpRequest, added: Sequence[ToDo]) -> list[Section]:
-    """Return the sections of everything that this person can have to do; three queries each at most."""
+    """Return the sections of everything that this person can have to do; a fixed number of queries.
+
+    A section without a text for the case that there is nothing to do is then left out.
+    """
     viewer = Viewer(request)
     offered = sorted(added, key=lambda one: one.place)
     found = [one.section(viewer) for one in offered if not one.permission or viewer.may(one.permission)]
-    return [section for section in found if section is not None]
+    sections = [section for section in found if section is not None]
+    fill(sections)
+    return [section for section in sections if section.total or section.empty]

@@ -26,12 +26,13 @@ from records.dashboard.figures.drawing import (
     percent,
 )
 from records.dashboard.figures.periods import Period
+from records.history.counting import NOT_KEPT, Counting
 
 
-def score_chart(site_id: uuid.UUID, period: Period) -> Chart:
+def score_chart(site_id: uuid.UUID, period: Period, count: Counting = NOT_KEPT) -> Chart:
     """Return the scores of the period's audits over time."""
     chart = Chart("scores", gettext("Audit scores over time"))
-    found, has_more = audits.scores(site_id, period)
+    found, has_more = audits.scores(site_id, period, count)
     if not found:
         chart.empty = gettext(
             "No scored audit was completed in %(name)s. A score comes from a program with a rating."
@@ -57,13 +58,13 @@ def score_chart(site_id: uuid.UUID, period: Period) -> Chart:
     return chart
 
 
-def overdue_chart(site_id: uuid.UUID, period: Period) -> Chart:
+def overdue_chart(site_id: uuid.UUID, period: Period, count: Counting = NOT_KEPT) -> Chart:
     """Return how many open audits are overdue, and for how long, as of today."""
     chart = Chart("overdue", gettext("Overdue audits"))
     chart.empty = gettext("No open audit is overdue or due within 30 days.")
-    bars = draw_delays(chart, audits.open_audits(site_id), period, due_in(AuditRecord, OPEN))
+    bars = draw_delays(chart, audits.open_audits(site_id), period, due_in(AuditRecord, OPEN), count=count)
     if bars and chart.table is not None:
-        late = audits.longest_overdue(site_id, period)
+        late = audits.longest_overdue(site_id, period, count)
         rows = [
             (
                 Cell(str(audit), page_of(AuditRecord, audit.pk)),
@@ -84,12 +85,13 @@ def draw_delays(
     period: Period,
     link: Callable[[datetime.date | None, datetime.date | None], str],
     field: str = "due_date",
+    count: Counting = NOT_KEPT,
 ) -> list[Row]:
     """Draw how long the rows are overdue as of today, with their table; return the bars, or none if nothing is due.
 
     `link` returns the address of the list that shows the rows which are due from one day to another.
     """
-    found = delays(rows, period.today, field)
+    found = delays(rows, period.today, field, count)
     if not any(delay.count for delay in found):
         return []
     chart.empty = ""
@@ -110,29 +112,29 @@ def due_in(model: type[Model], statuses: Sequence[str]) -> Callable[..., str]:
     return lambda first, last: list_of(model, record_status__in=among, **address_part("due_date", first, last))
 
 
-def ageing_chart(rows: QuerySet[Action], period: Period) -> Chart:
+def ageing_chart(rows: QuerySet[Action], period: Period, count: Counting = NOT_KEPT) -> Chart:
     """Return how long those of the actions that are not closed yet are overdue, as of today."""
     chart = Chart("ageing", gettext("Ageing of actions"))
     chart.empty = gettext("No unfinished action is overdue or due within 30 days.")
-    draw_delays(chart, actions.unfinished(rows), period, due_in(Action, UNFINISHED))
+    draw_delays(chart, actions.unfinished(rows), period, due_in(Action, UNFINISHED), count=count)
     return chart
 
 
-def effectiveness_chart(rows: QuerySet[Action], period: Period) -> Chart:
+def effectiveness_chart(rows: QuerySet[Action], period: Period, count: Counting = NOT_KEPT) -> Chart:
     """Return how many of the actions closed in the period worked."""
     chart = Chart("effectiveness", gettext("Effectiveness of actions"))
-    worked, failed = actions.effectiveness(rows, period)
+    worked, failed = actions.effectiveness(rows, period, count)
     if not worked + failed:
         chart.empty = gettext("No action was closed in %(name)s.") % {"name": period.name}
         return chart
     span = address_part("closed_date", period.first, period.last)
     bars = []
-    for name, count, value, kind in (
+    for name, number, value, kind in (
         (gettext("It worked"), worked, "1", ""),
         (gettext("It did not work"), failed, "0", "late"),
     ):
         more = {"record_status__exact": Status.CLOSED.value, "effective__exact": value, **span}
-        bars.append(bar(name, count, list_of(Action, **more), kind))
+        bars.append(bar(name, number, list_of(Action, **more), kind))
     draw_bars(chart, bars, gettext("Judgement"), gettext("Actions"))
     said = {
         "worked": worked,

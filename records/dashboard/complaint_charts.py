@@ -117,12 +117,11 @@ def complaint_charts(scope: Scope, period: Period, may: Callable[[str], bool]) -
     found = [month_chart(scope, months, limits, period)]
     if may("complaints.view_unitssold"):
         found.append(rate_chart(scope, months, period, may_enter=may("complaints.add_unitssold")))
-    for relation, title in PARETO:
-        shares = complaints.pareto(scope.rows, period, relation, total, scope.count)
-        found.append(pareto_chart(scope, relation, str(title), shares, period))
-    named = complaints.with_cause(scope.rows, period, scope.count)
-    causes = complaints.pareto(scope.rows, period, "cause", named, scope.count)
-    cause_chart = pareto_chart(scope, "cause", gettext("Complaints by cause"), causes, period)
+    totals = {relation: total for relation, _ in PARETO}
+    totals["cause"] = complaints.with_cause(scope.rows, period, scope.count)
+    shares = complaints.paretos(scope.rows, period, totals, scope.count)
+    found += [pareto_chart(scope, relation, str(title), shares[relation], period) for relation, title in PARETO]
+    cause_chart = pareto_chart(scope, "cause", gettext("Complaints by cause"), shares["cause"], period)
     cause_chart.empty = cause_chart.empty and gettext("No complaint in %(name)s names its cause yet.") % {
         "name": period.name
     }
@@ -143,7 +142,7 @@ def waiting_chart(scope: Scope, period: Period) -> Chart:
     def link(first: datetime.date | None, last: datetime.date | None) -> str:
         return scope.list_of("target_date", first, last, **waiting)
 
-    draw_delays(chart, complaints.waiting_for_answer(scope.rows), period, link, "target_date")
+    draw_delays(chart, complaints.waiting_for_answer(scope.rows), period, link, "target_date", scope.count)
     return chart
 
 
@@ -235,7 +234,7 @@ def rate_chart(scope: Scope, months: list[complaints.Month], period: Period, *, 
     chart = Chart("per-million", gettext("Complaints per million units sold"))
     label = gettext("Enter or import units sold") if may_enter else gettext("Show the units sold")
     chart.source = Cell(label, list_of(UnitsSold))
-    sold = complaints.units_sold(scope.site.pk, period)
+    sold = complaints.units_sold(scope.site.pk, period, scope.count)
     since, until = scope.days.get("date", NO_DAYS)
     whole = {
         first: units

@@ -5,10 +5,12 @@ To compile a query of the ORM takes several times as long as the database needs 
 
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
-from django.db import connection, models
+from django.core.exceptions import EmptyResultSet
+from django.db import connection, connections, models
 from django.db.models.base import ModelState
 
 M = TypeVar("M", bound=models.Model)
@@ -151,6 +153,34 @@ def ask(
     answers = run([*ahead, *(query.statement for query in queries)])
     found = [query.reading.objects(rows) for query, rows in zip(queries, answers[len(ahead) :], strict=True)]
     return found, answers[: len(ahead)]
+
+
+def read_together(*queries: models.QuerySet[Any]) -> None:
+    """Read the rows of queries of any form, on PostgreSQL in one round trip; each then has its rows, as if read alone.
+
+    What a query prefetches is read for it afterwards.
+    """
+    compiled_queries = []
+    for rows in queries:
+        compiler: Any = rows.query.get_compiler(using=rows.db)
+        with suppress(EmptyResultSet):
+            compiled_queries.append((rows, compiler, compiler.as_sql()))
+    if not compiled_queries:
+        return
+    database: Any = connections[compiled_queries[0][0].db]
+    answers = database.together([statement for *_, statement in compiled_queries])
+    for (rows, compiler, _), answer in zip(compiled_queries, answers, strict=True):
+        compiler.execute_sql = lambda *_, answer=answer, **__: [answer]
+        rows.query.get_compiler = lambda *_, compiler=compiler, **__: compiler  # type: ignore[method-assign]
+        len(rows)
+        del rows.query.get_compiler  # A query that is derived from this one has other rows.
+
+
+def count_together(*queries: models.QuerySet[Any]) -> list[int]:
+    """Return how many rows each query has, within its limits and in its order; on PostgreSQL in one round trip."""
+    statements = [rows.values("pk").query.get_compiler(using=rows.db).as_sql() for rows in queries]
+    counting = [(f"SELECT COUNT(*) FROM ({sql}) counted", parameters) for sql, parameters in statements]  # noqa: S608
+    return [number for ((number,),) in together(counting)]
 
 
 def converted(row: Sequence[object], converters: Any) -> Sequence[Any]:

@@ -2,12 +2,15 @@
 
 import uuid
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, QuerySet
 
+from records.accounts import access
 from records.accounts.models import User
 from records.actions.models import UNFINISHED, Action, Status
 from records.backoffice.about import existing_for
 from records.dashboard.figures.periods import Period
+from records.history.counting import NOT_KEPT, Counting
+from records.sites.hidden import hides
 
 
 def seen_at(site_id: uuid.UUID, user: User) -> QuerySet[Action]:
@@ -15,15 +18,18 @@ def seen_at(site_id: uuid.UUID, user: User) -> QuerySet[Action]:
     return existing_for(user, Action.objects.at(site_id).filter(is_archived=False), [site_id])
 
 
+def counting_for(user: User, site_id: uuid.UUID, count: Counting) -> Counting:
+    """Return `count` if all of the site's actions exist for the user; which ones are hidden depends on accounts."""
+    return NOT_KEPT if hides(Action, access.asking(user, site_id)) else count
+
+
 def unfinished(rows: QuerySet[Action]) -> QuerySet[Action]:
     """Return the actions that are Open, or Done and not yet judged."""
     return rows.filter(record_status__in=UNFINISHED)
 
 
-def effectiveness(rows: QuerySet[Action], period: Period) -> tuple[int, int]:
+def effectiveness(rows: QuerySet[Action], period: Period, count: Counting = NOT_KEPT) -> tuple[int, int]:
     """Return how many of the actions closed in the period worked, and how many did not; one query."""
     closed = rows.filter(period.covers("closed_date"), record_status=Status.CLOSED)
-    counts = closed.aggregate(
-        worked=Count("effective", filter=Q(effective=True)), failed=Count("effective", filter=Q(effective=False))
-    )
-    return counts["worked"], counts["failed"]
+    counts = dict(count.sums(closed.filter(effective__isnull=False), "effective", count=Count("*")))
+    return counts.get(True, 0), counts.get(False, 0)

@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from records.audits.models import OPEN, AuditRecord, RecordStatus, audit_name
 from records.backoffice.date_filters import CALENDAR, before, day_of
 from records.dashboard.figures.periods import Period
+from records.history.counting import NOT_KEPT, Counting
 
 MOST_SCORES = 300
 MOST_OVERDUE = 10
@@ -26,14 +27,14 @@ class Score:
     result: str
 
 
-def scores(site_id: uuid.UUID, period: Period) -> tuple[list[Score], bool]:
+def scores(site_id: uuid.UUID, period: Period, count: Counting = NOT_KEPT) -> tuple[list[Score], bool]:
     """Return the scores of the audits finished in the period, oldest first, and whether older ones were left out."""
     rows = AuditRecord.objects.at(site_id).filter(
         period.covers("finish_date"), is_archived=False, score__isnull=False, record_status=RecordStatus.COMPLETED
     )
     # Three hundred audits with their programs would take longer to make than all else that the start page reads.
     columns = ("pk", "audit_program__name", "site_sequence_id", "finish_date", "score", "rating", "result")
-    found = list(rows.order_by("-finish_date", "-id").values_list(*columns)[: MOST_SCORES + 1])
+    found = count(rows.order_by("-finish_date", "-id").values_list(*columns)[: MOST_SCORES + 1])
     shown = [
         Score(pk, audit_name(program, number), day_of(finished, period.zone), float(score), rating, result)
         for pk, program, number, finished, score, rating, result in reversed(found[:MOST_SCORES])
@@ -47,7 +48,7 @@ def open_audits(site_id: uuid.UUID) -> QuerySet[AuditRecord]:
     return AuditRecord.objects.at(site_id).filter(is_archived=False, record_status__in=OPEN)
 
 
-def longest_overdue(site_id: uuid.UUID, period: Period) -> list[AuditRecord]:
+def longest_overdue(site_id: uuid.UUID, period: Period, count: Counting = NOT_KEPT) -> list[AuditRecord]:
     """Return the open audits that are overdue the longest, with their programs; one query."""
     rows = open_audits(site_id).filter(before("due_date", period.today, CALENDAR))
-    return list(rows.select_related("audit_program").order_by("due_date", "id")[:MOST_OVERDUE])
+    return count(rows.select_related("audit_program").order_by("due_date", "id")[:MOST_OVERDUE])

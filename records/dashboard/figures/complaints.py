@@ -18,6 +18,7 @@ from records.complaints.filters import BY_TARGET, RESPONSES, WAITS_FOR_ANSWER, r
 from records.complaints.models import Complaint, UnitsSold
 from records.dashboard.figures.periods import Period, month_index
 from records.history.counting import NOT_KEPT, Counting
+from records.history.statements import read_together
 from records.sites.months import last_day
 
 TOP = 10
@@ -145,12 +146,12 @@ def by_month(
     ], limits
 
 
-def units_sold(site_id: uuid.UUID, period: Period) -> dict[datetime.date, int]:
+def units_sold(site_id: uuid.UUID, period: Period, count: Counting = NOT_KEPT) -> dict[datetime.date, int]:
     """Return the units that the site sold in the period's months, by the first day of each; one query."""
     found = UnitsSold.objects.at(site_id).filter(
         on_days("month", period.first, period.last, CALENDAR), is_archived=False
     )
-    return {day_of(month, CALENDAR): units for month, units in found.values_list("month", "units")}
+    return {day_of(month, CALENDAR): units for month, units in count(found.values_list("month", "units"))}
 
 
 def per_million(months: Sequence[Month], units: Mapping[datetime.date, int]) -> list[Rate]:
@@ -174,21 +175,28 @@ def per_million(months: Sequence[Month], units: Mapping[datetime.date, int]) -> 
     ]
 
 
-def pareto(
-    rows: QuerySet[Complaint], period: Period, relation: str, total: int, count: Counting = NOT_KEPT
-) -> list[Share]:
-    """Return the most frequent values in the period's complaints, most frequent first, the rest added up; two queries.
+def paretos(
+    rows: QuerySet[Complaint], period: Period, totals: Mapping[str, int], count: Counting = NOT_KEPT
+) -> dict[str, list[Share]]:
+    """Return the most frequent values in the period's complaints by relation, most frequent first, the rest added up.
 
-    `total` is the number of complaints in the period that have a value.
+    `totals` has for each relation the number of complaints in the period that have a value. Two queries for each of
+    them; those for the names are read together.
     """
-    key = f"{relation}_id"
-    naming = rows.filter(period.covers("date"), **{f"{key}__isnull": False})
-    found = count.most(naming, key, TOP)
-    target: Any = Complaint._meta.get_field(relation).related_model
-    names = dict(target.objects.filter(pk__in=[pk for pk, _ in found]).values_list("pk", "name"))
-    found.sort(key=lambda pair: (-pair[1], names.get(pair[0], "")))
+    most, named = {}, {}
+    for relation in totals:
+        key = f"{relation}_id"
+        naming = rows.filter(period.covers("date"), **{f"{key}__isnull": False})
+        most[relation] = count.most(naming, key, TOP)
+        target: Any = Complaint._meta.get_field(relation).related_model
+        named[relation] = target.objects.filter(pk__in=[pk for pk, _ in most[relation]]).values_list("pk", "name")
+    read_together(*named.values())
+    return {relation: _shares(most[relation], dict(named[relation]), total) for relation, total in totals.items()}
+
+
+def _shares(found: list[tuple[uuid.UUID, int]], names: Mapping[uuid.UUID, str], total: int) -> list[Share]:
     shares, so_far = [], 0
-    for pk, number in found:
+    for pk, number in sorted(found, key=lambda pair: (-pair[1], names.get(pair[0], ""))):
         so_far += number
         shares.append(Share(pk, names.get(pk, ""), number, so_far / total))
     if so_far < total:

@@ -8,6 +8,7 @@ from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext
 
 from records.backoffice.date_filters import CALENDAR, before, on_days
+from records.history.counting import NOT_KEPT, Counting
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,9 @@ class Delay:
     is_overdue: bool
 
 
-def delays(rows: QuerySet[Any], today: datetime.date, field: str = "due_date") -> list[Delay]:
+def delays(
+    rows: QuerySet[Any], today: datetime.date, field: str = "due_date", count: Counting = NOT_KEPT
+) -> list[Delay]:
     """Return how many rows are overdue for how long by the field, and due within the next 30 days; one query."""
     day = datetime.timedelta(days=1)
     spans: tuple[tuple[str, datetime.date | None, datetime.date], ...] = (
@@ -34,8 +37,10 @@ def delays(rows: QuerySet[Any], today: datetime.date, field: str = "due_date") -
         f"span{index}": on_days(field, first, last, CALENDAR) if first else before(field, last + day, CALENDAR)
         for index, (_, first, last) in enumerate(spans)
     }
-    counts = rows.aggregate(**{name: Count("pk", filter=condition) for name, condition in conditions.items()})
+    among = rows.filter(before(field, spans[-1][2] + day, CALENDAR))
+    sums = {name: Count("pk", filter=condition) for name, condition in conditions.items()}
+    counts = next(iter(count.sums(among, **sums)), (0,) * len(spans))
     return [
-        Delay(name, first, last, counts[f"span{index}"], last < today)
-        for index, (name, first, last) in enumerate(spans)
+        Delay(name, first, last, number, last < today)
+        for (name, first, last), number in zip(spans, counts, strict=True)
     ]

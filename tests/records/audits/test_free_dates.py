@@ -139,11 +139,17 @@ def test_a_date_that_staff_set_back_is_due_although_an_audit_after_it_is_complet
 def test_the_programs_to_schedule_are_found_in_a_fixed_number_of_queries(program: AuditProgram) -> None:
     viewer = to_do.Viewer(browser(program.site).get(reverse("admin:index")).wsgi_request)
     cancel(schedule(program, 2)[0])
+
+    def total() -> int:
+        section = to_schedule(viewer)
+        to_do.fill([section])
+        return section.total
+
     with CaptureQueriesContext(connection) as few:
-        assert to_schedule(viewer).total == 1
+        assert total() == 1
     for number in range(3):
         more = make_program(program.site, name=f"P{number}", frequency_months=1, next_due_date=day(DECEMBER))
         make_audit(more, date=day(MARCH))
     with CaptureQueriesContext(connection) as many:
-        assert to_schedule(viewer).total == 4
+        assert total() == 4
     assert len(few) == len(many) == 2

@@ -175,7 +175,7 @@ def test_response_times_causes_and_ageing_are_counted(site: Site) -> None:
     # Answered the same day and after three days; after four; none in 8 to 14; after 26. The fifth came in April.
     assert (found.spans, found.with_target, found.by_target) == ([2, 1, 0, 1, 0], 3, 2)
     total = figures.with_cause(figures.counted(site.pk), period)
-    shares = figures.pareto(figures.counted(site.pk), period, "cause", total)
+    shares = figures.paretos(figures.counted(site.pk), period, {"cause": total})["cause"]
     assert [(share.name, share.count, round(share.cumulative, 2)) for share in shares] == [
         ("Supplier", 2, 0.67),
         ("People", 1, 1.0),

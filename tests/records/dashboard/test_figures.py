@@ -138,7 +138,9 @@ def test_drafts_archived_complaints_and_other_sites_are_not_counted(site: Site, 
     make_complaints(other_site, [noon("2026-03-10")] * 3)
     months, _ = complaints.by_month(counted(site), HALF_YEAR, counted(site))
     assert [month.count for month in months] == [0, 0, 1, 0, 0, 0]
-    assert [share.key for share in complaints.pareto(counted(site), HALF_YEAR, "customer", 1)] == [kept.customer_id]
+    assert [share.key for share in complaints.paretos(counted(site), HALF_YEAR, {"customer": 1})["customer"]] == [
+        kept.customer_id
+    ]
 
 
 def test_a_month_is_that_of_the_sites_clocks_and_a_bare_date_keeps_its_own(site: Site) -> None:
@@ -163,7 +165,7 @@ def test_pareto_puts_the_most_frequent_first_and_adds_up_the_shares(site: Site) 
     kinds = {name: make_entry(Nonconformance, site, name) for name in ("Glass", "Mould", "Weight")}
     for name, count in (("Glass", 3), ("Mould", 5), ("Weight", 2)):
         make_complaints(site, [noon("2026-03-10")] * count, nonconformance=kinds[name])
-    shares = complaints.pareto(counted(site), HALF_YEAR, "nonconformance", 10)
+    shares = complaints.paretos(counted(site), HALF_YEAR, {"nonconformance": 10})["nonconformance"]
     assert [(share.name, share.count, share.cumulative) for share in shares] == [
         ("Mould", 5, 0.5),
         ("Glass", 3, 0.8),
@@ -175,7 +177,7 @@ def test_pareto_sums_up_what_lies_beyond_the_first_ten(site: Site) -> None:
     for index in range(12):
         kind = make_entry(Nonconformance, site, f"Kind {index:02}")
         make_complaints(site, [noon("2026-03-10")] * (2 if index < 10 else 1), nonconformance=kind)
-    shares = complaints.pareto(counted(site), HALF_YEAR, "nonconformance", 22)
+    shares = complaints.paretos(counted(site), HALF_YEAR, {"nonconformance": 22})["nonconformance"]
     assert [share.name for share in shares[:10]] == [f"Kind {index:02}" for index in range(10)]
     assert [(share.name, share.key, share.count, share.cumulative) for share in shares[10:]] == [
         ("All others", None, 2, 1.0)

@@ -1,5 +1,6 @@
 """Counts of a site's records that are kept: the same as counted anew after every write, and not counted twice."""
 
+import datetime
 import random
 from typing import Any
 
@@ -8,19 +9,26 @@ from django.db.models import Count, Sum
 from django.test.utils import CaptureQueriesContext
 
 from records.accounts.models import DefaultRole
+from records.actions.models import Action, Status
+from records.audits.actions import update_audit_program
 from records.complaints import actions, workflow
 from records.complaints.models import Complaint
-from records.dashboard.figures import complaints
+from records.dashboard.figures import actions as action_figures
+from records.dashboard.figures import audits, complaints
+from records.dashboard.figures.delays import delays
 from records.dashboard.figures.periods import chosen
 from records.history import counting as history_counting
 from records.history.counting import NOT_KEPT, Counting
 from records.history.models import Change
+from records.history.trail import now
 from records.packs.making import Making
 from records.packs.models import Pack
 from records.sites.models import Site
 from tests import make
+from tests.make import audits as make_audits
+from tests.make.actions import make_action, move
 from tests.make.backoffice import browser, save
-from tests.make.complaints import make_complaint, required_of
+from tests.make.complaints import make_complaint, make_units_sold, required_of
 from tests.make.items import make_item
 from tests.make.transfer import as_csv, bring_in
 
@@ -29,12 +37,27 @@ def figures_of(site: Site, count: Any) -> list[Any]:
     """Return everything that the charts count among the site's complaints."""
     period, _ = chosen({}, complaints.CALENDAR)
     rows = complaints.counted(site.pk)
-    shares = [complaints.pareto(rows, period, name, 100, count) for name in ("customer", "product", "nonconformance")]
+    totals = dict.fromkeys(("customer", "product", "nonconformance"), 100)
     return [
         complaints.by_month(rows, period, rows, count=count),
-        *shares,
+        complaints.paretos(rows, period, totals, count),
         complaints.with_cause(rows, period, count),
         complaints.responses(rows, period, count),
+    ]
+
+
+def figures_of_actions_and_audits(site: Site, count: Any) -> list[Any]:
+    """Return everything that the start page counts among the site's actions and audits, and its units sold."""
+    period, _ = chosen({}, complaints.CALENDAR)
+    rows = Action.objects.at(site).filter(is_archived=False)
+    late = audits.longest_overdue(site.pk, period, count)
+    return [
+        delays(action_figures.unfinished(rows), period.today, count=count),
+        action_figures.effectiveness(rows, period, count),
+        delays(audits.open_audits(site.pk), period.today, count=count),
+        [(str(audit), audit.due_date, audit.record_status) for audit in late],
+        audits.scores(site.pk, period, count),
+        complaints.units_sold(site.pk, period, count),
     ]
 
 
@@ -79,6 +102,42 @@ def test_what_is_kept_equals_a_new_count_after_every_kind_of_write(site: Site) -
         "NonconformanceId": str(needed["nonconformance"].pk),
     }
     bring_in(client, Complaint, as_csv([row]))
+    has_moved()
+
+
+def test_what_is_kept_of_actions_audits_and_units_equals_a_new_count_after_every_kind_of_write(site: Site) -> None:
+    seen: list[Any] = []
+
+    def has_moved() -> None:
+        """Check the figures after a write, which changes them each time."""
+        found = figures_of_actions_and_audits(site, Counting(site.pk))
+        assert found == figures_of_actions_and_audits(site, NOT_KEPT)
+        assert found == figures_of_actions_and_audits(site, Counting(site.pk))
+        assert found not in seen[-1:]
+        seen.append(found)
+
+    yesterday = now() - datetime.timedelta(days=1)
+    make_units_sold(site, f"{yesterday:%Y-%m}", 5)
+    has_moved()
+    action = make_action(site, due_date=yesterday)
+    has_moved()
+    other = make_action(site, due_date=yesterday)
+    has_moved()
+    make.archive(other)
+    has_moved()
+    action = move(action, Status.DONE, make.make_user(site=site))
+    move(action, Status.CLOSED, make.make_user(site=site), effective=False)
+    has_moved()
+    rating = make_audits.make_rating(site)
+    program = make_audits.make_program(site, rating=rating)
+    audit = make_audits.make_audit(program, due_date=yesterday)
+    has_moved()
+    update_audit_program(site.pk, program.pk, {"name": "Pests"}, author=make.SYSTEM)
+    has_moved()
+    make_audits.cancel(audit)
+    has_moved()
+    rated = make_audits.find(make_audits.start(make_audits.make_audit(program)), rating.responses.first())
+    make_audits.complete(make_audits.submit(rated))
     has_moved()
 
 
