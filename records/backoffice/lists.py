@@ -21,11 +21,12 @@ from records.backoffice.about import address_of
 from records.backoffice.choice_filters import ArchivedFilter
 from records.backoffice.current import current_site, user_of
 from records.history import replica
+from records.history.statements import Reads, answered
 from records.sites.hidden import hides, references, seen_by, without_hidden
 from records.sites.models import SiteRecord
 from records.sites.sequences import totals
 from records.sites.text import read_uuid
-from records.sites.trigrams import holding
+from records.sites.trigrams import finding
 
 UNREADABLE = (
     IncorrectLookupParameters,
@@ -251,12 +252,17 @@ def _unreadable(specs: Sequence[object]) -> str:
 
 
 def search(rows: models.QuerySet[Any], names: Sequence[str], text: str) -> models.QuerySet[Any]:
+    """Filter rows as `searching` does; on PostgreSQL one query."""
+    return answered([searching(rows, names, text)])[0]
+
+
+def searching(rows: models.QuerySet[Any], names: Sequence[str], text: str) -> Reads[models.QuerySet[Any]]:
     """Filter rows to those that contain every word of the text, in any case, in a named column or as their number."""
     words = text.split()[:8]
     numbered = _numbered(rows.model)
     if "\x00" in text or (words and not names and not numbered):
         return rows.none()
-    return holding(rows, names, [(word, _number(word) if numbered else None) for word in words])
+    return (yield from finding(rows, names, [(word, _number(word) if numbered else None) for word in words]))
 
 
 def _number(word: str) -> int | None:

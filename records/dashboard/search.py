@@ -1,8 +1,8 @@
 """The search in all kinds of record, at all sites where the user may see them.
 
-Each kind needs a few queries, however many records are stored. Records with the number, and those that begin with the
-text, are read from the indexes with one query for each column. If these are too few, one more query searches for the
-words anywhere in the texts, newest records first.
+Each kind needs a few queries, however many records are stored, and those of all kinds are read together. Records with
+the number, and those that begin with the text, are read from the indexes with one query for each column. If these are
+too few, further queries search for the words anywhere in the texts, newest records first.
 """
 
 import re
@@ -25,12 +25,13 @@ from records.attachments.models import Attachment
 from records.audits.models import AuditProgram, AuditRecord, Finding
 from records.backoffice.about import list_of, page_of
 from records.backoffice.current import current_site, sites_of, user_of
-from records.backoffice.lists import search
+from records.backoffice.lists import searching
 from records.backoffice.responses import page_response
 from records.backoffice.wording import choice_label
 from records.complaints.models import Complaint
 from records.customers.models import Customer, PartyContact
 from records.employees.models import Employee, JobDescription
+from records.history.statements import Reads, answered
 from records.items.models import Item
 from records.reference.models import Nonconformance, Product, ReferenceEntry
 from records.sites.models import SiteRecord, permission_on
@@ -162,26 +163,27 @@ def number_in(text: str) -> int | None:
 
 def find(request: HttpRequest, text: str, only: str = "") -> list[Group]:
     """Return the matching records that the user may see, of all kinds or of one; a fixed number of queries."""
-    found = []
+    most = MOST if only else SHOWN
+    kinds = [kind for kind in KINDS if only in ("", kind.key) and admin.site.is_registered(kind.record)]
+    return [group for group in answered([_group(request, kind, text, most) for kind in kinds]) if group.hits]
+
+
+def _group(request: HttpRequest, kind: Kind, text: str, most: int) -> Reads[Group]:
+    """Return the results of one kind."""
     user, here = user_of(request), current_site(request)
     names = {site.pk: site.name for site in sites_of(request)}
-    for kind in KINDS:
-        sites = set(access.sites_where(user, permission_on(kind.record), permission_on(kind.record, "change")))
-        if not sites or not admin.site.is_registered(kind.record) or only not in ("", kind.key):
-            continue
-        most = MOST if only else SHOWN
-        visible = None if kind.of else admin.site._registry[kind.model].get_queryset(request)
-        private = {site for site in sites if not kind.private or access.may(user, site, kind.private_permission)}
-        rows = matches(kind, private, text, most, visible) if private else []
-        if sites - private:
-            columns = [*(name for name in kind.anywhere if name not in kind.private), *kind.instead]
-            rows += matches(replace(kind, anywhere=columns), sites - private, text, most, visible)
-        hits = [_hit(kind, row, text, private, names, here) for row in rows[:most]]
-        if hits:
-            more = len(rows) > most and here is not None and here.pk in sites
-            list_url = list_of(kind.model, q=text) if more and not kind.of else ""
-            found.append(Group(kind.key, kind.title, hits, list_url))
-    return found
+    sites = set(access.sites_where(user, permission_on(kind.record), permission_on(kind.record, "change")))
+    visible = None if kind.of else admin.site._registry[kind.model].get_queryset(request)
+    private = {site for site in sites if not kind.private or access.may(user, site, kind.private_permission)}
+    rows: list[Any] = []
+    if private:
+        rows += yield from matches(kind, private, text, most, visible)
+    if sites - private:
+        columns = [*(name for name in kind.anywhere if name not in kind.private), *kind.instead]
+        rows += yield from matches(replace(kind, anywhere=columns), sites - private, text, most, visible)
+    hits = [_hit(kind, row, text, private, names, here) for row in rows[:most]]
+    has_list = len(rows) > most and here is not None and here.pk in sites and not kind.of
+    return Group(kind.key, kind.title, hits, list_of(kind.model, q=text) if has_list else "")
 
 
 def _hit(kind: Kind, row: Any, text: str, private: set[Any], names: dict[Any, str], here: Any) -> Hit:
@@ -217,7 +219,7 @@ def snippet(row: models.Model, columns: Sequence[str], text: str, name: str) -> 
 
 def matches(
     kind: Kind, sites: set[Any], text: str, most: int = SHOWN, visible: models.QuerySet[Any] | None = None
-) -> list[Any]:
+) -> Reads[list[Any]]:
     """Return the rows that are shown, and one more if there is one.
 
     The row with the number comes first, then those that begin with the text, then all others. `visible` are the rows
@@ -230,15 +232,16 @@ def matches(
     beginnings = {key: models.Q(**{f"{key}__startswith": fold(text)}) for key in kind.keys}
     if (number := number_in(text)) is not None and issubclass(kind.model, SiteRecord):
         beginnings = {"site_sequence_id": models.Q(site_sequence_id=number), **beginnings}
-    found: dict[Any, Any] = {}
-    for key, condition in beginnings.items():
-        # One condition per query: if several are joined by OR, a database may read the whole site and not its indexes.
-        found.update((row.pk, row) for row in rows.filter(condition).order_by(key, "id")[: most + 1])
+    # One condition per query: if several are joined by OR, a database may read the whole site and not its indexes.
+    first = [rows.filter(condition).order_by(key, "id")[: most + 1] for key, condition in beginnings.items()]
+    yield first
+    found: dict[Any, Any] = {row.pk: row for some in first for row in some}
     if len(found) <= most:
         # Ids first: sorting whole rows, with the records that they refer to, would cost more than the search itself.
-        newest = search(here, kind.anywhere, text)
+        newest = yield from searching(here, kind.anywhere, text)
         inside = newest.order_by(kind.order, "id").values("pk")[: most + 1 + len(found)]
         others = rows.filter(pk__in=inside).order_by(kind.order, "id")
+        yield [others]
         found.update((row.pk, row) for row in others if row.pk not in found)
     return list(found.values())[: most + 1]
 

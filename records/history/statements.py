@@ -4,7 +4,7 @@ To compile a query of the ORM takes several times as long as the database needs 
 """
 
 import uuid
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
@@ -14,6 +14,9 @@ from django.db import connection, connections, models
 from django.db.models.base import ModelState
 
 M = TypeVar("M", bound=models.Model)
+T = TypeVar("T")
+Reads = Generator[Sequence[models.QuerySet[Any]], None, T]
+"""A function that yields the queries whose rows it needs next, as often as it needs some, and returns its result."""
 Statement = tuple[str, Sequence[object]]
 Rows = list[tuple[Any, ...]]
 
@@ -174,6 +177,21 @@ def read_together(*queries: models.QuerySet[Any]) -> None:
         rows.query.get_compiler = lambda *_, compiler=compiler, **__: compiler  # type: ignore[method-assign]
         len(rows)
         del rows.query.get_compiler  # A query that is derived from this one has other rows.
+
+
+def answered(questions: Sequence[Reads[T]]) -> list[T]:
+    """Return the result of each function, reading together what all of them need next."""
+    results: dict[int, T] = {}
+    while len(results) < len(questions):
+        needed: list[models.QuerySet[Any]] = []
+        for number, question in enumerate(questions):
+            if number not in results:
+                try:
+                    needed += next(question)
+                except StopIteration as end:
+                    results[number] = end.value
+        read_together(*needed)
+    return [results[number] for number in range(len(questions))]
 
 
 def count_together(*queries: models.QuerySet[Any]) -> list[int]:

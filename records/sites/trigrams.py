@@ -17,6 +17,7 @@ from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
 from django.db.models.sql.compiler import SQLCompiler
 
+from records.history.statements import Reads, answered
 from records.sites.text import fold, spellings
 
 RUN = 3
@@ -161,6 +162,13 @@ class HasTrigrams(models.Lookup[Any]):
 def holding(
     rows: models.QuerySet[Any], names: Sequence[str], wanted: Sequence[tuple[str, int | None]]
 ) -> models.QuerySet[Any]:
+    """Filter rows as `finding` does; on PostgreSQL one query."""
+    return answered([finding(rows, names, wanted)])[0]
+
+
+def finding(
+    rows: models.QuerySet[Any], names: Sequence[str], wanted: Sequence[tuple[str, int | None]]
+) -> Reads[models.QuerySet[Any]]:
     """Filter rows to those that contain all texts, in any case, each in one of the named columns.
 
     If a text can be a number, the row with this number matches as well. On PostgreSQL one query first asks the indexes
@@ -173,7 +181,9 @@ def holding(
     long = [one for one in wanted if len(one[0]) >= RUN]
     if not long or connection.vendor != "postgresql" or not all(_is_searched(rows.model, name) for name in names):
         return asked
-    keys = {row["pk"] for row in _by_index(asked, names, *max(long, key=lambda one: len(one[0])))[: FEW + 1]}
+    found = _by_index(asked, names, *max(long, key=lambda one: len(one[0])))[: FEW + 1]
+    yield [found]
+    keys = {row["pk"] for row in found}
     if len(keys) <= FEW:
         return rows.filter(pk__in=keys)
     # PostgreSQL expects a part of a text to be rare, and would read and sort the whole table instead of reading it from

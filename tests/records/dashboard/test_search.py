@@ -13,6 +13,7 @@ from records.audits.models import Finding
 from records.complaints.models import Complaint
 from records.customers.models import Customer
 from records.dashboard.search import KINDS, Kind, matches
+from records.history.statements import answered
 from records.reference.models import Nonconformance, Product
 from records.sites.models import Site
 from tests import make
@@ -35,8 +36,12 @@ def found(client: Any, text: str) -> dict[str, list[str]]:
     return {group.key: [hit.name for hit in group.hits] for group in response.context["groups"]}
 
 
+def rows_of(model: Any, site: Site, text: str) -> list[Any]:
+    return answered([matches(KIND[model], {site.pk}, text)])[0]
+
+
 def names(model: Any, site: Site, text: str) -> list[str]:
-    return [str(row) for row in matches(KIND[model], {site.pk}, text)]
+    return [str(row) for row in rows_of(model, site, text)]
 
 
 def test_a_name_is_found_in_any_case_what_begins_with_it_first(site: Site) -> None:
@@ -53,7 +58,7 @@ def test_a_code_and_a_number_are_found(site: Site) -> None:
     assert names(Customer, site, f"#{second.site_sequence_id}") == ["Second"]
     assert names(Customer, site, str(first.site_sequence_id)) == ["First"]
     complaint = make_complaint(site, trace_number="L24-0815")
-    assert [row.pk for row in matches(KIND[Complaint], {site.pk}, "l24-08")] == [complaint.pk]
+    assert [row.pk for row in rows_of(Complaint, site, "l24-08")] == [complaint.pk]
     assert names(Customer, site, "9" * 40) == []
 
 
