@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Unpack
 
 from django.core.exceptions import ValidationError
@@ -14,7 +15,7 @@ from records.accounts.models import User
 from records.files.content import Incoming
 from records.files.names import check_file_name
 from records.files.storage import storing
-from records.history.statements import Asked, ask, reading, rows_with
+from records.history.statements import Asked, Reading, ask, reading, rows_with
 from records.history.trail import Author, recording
 from records.sites.models import Site
 from records.sites.values import Loaded, listed
@@ -165,12 +166,11 @@ def users_of(document: Document) -> dict[str, set[uuid.UUID]]:
 
 def _as_stored(site_id: uuid.UUID, document_id: uuid.UUID) -> tuple[Document | None, dict[uuid.UUID, User]]:
     """Return the document with its site, and the users on its lists by their Ids; one round trip."""
-    listing = reading(("people", Document), _listed_people)
     (documents, sites, users), _ = ask(
         [
-            rows_with(Document, {document_id}, Document._base_manager.all, "named"),
-            rows_with(Site, {site_id}, Site._base_manager.all, "named"),
-            Asked(listing, listing.by(document_id)),
+            rows_with(Document, {document_id}),
+            rows_with(Site, {site_id}),
+            Asked(listing := _listed_people(), listing.by(document_id)),
         ]
     )
     if not documents or documents[0].site_id != site_id:
@@ -179,10 +179,16 @@ def _as_stored(site_id: uuid.UUID, document_id: uuid.UUID) -> tuple[Document | N
     return documents[0], {user.pk: user for user in users}
 
 
-def _listed_people(document_id: uuid.UUID) -> QuerySet[User]:
+@cache
+def _listed_people() -> Reading:
+    """Return the compiled query for the users on a document's lists, by the document's Id."""
     throughs: list[Any] = [getattr(Document, name).through for name in USERS]
-    links = [through._base_manager.filter(document=document_id).order_by().values("user") for through in throughs]
-    return User._base_manager.filter(pk__in=links[0].union(*links[1:])).order_by()
+
+    def rows(document_id: uuid.UUID) -> QuerySet[User]:
+        links = [through._base_manager.filter(document=document_id).order_by().values("user") for through in throughs]
+        return User._base_manager.filter(pk__in=links[0].union(*links[1:])).order_by()
+
+    return reading(rows)
 
 
 def _people(document: Document, values: Values, people: Mapping[uuid.UUID, User]) -> list[list[User]]:

@@ -4,12 +4,12 @@ import uuid
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeVar
 
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import IntegrityError
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Model, Q
 from django.utils.translation import gettext
 
 from materials.models import Material
@@ -17,7 +17,7 @@ from records.history.appending import MARK
 from records.history.inserts import insertions
 from records.history.sets import among, among_parameter
 from records.history.snapshots import Snapshot, columns, differences
-from records.history.statements import Asked, Rows, Statement, reading
+from records.history.statements import Asked, Reading, Rows, Statement, compiled
 from records.history.trail import Author, Trail, now, recording
 from records.reference.models import MaterialCategory
 from records.sites.models import EntityFolder
@@ -355,18 +355,19 @@ def locking(site_id: uuid.UUID, external_ids: Collection[str], keys: Collection[
         given |= dict(zip([_TEXTS], external_ids, strict=False)) | dict(zip([_KEYS], keys, strict=False))
     else:
         given |= {_TEXTS: among_parameter(external_ids), _KEYS: among_parameter(keys)}
-    read = reading((Material, "upsert", alone), lambda _: _locked(alone))
+    read = _locking(alone)
     return Asked(read, read.given(given))
 
 
-def _locked(alone: tuple[int, int] | None) -> QuerySet[Material]:
+@cache
+def _locking(alone: tuple[int, int] | None) -> Reading:
     rows = Material.objects.at(_SITE).select_for_update(of=("self",), no_key=True)
     if alone:
         named = Q(external_id__in=[_TEXTS] * alone[0]), Q(pk__in=[_KEYS] * alone[1])
     else:
         named = Q(among("external_id", "text", _TEXTS)), Q(among("id", "uuid", _KEYS))
     # PostgreSQL uses the index of the external ids only for a query that says that they are not empty.
-    return rows.filter((named[0] & ~Q(external_id="")) | named[1]).order_by("pk")
+    return compiled(rows.filter((named[0] & ~Q(external_id="")) | named[1]).order_by("pk"))
 
 
 def duplicate() -> ValidationError:

@@ -102,16 +102,20 @@ class DatabaseWrapper(base.DatabaseWrapper):
             raise OperationalError("the connection was lost in the transaction")
         super().validate_no_broken_transaction()
 
-    def commit_with(self, statements: Sequence[Statement], answered: Callable[[list[Rows]], None]) -> bool:
-        """Run statements in the same round trip as the COMMIT that ends the innermost open block, if it does.
+    def commit_with(
+        self, statements: Sequence[Statement], answered: Callable[[list[Rows]], None] | None = None
+    ) -> None:
+        """Run statements in the same round trip as the COMMIT that ends the innermost open block.
 
-        Returns False, and does nothing, if that block is only a savepoint. `answered` is called with the rows of each
-        statement when everything is committed, before the on-commit hooks run.
+        They run at once if that block is only a savepoint. `answered` is called with the rows of each statement; if
+        there is a COMMIT, when everything is committed, before the on-commit hooks run.
         """
-        if not self.in_atomic_block or self.savepoint_ids or not self.atomic_blocks:
-            return False
-        self._last_statements, self._on_last_answers = statements, answered
-        return True
+        if self.in_atomic_block and not self.savepoint_ids and self.atomic_blocks:
+            self._last_statements, self._on_last_answers = statements, answered
+            return
+        rows = self.together(statements)
+        if answered is not None:
+            answered(rows)
 
     @contextmanager
     def briefly(self, milliseconds: int) -> Iterator[None]:
@@ -134,12 +138,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def _commit(self) -> None:
         statements, answered = self._last_statements, self._on_last_answers
         self._last_statements, self._on_last_answers = (), None
-        if answered is None:
+        if not statements:
             super()._commit()  # type: ignore[misc]
             return
         with debug_transaction(self, "COMMIT"):
             rows = self._in_one_trip(statements, then="COMMIT")
-        answered(rows)
+        if answered is not None:
+            answered(rows)
 
     def _rollback(self) -> None:
         self._last_statements, self._on_last_answers = (), None

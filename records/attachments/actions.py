@@ -57,12 +57,13 @@ def add_attachment(
     attachment = Attachment(site_id=site_id, **({"id": key} if key else {}))
     record = attachment.point_at(record_id, finding_id, drafts=drafts, sees=sees)
     check_may_attach(record, author, may)
+    kind: type[SiteRecord] = type(record)
 
     def begin() -> list[Statement]:
         """Return the statements that run first; from then on, other adds of attachments at the site wait."""
-        found = finding_statements(type(record), record_id, finding_id)
+        found = finding_statements(kind, record_id, finding_id)
         return [
-            locking(type(record)).by(record.pk),
+            locking(kind).by(record.pk),
             holding_number(site_id, Entity.ATTACHMENT),
             _sizes(site_id),
             *found,
@@ -70,7 +71,7 @@ def add_attachment(
 
     def check(answers: list[Rows]) -> None:
         rows, _, sizes, *findings = answers
-        [locked] = locking(type(record)).objects(rows)
+        [locked] = locking(kind).objects(rows)
         # The record can have been archived or closed meanwhile, and the finding removed.
         attachment.set_about(locked, finding_id, has_finding=any(findings))
         check_may_attach(locked, author, may)

@@ -39,14 +39,16 @@ def changes_of(record: models.Model) -> ChangeQuerySet:
     return Change.objects.filter(record_id=record.pk, model=record._meta.label).order_by("-number")
 
 
-def last_change(record: models.Model) -> str:
-    """Return the id of the record's newest change, or an empty text; one query. Only the record's Id is needed."""
-    return str(changes_of(record).values_list("pk", flat=True).first() or "")
+def newest_change(model: type[models.Model]) -> models.Subquery:
+    """Return the column with the id of a record's newest change, for a query of the model's rows."""
+    changes = Change.objects.filter(record_id=models.OuterRef("pk"), model=model._meta.label).order_by("-number")
+    return models.Subquery(changes.values("pk")[:1])
 
 
 def refuse_when_stale(record: models.Model, seen: str) -> None:
     """Raise StaleError if the record was changed since the change that the editor saw; call it under the lock."""
-    if last_change(record) != seen:
+    newest = changes_of(record).values_list("pk", flat=True).first()
+    if str(newest or "") != seen:
         raise StaleError
 
 

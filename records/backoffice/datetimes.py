@@ -1,4 +1,4 @@
-"""How stored values are shown and read: days are the same in every zone, times use the site's time zone."""
+"""How stored values are shown: days are the same in every zone, times use the site's time zone."""
 
 import datetime
 from collections.abc import Callable
@@ -6,7 +6,6 @@ from decimal import Decimal
 from functools import cache
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.utils import timezone
 from django.utils.translation import gettext
 
@@ -45,25 +44,6 @@ def times_are_in() -> str:
     return gettext("Times are those of %(get_current_timezone_name)s.") % {
         "get_current_timezone_name": timezone.get_current_timezone_name()
     }
-
-
-def stored(clock: datetime.datetime) -> datetime.datetime:
-    """Return, in UTC, the moment of a local time at the site; raises ValidationError if there is no such time.
-
-    In the hour that is repeated in autumn, the first occurrence is meant; a time in the hour that is skipped in spring
-    is refused.
-    """
-    local = clock.replace(tzinfo=timezone.get_current_timezone())
-    try:
-        utc = local.astimezone(datetime.UTC)
-        again = utc.astimezone(local.tzinfo)
-    except (OverflowError, ValueError):
-        raise ValidationError(gettext("This date is outside the years 0001 to 9999."), code="InvalidDate") from None
-    if again.replace(tzinfo=None) != clock:
-        raise ValidationError(
-            gettext("The clocks go forward over this time, so it does not exist."), code="InvalidDate"
-        )
-    return utc
 
 
 @cache

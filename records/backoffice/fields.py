@@ -9,10 +9,11 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from records.backoffice.datetimes import plain_number, stored, wall_clock
+from records.backoffice.datetimes import plain_number, wall_clock
 from records.sites.text import read_uuid
 
 ChooseFrom = Callable[[], models.QuerySet[Any]]
@@ -39,6 +40,25 @@ class TextField(forms.CharField):
         """Return whether the text differs in more than its line ends."""
         before, after = str(initial or ""), str(data or "")
         return before != after and ("\r" not in before + after or newlines(before) != newlines(after))
+
+
+def stored(clock: datetime.datetime) -> datetime.datetime:
+    """Return, in UTC, the moment of a local time at the site; raises ValidationError if there is no such time.
+
+    In the hour that is repeated in autumn, the first occurrence is meant; a time in the hour that is skipped in spring
+    is refused.
+    """
+    local = clock.replace(tzinfo=timezone.get_current_timezone())
+    try:
+        utc = local.astimezone(datetime.UTC)
+        again = utc.astimezone(local.tzinfo)
+    except (OverflowError, ValueError):
+        raise ValidationError(gettext("This date is outside the years 0001 to 9999."), code="InvalidDate") from None
+    if again.replace(tzinfo=None) != clock:
+        raise ValidationError(
+            gettext("The clocks go forward over this time, so it does not exist."), code="InvalidDate"
+        )
+    return utc
 
 
 class DayInput(forms.TextInput):

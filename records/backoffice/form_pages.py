@@ -201,10 +201,11 @@ class FormPages(StepPages, HistoryPages):
 
     def _to_record(self, request: HttpRequest, record: Any) -> HttpResponseRedirect | None:
         """Return the redirect to the record's page; None if the user may not see the record."""
+        page, hides_some = self.page_of(record.pk), self.hides_some(request, record)
         seen = self.has_view_permission(request, record)
-        if seen and self.hides_some(request, record):
+        if seen and hides_some:
             seen = self.get_queryset(request).filter(pk=record.pk).exists()
-        return redirect(self.page_of(record.pk)) if seen else None
+        return redirect(page) if seen else None
 
     def _site_for_new(self, request: HttpRequest) -> uuid.UUID | None:
         """Return the site of a new record: the one for which its form was opened, otherwise the current one."""
@@ -231,20 +232,23 @@ class FormPages(StepPages, HistoryPages):
         seen = data.get("larder_seen", "")
         conflict = self._conflict(request, record, form_class, data) if record is not None else None
         state.data = data
-        form = form_class(data, request.FILES, instance=instance)
         formsets, inlines = self._rows_of_form(request, instance)
+        form = form_class(data, request.FILES, instance=instance)
         valid = form.is_valid()
         valid = all_valid(formsets) and valid
         changes = bool(form.content_changed) or any(formset.has_changed() for formset in formsets)
-        silent = record is None or not changes or form.reason() or not self.needs_reason(record)
+        reason = form.reason()
+        silent = record is None or not changes or reason or not self.needs_reason(record)
         if not silent and "change_reason" not in form.errors:
             form.add_error("change_reason", NO_REASON)
             valid = False
         if valid and conflict is None:
             if record is not None and not changes:
                 return self._response_unchanged(request, record)
+            values = form.values(change=record is not None)
+            values |= {formset.relation: formset.rows() for formset in formsets if formset.has_changed()}
             try:
-                written = self._act(request, state, form, formsets, seen)
+                written = self._act(request, state, values, reason, seen)
             except ValidationError as fault:
                 show_faults(form, formsets, fault)
             except StaleError:
@@ -261,12 +265,8 @@ class FormPages(StepPages, HistoryPages):
                 return self.response_change(request, instance)
         return self._show(request, state, form, formsets, inlines, conflict, extra_context)
 
-    def _act(self, request: HttpRequest, state: FormState, form: RecordForm, formsets: Any, seen: str) -> Any:
+    def _act(self, request: HttpRequest, state: FormState, values: Values, reason: str, seen: str) -> Any:
         record = state.record
-        values = form.values(change=record is not None)
-        for formset in formsets:
-            if formset.has_changed():
-                values[formset.relation] = formset.rows()
         if record is None:
             with acting_once(request, self.url_of("changelist")):
                 return self.add_record(request, state.site_id, values)  # type: ignore[arg-type]
@@ -277,7 +277,7 @@ class FormPages(StepPages, HistoryPages):
             request,
             record,
             values,
-            reason=form.reason(),
+            reason=reason,
             author=author_of(request),
             precondition=partial(conflicts.refuse_when_stale, seen=seen),
         )

@@ -169,9 +169,8 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
 
     def hides_some(self, request: HttpRequest, record: models.Model) -> bool:
         """Return whether some records of the kind at the record's site do not exist for the user."""
-        return hasattr(self.model, "SEEN_WHOLE_WITH") and hides(
-            self.model, asking(request.user, self.site_id_of(record))
-        )
+        whole: str = getattr(self.model, "SEEN_WHOLE_WITH", "")
+        return bool(whole) and not access.may(request.user, self.site_id_of(record), whole)
 
     def at_site(self, rows: models.QuerySet[Any], site: Site | None) -> models.QuerySet[Any]:
         """Return the rows that the list shows for the site."""
@@ -248,21 +247,24 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         rows: models.QuerySet[Any] = self.admin_site.get_model_admin(model).get_queryset(request)
         return rows.filter(site_id__in=open_at)
 
-    def get_object(self, request: HttpRequest, object_id: str, from_field: object = None) -> Any:
-        """Return a record that the user may see, with the records that it refers to, or None."""
+    def get_object(self, request: HttpRequest, object_id: str, from_field: object = None, **also: Any) -> Any:
+        """Return a record that the user may see, with the records that it refers to and columns of `also`, or None."""
         key = read_uuid(object_id)
         if key is None:
             return None
-        return self.get_queryset(request).select_related(*self.foreign_keys).filter(pk=key).first()
+        return self.get_queryset(request).select_related(*self.foreign_keys).annotate(**also).filter(pk=key).first()
 
     @cached_property
     def foreign_keys(self) -> list[str]:
         """Return the names of the model's foreign keys."""
         return [field.name for field in self.opts.concrete_fields if field.is_relation]
 
-    def record_or_404(self, request: HttpRequest, object_id: str) -> Any:
-        """Return a record that the user may see; raises Http404 for all others, whether or not they exist."""
-        record = self.get_object(request, unquote(object_id))
+    def record_or_404(self, request: HttpRequest, object_id: str, **also: Any) -> Any:
+        """Return a record that the user may see, with the columns of `also`.
+
+        Raises Http404 for all others, whether or not they exist.
+        """
+        record = self.get_object(request, unquote(object_id), **also)
         if record is None or not self.has_view_permission(request, record):
             raise Http404(gettext("There is no such %(kind)s.") % {"kind": self.opts.verbose_name})
         return record

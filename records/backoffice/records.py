@@ -97,11 +97,12 @@ class RecordAdmin(
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the room's fieldsets without hidden fields, but with the reason and the stamps."""
+        own = self.own_fieldsets(request, obj)
         hidden = (*self.hidden_fields(request, obj), *self.left_out(obj))
         state = form_state(request)
         writable = state is not None and state.writable
         shown = []
-        for title, options in self.own_fieldsets(request, obj):
+        for title, options in own:
             names = _without(options["fields"], hidden) if hidden else options["fields"]
             if not writable:
                 names = _map(names, self.read_only_name_of)

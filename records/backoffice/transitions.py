@@ -21,7 +21,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from django.contrib import messages
-from django.contrib.admin.utils import quote, unquote
+from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -34,9 +34,9 @@ from records.backoffice import extension_points
 from records.backoffice.conflicts import (
     StaleError,
     changes_of,
-    last_change,
     meanwhile,
     merge,
+    newest_change,
     refuse_when_stale,
 )
 from records.backoffice.current import author_of, show_times_of, site_at, user_of
@@ -46,7 +46,6 @@ from records.backoffice.forms import ReasonForm
 from records.backoffice.once import acting_once, refuse_when_done
 from records.backoffice.permissions import Pages, SitePermissions
 from records.backoffice.wording import field_label
-from records.sites.text import read_uuid
 from records.sites.uses import uses_of
 
 CHANGED = _("%(record)s was changed.")
@@ -217,13 +216,11 @@ class StepPages(SitePermissions):
     def record_to_edit(self, request: HttpRequest, object_id: str) -> Any:
         """Return a record that the user may see, with the id of its newest change (`newest_change`); raises Http404.
 
-        The change is read before the record. So what happens between the two counts as not seen by the user, who is
-        shown it, and does not overwrite it with what the record said before.
+        One statement reads both. So whatever is written later counts as not seen by the user, who is shown it, and does
+        not overwrite it with what the record said before.
         """
-        key = read_uuid(unquote(object_id))
-        newest = last_change(self.model(pk=key)) if key else ""
-        record = self.record_or_404(request, object_id)
-        record.newest_change = newest
+        record = self.record_or_404(request, object_id, newest_change=newest_change(self.model))
+        record.newest_change = str(record.newest_change or "")
         return record
 
     def taken(self, request: HttpRequest, step: RecordStep, record: Any, *, too_late: str = "") -> HttpResponse:

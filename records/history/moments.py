@@ -58,18 +58,14 @@ def now() -> datetime.datetime:
 def start_stamping(statements: Sequence[Statement] = ()) -> list[Rows]:
     """Announce that the transaction writes, and stamps rows from now on; call this before the first stamp.
 
-    The statements run after that, on PostgreSQL in the same round trip; returns the rows of each of them.
+    The statements run after that, on PostgreSQL in the same round trip; returns the rows of each of them. The lock ends
+    with the transaction; its end sets `larder_clock` to None, so that this machine's clock is used again.
     """
     if connection.vendor != "postgresql":
         return together(statements)
     entered, *answers = together([(_ENTER, ()), *statements])
     connection.larder_clock = (entered[0][1], time.monotonic())  # type: ignore[attr-defined]
     return answers
-
-
-def stop_stamping() -> None:
-    """Use this machine's clock again; the lock ends with the transaction."""
-    connection.larder_clock = None  # type: ignore[attr-defined]
 
 
 def until_column(site_id: uuid.UUID) -> tuple[str, tuple[Any, ...]]:

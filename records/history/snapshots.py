@@ -97,11 +97,11 @@ def _related(model: type[models.Model]) -> Sequence[Related]:
     for many in model._meta.many_to_many:
         if many.name not in left_out:
             through: Any = many.remote_field.through
-            read = reading((model, many.name), partial(_rows_of, through, many.m2m_field_name()))
+            read = reading(partial(_rows_of, through, many.m2m_field_name()))
             found.append((many.name, read, f"{many.m2m_reverse_field_name()}_id"))
     for relation in getattr(model, "HISTORY_CHILDREN", ()):
         back: Any = model._meta.get_field(relation)
-        found.append((relation, reading((model, relation), partial(_rows_of, back.related_model, back.field.name)), ""))
+        found.append((relation, reading(partial(_rows_of, back.related_model, back.field.name)), ""))
     return found
 
 
@@ -289,12 +289,7 @@ class _Names:
         """Replace the placeholders by the names; one round trip at most."""
         if not self.wanted:
             return
-        found, _ = ask(
-            [
-                rows_with(model, {shown["id"] for shown in several}, model._base_manager.all, "named")
-                for model, several in self.wanted.items()
-            ]
-        )
+        found, _ = ask([rows_with(model, {shown["id"] for shown in several}) for model, several in self.wanted.items()])
         for several, rows in zip(self.wanted.values(), found, strict=True):
             names = {str(row.pk): stored_text(row) for row in rows}
             for shown in several:

@@ -116,16 +116,9 @@ def asked(rows: models.QuerySet[Any]) -> Asked:
     return Asked(read, (read.sql, read.parameters))
 
 
-_readings: dict[object, Reading] = {}
-
-
-def reading(name: object, rows: Callable[[uuid.UUID], models.QuerySet[Any]]) -> Reading:
-    """Return the compiled query that `rows` returns for a key; it is compiled once for each process and `name`.
-
-    `rows` must depend only on the key.
-    """
-    known = _readings.get(name)
-    return known or _readings.setdefault(name, compiled(rows(_KEY)))
+def reading(rows: Callable[[uuid.UUID], models.QuerySet[Any]]) -> Reading:
+    """Return the compiled query that `rows` returns for a key, and that then serves every key; callers cache it."""
+    return compiled(rows(_KEY))
 
 
 def compiled(rows: models.QuerySet[Any]) -> Reading:
@@ -137,16 +130,29 @@ def compiled(rows: models.QuerySet[Any]) -> Reading:
     return Reading(rows.model, sql, tuple(parameters), compiler.get_converters(columns), names)
 
 
-def rows_with(model: Any, keys: Collection[Any], rows: Callable[[], models.QuerySet[Any]], name: str) -> Asked:
-    """Return the query for the rows of a model with these keys, and its statement.
+RowsOf = Callable[[type[models.Model]], models.QuerySet[Any]]
 
-    `rows` returns the rows that are eligible under this `name`; it must not depend on the request.
+
+def rows_of(model: type[models.Model]) -> models.QuerySet[Any]:
+    """Return all rows of a model."""
+    return model._base_manager.all()
+
+
+def rows_with(model: type[models.Model], keys: Collection[Any], eligible: RowsOf = rows_of) -> Asked:
+    """Return the query for the eligible rows of a model with these keys, and its statement.
+
+    `eligible` is a function of a module; which rows it returns must not depend on the request.
     """
     if len(keys) == 1 and isinstance(model._meta.pk, models.UUIDField):
         (key,) = keys
-        read = reading((name, model), lambda any_key: rows().filter(pk=any_key).order_by())
+        read = _reading_of(model, eligible)
         return Asked(read, read.by(key))
-    return asked(rows().filter(pk__in=keys).order_by())
+    return asked(eligible(model).filter(pk__in=keys).order_by())
+
+
+@cache
+def _reading_of(model: type[models.Model], eligible: RowsOf) -> Reading:
+    return reading(lambda any_key: eligible(model).filter(pk=any_key).order_by())
 
 
 def ask(

@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from django.db import connection, models, transaction
 
@@ -11,7 +12,7 @@ from records.history.appending import appending, complete, printed_name
 from records.history.digests import VERSION, FieldChange, digest, lines_of, new_salts, values_of
 from records.history.inserts import insertions
 from records.history.models import INSTALLATION, ChainHead, Change, Channel
-from records.history.moments import now, start_stamping, stop_stamping
+from records.history.moments import now, start_stamping
 from records.history.origin import origin_id
 from records.history.statements import Rows, Statement, parameter, row_of, together, vendor
 from records.history.visibility import lowest_role
@@ -132,7 +133,8 @@ class Trail:
         def advance() -> list[Statement]:
             for add_changes in self.noting:
                 add_changes()
-            chains.update(self._chains())
+            if self.noting:
+                chains.update(self._chains())
             for change in self.pending:
                 change.lines = "" if change.counts else lines_of(change)
             return [_advancing(chain, len(changes)) for chain, changes in chains.items()]
@@ -144,12 +146,12 @@ class Trail:
         heads = zip(chains.items(), answers[len(last) :], strict=True)
         self._send([statement for (chain, changes), rows in heads for statement in _append(chain, changes, *rows[0])])
 
-    def _chains(self) -> dict[uuid.UUID, list[Change]]:
-        """Return the changes of each chain, in the order in which every writer locks the chains."""
+    def _chains(self) -> dict[object, list[Change]]:
+        """Return the changes of each chain, by its id as a parameter, in the order in which every writer locks them."""
         chains: dict[uuid.UUID, list[Change]] = {}
-        for change in sorted(self.pending, key=lambda change: change.chain):
+        for change in sorted(self.pending, key=attrgetter("chain")):
             chains.setdefault(change.chain, []).append(change)
-        return chains
+        return {parameter(chain): changes for chain, changes in chains.items()}
 
     def _answer(self, found: Sequence[Rows]) -> None:
         for (_, answered), rows in zip(self.last, found, strict=False):
@@ -157,10 +159,10 @@ class Trail:
                 answered(rows)
 
     @staticmethod
-    def _send(statements: Sequence[Statement], answered: Callable[[list[Rows]], None] = lambda _: None) -> None:
+    def _send(statements: Sequence[Statement], answered: Callable[[list[Rows]], None] | None = None) -> None:
         """Run the last statements of the transaction, together with its COMMIT if that follows."""
-        if statements and not connection.commit_with(statements, answered):  # type: ignore[attr-defined]
-            answered(together(statements))
+        if statements:
+            connection.commit_with(statements, answered)  # type: ignore[attr-defined]
 
     def add(
         self,
@@ -260,8 +262,7 @@ def _transaction() -> Iterator[Trail]:
             connection.larder_trail = None  # type: ignore[attr-defined]
             trail.end()
         finally:
-            connection.larder_trail = None  # type: ignore[attr-defined]
-            stop_stamping()
+            connection.larder_trail = connection.larder_clock = None  # type: ignore[attr-defined]
 
 
 @contextmanager
@@ -323,17 +324,17 @@ def is_rehearsal() -> bool:
     return trail is not None and trail.is_rehearsal
 
 
-def _advancing(chain: uuid.UUID, count: int) -> Statement:
+def _advancing(chain: object, count: int) -> Statement:
     """Return the statement that locks and advances a chain's head; it returns the last number and the previous hash."""
     table = connection.ops.quote_name(ChainHead._meta.db_table)
     sql = (
         f"INSERT INTO {table} (chain, number, previous, hash) VALUES (%s, %s, '', '') "  # noqa: S608 (no outside text)
         f"ON CONFLICT (chain) DO UPDATE SET number = {table}.number + excluded.number RETURNING number, hash"
     )
-    return sql, (parameter(chain), count)
+    return sql, (chain, count)
 
 
-def _append(chain: uuid.UUID, changes: list[Change], last: int, previous: str) -> list[Statement]:
+def _append(chain: object, changes: list[Change], last: int, previous: str) -> list[Statement]:
     """Set the numbers and hashes of changes; returns the statements that store them and the last hash."""
     for number, change in enumerate(changes, last - len(changes) + 1):
         change.number = number
@@ -341,4 +342,4 @@ def _append(chain: uuid.UUID, changes: list[Change], last: int, previous: str) -
         change.hash = previous = digest(change, change.lines)
     table = connection.ops.quote_name(ChainHead._meta.db_table)
     update = f"UPDATE {table} SET previous = %s, hash = %s WHERE chain = %s"  # noqa: S608 (no outside text)
-    return [*insertions(changes), (update, (changes[-1].previous_hash, previous, parameter(chain)))]
+    return [*insertions(changes), (update, (changes[-1].previous_hash, previous, chain))]

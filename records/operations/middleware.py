@@ -118,8 +118,8 @@ def answer(request: HttpRequest, respond: Handler) -> HttpResponse:
     request.request_id = str(uuid.uuid4())  # type: ignore[attr-defined]
     address = REQUEST_ADDRESS.set(str(request.META.get("REMOTE_ADDR", "")))
     try:
+        _check_host(request)
         with _working_for(request) as origin:
-            _check_host(request)
             response = respond(request)
             origin.status = response.status_code
     except DisallowedHost:

@@ -44,7 +44,7 @@ def resolve_all(
     wanted: dict[type[models.Model], set[uuid.UUID]] = defaultdict(set)
     for reference in (found for values in rows for found in _references(values)):
         wanted[reference.model].add(reference.id)
-    queries = [rows_with(model, keys, partial(_rows, model), "offered") for model, keys in wanted.items()]
+    queries = [rows_with(model, keys, _rows) for model, keys in wanted.items()]
     asking = {
         model: statement
         for model, keys in wanted.items()

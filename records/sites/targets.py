@@ -217,7 +217,7 @@ def holding_folders(folder_ids: Iterable[uuid.UUID]) -> Asked:
     """Return the query of `hold_folders`, to be run together with others."""
     keys = set(folder_ids)
     if len(keys) == 1:
-        read, (sql, parameters) = rows_with(EntityFolder, keys, EntityFolder.objects.all, "held")
+        read, (sql, parameters) = rows_with(EntityFolder, keys)
     else:
         read, (sql, parameters) = asked(EntityFolder.objects.filter(pk__in=keys).order_by("pk"))
     # The foreign key itself is checked only at the end of the transaction, too late to notice an archived folder.

@@ -222,6 +222,7 @@ def _refused_when_taken(record: models.Model) -> Iterator[None]:
         raise
 
 
+@cache
 def locking(model: type[models.Model]) -> Reading:
     """Return the query that locks a row by its key alone, so that the database always uses the key."""
     whole = getattr(model, "LOCKED_WHOLE", False)
@@ -229,7 +230,7 @@ def locking(model: type[models.Model]) -> Reading:
     def rows(any_key: uuid.UUID) -> models.QuerySet[Any]:
         return model._default_manager.select_for_update(of=("self",), no_key=not whole).filter(pk=any_key).order_by()
 
-    return reading(("locked", model), rows)
+    return reading(rows)
 
 
 def locking_with_content(model: type[models.Model], key: uuid.UUID) -> list[Statement]:
@@ -302,9 +303,7 @@ def changing_locked(
     with connection.execute_wrapper(loaded):
         yield
     del vars(record)["_larder_loaded"]
-    content = snapshot(record) if loaded.has_written else loaded.content
-    own = columns(record)
-    after = {name: value for name, value in {**own, **content, **own}.items() if name in before}
+    after = snapshot(record) if loaded.has_written else columns(record) | loaded.content
     changed: list[FieldChange] = []
     if differs(before, after):
         if isinstance(record, SiteRecord) and before["is_archived"] and after["is_archived"]:

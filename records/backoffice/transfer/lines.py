@@ -17,7 +17,8 @@ from django.db import models
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 
-from records.backoffice.datetimes import stored, wall_clock
+from records.backoffice.datetimes import wall_clock
+from records.backoffice.fields import stored
 from records.backoffice.transfer.children import owner_heading
 from records.backoffice.transfer.formulas import guarded
 from records.backoffice.transfer.resources import RecordResource

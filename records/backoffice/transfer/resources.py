@@ -34,7 +34,7 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import IntegrityError, models
 from django.utils.translation import gettext
 
-from records.backoffice.datetimes import stored
+from records.backoffice.fields import stored
 from records.backoffice.once import claim
 from records.backoffice.transfer.cells import as_text
 from records.backoffice.transfer.children import ChildSheet, give_children, read_children, titles_of

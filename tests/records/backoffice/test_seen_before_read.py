@@ -29,8 +29,8 @@ def just_after_reading(monkeypatch: pytest.MonkeyPatch) -> During:
     waiting: list[Callable[[], Any]] = []
     read = SitePermissions.get_object
 
-    def reading(*args: Any) -> Any:
-        record = read(*args)
+    def reading(*args: Any, **also: Any) -> Any:
+        record = read(*args, **also)
         while waiting:
             waiting.pop()()
         return record
