@@ -20,11 +20,12 @@ from records.history.snapshots import Snapshot, columns, differences
 from records.history.statements import Asked, Reading, Rows, Statement, compiled
 from records.history.trail import Author, Trail, now, recording
 from records.reference.models import MaterialCategory
+from records.sites.checking import check_record
 from records.sites.models import EntityFolder
 from records.sites.sequences import counting_archived, insert_numbered, take_numbers
 from records.sites.targets import UNKNOWN, errors_of, holding_folders
 from records.sites.text import read_uuid
-from records.sites.writing import Precondition, RecordNotFoundError, Values, check_record, stamp
+from records.sites.writing import Precondition, RecordNotFoundError, Values, stamp
 
 MOST = 500
 """The most materials in one call (DECISIONS 3)."""

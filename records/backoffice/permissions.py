@@ -249,10 +249,8 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: object = None, **also: Any) -> Any:
         """Return a record that the user may see, with the records that it refers to and columns of `also`, or None."""
-        key = read_uuid(object_id)
-        if key is None:
-            return None
-        return self.get_queryset(request).select_related(*self.foreign_keys).annotate(**also).filter(pk=key).first()
+        rows, key = self.get_queryset(request), read_uuid(object_id)
+        return rows.select_related(*self.foreign_keys).annotate(**also).filter(pk=key).first() if key else None
 
     @cached_property
     def foreign_keys(self) -> list[str]:

@@ -21,9 +21,10 @@ from records.operations.plans import KeyQuery, ReadPlan, Shape
 from records.operations.references import resolve_all
 from records.operations.serializers import WireSerializer, source_of
 from records.sites.about import AboutRecord
+from records.sites.checking import faults_in
 from records.sites.hidden import exists_for, seen_by, with_hidden_kept
 from records.sites.models import SiteRecord
-from records.sites.writing import Values, faults_in, locking_with_content
+from records.sites.writing import Values, locking_with_content
 
 Check = Callable[[], object]
 

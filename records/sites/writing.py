@@ -10,7 +10,7 @@ record of a site, an entry of a list, an account, a role. A model defines what i
 """
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
 from typing import Any, Required, TypedDict, TypeVar
@@ -33,17 +33,16 @@ from records.history.snapshots import (
 )
 from records.history.statements import Reading, Rows, Statement, reading, together
 from records.history.trail import Author, Trail, now, recording
+from records.sites.checking import check_record
 from records.sites.models import ChildRow, SiteRecord
 from records.sites.reasons import required_reason
 from records.sites.sequences import counting_archived, insert_numbered, take_numbers
-from records.sites.targets import check_lists, check_references
+from records.sites.targets import check_lists
 from records.sites.values import (
     Loaded,
     Values,
     apply,
-    listed,
     listing,
-    merged_rows,
     names_of,
     new_rows,
     replace_children,
@@ -66,7 +65,6 @@ class Recorded(TypedDict, total=False):
     precondition: Precondition | None
 
 
-BOOKKEEPING = {"id", "site", "revision", "created", "created_by", "last_modified", "last_modified_by", "is_archived"}
 UNCHECKED = ("password",)
 
 
@@ -354,68 +352,6 @@ def _check(record: Any, changed: Sequence[str] | None, skip: Sequence[str]) -> N
         record.check_row()
     else:
         record.full_clean(exclude={*UNCHECKED, *skip})
-
-
-def check_record(record: SiteRecord, *, changed: Sequence[str] | None = None, skip: Sequence[str] = ()) -> None:
-    """Normalise and check columns, cross-field rules and references; raises ValidationError with all faults.
-
-    Only changed references are checked, so that an archived list entry stays valid on an old record.
-    """
-    foreign, unchecked = _left_out(type(record))
-    checks = (
-        lambda: record.clean_fields(exclude=unchecked),
-        record.clean,
-        lambda: check_references(
-            record,
-            record.site_id,
-            foreign if changed is None else [name for name in changed if name in foreign],
-            skip={"created_by", "last_modified_by", *skip},
-        ),
-    )
-    if faults := _faults_of(checks):
-        raise ValidationError(faults)
-
-
-@cache
-def _left_out(model: type[SiteRecord]) -> tuple[list[str], frozenset[str]]:
-    """Return the names of a model's references, and of all fields that `clean_fields` does not check."""
-    foreign = [field.name for field in model._meta.concrete_fields if field.is_relation]
-    return foreign, frozenset((*foreign, *BOOKKEEPING, "site_sequence_id"))
-
-
-def faults_in(
-    record: SiteRecord, values: Values, checks: Sequence[Callable[[], object]] = ()
-) -> ValidationError | None:
-    """Return all faults of the values for a new or a stored record, without storing anything.
-
-    For an interface that reports all faults together even if the first failed check has ended the write. `checks` are
-    those of the record's action; they run before the values are set.
-    """
-    faults = _faults_of(checks)
-    is_new, before = record._state.adding, columns(record)
-    rest = set_columns(record, values)
-    changed = None if is_new else [name for name, value in columns(record).items() if value != before[name]]
-    rows = [(name, rest.pop(name)) for name in children_of(record) if name in rest]
-    lists = [] if is_new else [field.name for field in record._meta.many_to_many if field.name in rest]
-    stored = {name: listed(record, name) for name in lists}
-    own = (
-        partial(check_record, record, changed=changed),
-        partial(check_lists, record, record.site_id, rest, stored),
-        *(partial(new_rows if is_new else merged_rows, record, name, found) for name, found in rows),
-    )
-    faults = _faults_of(own, faults)
-    return ValidationError(faults) if faults else None
-
-
-def _faults_of(checks: Iterable[Callable[[], object]], faults: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Run all checks and return the errors that they raise by field, with those found already."""
-    found = faults or {}
-    for check in checks:
-        try:
-            check()
-        except ValidationError as fault:
-            found = fault.update_error_dict(found)
-    return found
 
 
 def archive_record(
