@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,6 @@ from django.conf import settings  # noqa: E402
 from django.core.cache import caches  # noqa: E402
 from django.db import connections  # noqa: E402
 from django.template import TemplateSyntaxError, engines  # noqa: E402
-from django.urls import reverse  # noqa: E402
 from django.utils import formats, translation  # noqa: E402
 from django.utils.translation import trans_real  # noqa: E402
 
@@ -69,23 +69,26 @@ def django_application(environ: dict[str, Any], start_response: Any) -> Iterable
 
 
 def prepare_pages() -> None:
-    """Load the middleware, the pages, their templates and texts, and the fonts of papers.
+    """Load the middleware, the pages, their addresses, templates and texts, and the fonts of papers.
 
-    The first person who opens a page would have to wait for them otherwise.
+    The first person who opens a page would have to wait for them otherwise. Nothing is read from the database.
     """
     with _loading:
         _handler()
-    reverse("admin:index")
+    import_module("records.backoffice.rooms").prepare()
     for code, _ in settings.LANGUAGES:
         with translation.override(code):
             formats.date_format(datetime.date.min)
             translation.gettext("Yes")
-    for engine in engines.all():
+    template_engines: list[Any] = engines.all()
+    for engine in template_engines:
         for folder in engine.template_dirs:
-            for file in Path(folder).rglob("*.html"):
+            for file in chain(Path(folder).rglob("*.html"), Path(folder).rglob("*.svg")):
                 # A package may bring a template for tags of a package that is not installed.
                 with suppress(TemplateSyntaxError):
                     engine.get_template(str(file.relative_to(folder)))
+        _ = engine.engine.template_context_processors
+    import_module("django.templatetags.static").static("backoffice/larder.svg")
     import_module("records.dashboard.printing.fonts").use_fonts()
 
 

@@ -6,8 +6,10 @@ them earlier loads them or waits.
 """
 
 import threading
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from django.apps import apps
 from django.utils.module_loading import autodiscover_modules
@@ -42,6 +44,16 @@ def load() -> None:
             _is_done = True
         finally:
             _has_begun = _is_done
+
+
+def prepare() -> None:
+    """Load the pages of all rooms, and find out how the addresses of their lists and records are written."""
+    from django.contrib import admin
+
+    pages: dict[Any, Any] = admin.site._registry
+    for page in pages.values():
+        page.url_of("changelist")
+        page.page_of(uuid.UUID(int=0))
 
 
 @contextmanager
