@@ -7,7 +7,7 @@ from django.http import HttpRequest
 
 from records.accounts.directories import OpenToken, WrongAddressError, remembered_token, token_of
 from records.accounts.models import Dialect, Directory
-from records.accounts.opening import Reopening
+from records.accounts.opening import Proof
 from records.history.trail import Author, Channel
 from records.operations import limits
 from scim.errors import Refused
@@ -43,8 +43,8 @@ class Caller:
     read_only: bool = False
     dry_run: bool = False
     """Whether every write is rolled back after the response is built."""
-    check: Reopening | None = None
-    """The check of a remembered caller, with which its write begins; None if the database has said who calls."""
+    proof: Proof | None = None
+    """The proof of a remembered caller, with which its write begins; None if the database has said who calls."""
 
     @property
     def base(self) -> str:
@@ -95,7 +95,7 @@ def caller_of(request: HttpRequest, mount: Mount) -> Caller:
 
 
 def remembered_caller_of(request: HttpRequest, mount: Mount) -> Caller | None:
-    """Return who used the token within the last minute, with a check; None if unknown. Raises Refused, as `caller_of`.
+    """Return who used the token within the last minute, with a proof; None if unknown. Raises Refused, as `caller_of`.
 
     Runs no query.
     """
@@ -123,5 +123,5 @@ def _caller(request: HttpRequest, mount: Mount, token: OpenToken) -> Caller:
         reads_rfc=token.dialect == Dialect.RFC or RFC_PROFILE in accepted,
         read_only=token.read_only,
         dry_run=token.dry_run,
-        check=token.check,
+        proof=token.proof,
     )

@@ -15,7 +15,7 @@ from django.http.response import HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 from django_scim import views as stock
 
-from records.accounts.opening import Reopening
+from records.accounts.opening import Proof
 from records.history.models import Change
 from records.history.trail import is_rehearsal, rehearsing
 from records.operations import limits
@@ -70,7 +70,7 @@ class ProvisioningView(stock.SCIMView):
     """Whether a POST only reads, so that a read-only token may send it."""
     checks_later: ClassVar[bool] = False
     """Whether a write does nothing before its own statements have checked that a remembered caller is still valid."""
-    check: Reopening | None = None
+    proof: Proof | None = None
     """That check, until it is made."""
     allowance: Mapping[str, str] = MappingProxyType({})
 
@@ -125,15 +125,15 @@ class ProvisioningView(stock.SCIMView):
             return self._answer_to(replace(inner.caller, notes=[]), request, *args, **kwargs)
         known = remembered_caller_of(request, self.mount) if self.checks_later and self._writes(request) else None
         if known is not None and not known.dry_run:
-            self.check = known.check
+            self.proof = known.proof
             try:
                 response = self._answer_to(known, request, *args, **kwargs)
-                if self.check is None:
+                if self.proof is None:
                     return response
             except Exception as error:
-                if self.check is None or isinstance(error, DatabaseError):
+                if self.proof is None or isinstance(error, DatabaseError):
                     raise
-            self.check = self.caller = None
+            self.proof = self.caller = None
         return self._answer_to(caller_of(request, self.mount), request, *args, **kwargs)
 
     def _answer_to(self, caller: Caller, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django_scim import views as stock
 
 from records.accounts.models import Role, User
+from records.accounts.opening import check
 from records.accounts.provisioning import PasswordNotHashedError
 from records.history.trail import Reading, Trail, recording
 from records.operations import conditional
@@ -129,12 +130,12 @@ class ResourceView(ProvisioningView):
 
         It begins with the check of a remembered caller; raises StaleAccessError if the token says something else now.
         """
-        check = self.check
-        begin = reading if check is None else lambda: [check.statement, *(reading() if reading else ())]
+        proof = self.proof
+        begin = reading if proof is None else lambda: [proof.statement, *(reading() if reading else ())]
         with recording(begin, ahead=ahead) as trail:
-            if check is not None:
-                check.check(trail.answers.pop(0))
-                self.check = None
+            if proof is not None:
+                check(proof, trail.answers.pop(0)[0][0])
+                self.proof = None
             earlier = len(trail.pending)
             yield trail
             self.changes = tuple(trail.pending[earlier:])

@@ -36,16 +36,17 @@ class Watched:
 
 _OWN = "SELECT {row}.id AS id"
 _USERS = "SELECT {row}.user_id AS id"
-_INTO_ROLE = ("INSERT", "UPDATE", "DELETE")
+_SERVICE_ACCOUNT = "SELECT d.service_account_id AS id FROM accounts_directory d WHERE d.id = {row}.directory_id"
+_ANY_EVENT = ("INSERT", "UPDATE", "DELETE")
 
 WATCHED = (
     Watched(
         "accounts_user",
         _OWN,
         ("is_active", "is_superuser", "user_name", "display_name", "given_name", "family_name"),
-        ("INSERT", "UPDATE", "DELETE"),
+        _ANY_EVENT,
     ),
-    Watched("sites_site", _OWN, ("is_archived",)),
+    Watched("sites_site", _OWN, ("is_archived", "name")),
     Watched("accounts_subscriptionkey", _USERS, ("digest", "name", "expires", "revoked", "user_id", "site_id")),
     Watched("accounts_oauthclient", _USERS, ("name", "expires", "revoked", "user_id")),
     Watched(
@@ -53,13 +54,33 @@ WATCHED = (
         "SELECT o.user_id AS id FROM accounts_oauthclient o WHERE o.id = {row}.client_id",
         ("digest", "expires", "revoked", "scopes", "client_id"),
     ),
-    Watched("accounts_rolemembership", _USERS, ("role_id", "user_id"), _INTO_ROLE, "{row}.user_id IS NOT NULL"),
+    Watched(
+        "accounts_provisioningtoken",
+        _SERVICE_ACCOUNT,
+        ("digest", "name", "expires", "revoked", "dialect", "read_only", "dry_run", "addresses", "directory_id"),
+    ),
+    Watched(
+        "accounts_directory",
+        "SELECT {row}.service_account_id AS id",
+        (
+            "name",
+            "home_site_id",
+            "service_account_id",
+            "may_administer",
+            "matches_by_code",
+            "may_set_passwords",
+            "sends_invitations",
+            "is_archived",
+        ),
+    ),
+    Watched("accounts_directory_sites", _SERVICE_ACCOUNT, ("directory_id", "site_id"), _ANY_EVENT),
+    Watched("accounts_rolemembership", _USERS, ("role_id", "user_id"), _ANY_EVENT, "{row}.user_id IS NOT NULL"),
     # Nesting a role or archiving one can affect the members of roles at any site.
     Watched(
         "accounts_rolemembership",
         _EVERY_SITE,
         ("role_id", "member_role_id"),
-        _INTO_ROLE,
+        _ANY_EVENT,
         "{row}.member_role_id IS NOT NULL",
     ),
     Watched("accounts_role", _EVERY_SITE, ("is_archived", "site_id")),
@@ -67,7 +88,7 @@ WATCHED = (
         "accounts_role_permissions",
         "SELECT r.site_id AS id FROM accounts_role r WHERE r.id = {row}.role_id",
         ("role_id", "permission_id"),
-        _INTO_ROLE,
+        _ANY_EVENT,
     ),
 )
 
@@ -86,23 +107,24 @@ def install(using: str) -> None:
         if "accounts_accesschange" not in connection.introspection.table_names(cursor):
             return
         cursor.execute(_PRESENT[vendor])
-        if dict(cursor.fetchall()) == texts:
+        present = cursor.fetchall()
+        if sorted((name, text) for name, _, text in present) == sorted(texts.items()):
             return
+        # Whatever else an earlier release has made goes, too: a name may have stood for another table.
+        for name, table, _ in present:
+            cursor.execute(f"DROP TRIGGER IF EXISTS {name}" + (f" ON {table}" if vendor == "postgresql" else ""))
         for name, (watched, _) in wanted.items():
+            cursor.execute(texts[name])
             if vendor == "postgresql":
-                cursor.execute(f"DROP TRIGGER IF EXISTS {name} ON {watched.table}")
-                cursor.execute(texts[name])
                 cursor.execute(f"COMMENT ON TRIGGER {name} ON {watched.table} IS {_quoted(texts[name])}")
-            else:
-                cursor.execute(f"DROP TRIGGER IF EXISTS {name}")
-                cursor.execute(texts[name])
 
 
 _PRESENT = {
-    "postgresql": f"SELECT tgname, obj_description(oid, 'pg_trigger') FROM pg_trigger WHERE tgname ^@ '{PREFIX}'",
-    "sqlite": f"SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND name GLOB '{PREFIX}*'",
+    "postgresql": "SELECT tgname, tgrelid::regclass::text, COALESCE(obj_description(oid, 'pg_trigger'), '') "
+    f"FROM pg_trigger WHERE tgname ^@ '{PREFIX}'",
+    "sqlite": f"SELECT name, tbl_name, sql FROM sqlite_master WHERE type = 'trigger' AND name GLOB '{PREFIX}*'",
 }
-"""Return the existing triggers by name, each with the text that it was created from."""
+"""Return the existing triggers, each with its table and with the text that it was created from."""
 
 
 def _of_sqlite(name: str, watched: Watched, event: str) -> str:

@@ -4,7 +4,7 @@ import datetime
 import json
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
 
@@ -18,7 +18,7 @@ from records.accounts.authority import Act, actor_of, require
 from records.accounts.credentials import issue, revoke
 from records.accounts.keys import LAST_USED_EVERY, note_use
 from records.accounts.models import Dialect, Directory, ProvisioningToken, SecurityKind, User
-from records.accounts.opening import Kind, Opening, Reopening, look_up, remember, reopening
+from records.accounts.opening import Kind, Opening, Proof, look_up, remember, remembered
 from records.accounts.security import security_event
 from records.history.statements import row_of
 from records.history.trail import Author, now, recording
@@ -65,19 +65,19 @@ class OpenToken:
     account_name: str
     read_only: bool = False
     dry_run: bool = False
-    check: Reopening | None = None
+    proof: Proof | None = None
     """The check that all of this is still true, which runs before a remembered token changes or reads anything."""
 
 
 def remembered_token(secret: str, address: str = "") -> OpenToken | None:
     """Return the token with this secret if this process looked it up within the last minute and it may be used.
 
-    It is valid only together with its check. Runs no query.
+    It is valid only together with its proof. Runs no query.
     """
-    check = reopening(PROVISIONING_TOKEN, secret)
-    if check is None or not _is_accepted(check.opening, address):
+    opening = remembered(PROVISIONING_TOKEN, secret)
+    if opening is None or not _is_accepted(opening, address):
         return None
-    return replace(_open(check.opening), check=check)
+    return _open(opening, opening.proof_everywhere())
 
 
 def token_of(secret: str, address: str = "") -> OpenToken | None:
@@ -107,7 +107,7 @@ def _is_accepted(opening: Opening, address: str) -> bool:
     return address_ranges.holds(json.loads(ranges) if isinstance(ranges, str) else ranges, address)
 
 
-def _open(opening: Opening) -> OpenToken:
+def _open(opening: Opening, proof: Proof | None = None) -> OpenToken:
     """Return a token with rows of its own, since rows that several requests share would load columns for each other."""
     dialect, read_only, dry_run, _, *of_directory = opening.columns
     directory = _row(Directory, _DIRECTORY, of_directory)
@@ -124,6 +124,7 @@ def _open(opening: Opening) -> OpenToken:
         opening.user_name,
         bool(read_only),
         bool(dry_run),
+        proof,
     )
 
 

@@ -83,13 +83,13 @@ class Opening:
     user_name: str
     site_id: uuid.UUID
     expires: datetime.datetime | None
-    last_used: datetime.datetime | None = field(compare=False)
+    last_used: datetime.datetime | None
     opens: bool
     columns: tuple[Any, ...]
     sites: Mapping[uuid.UUID, str]
     permissions: Mapping[uuid.UUID, access.Permissions]
     versions: Mapping[uuid.UUID, int]
-    _proofs: dict[uuid.UUID, "Proof"] = field(default_factory=dict, compare=False)
+    _proofs: dict[uuid.UUID, "Proof"] = field(default_factory=dict)
 
     def is_live(self, moment: datetime.datetime) -> bool:
         """Return whether the credential is valid at this moment."""
@@ -105,9 +105,13 @@ class Opening:
             self._proofs[site_id] = Proof(tuple(map(parameter, (self.user_id, self.site_id, site_id))), version)
         return self._proofs[site_id]
 
+    def proof_everywhere(self) -> "Proof":
+        """Return the check whether all of this is still true at every site."""
+        return Proof(tuple(map(parameter, self.versions)), sum(self.versions.values()))
+
 
 class Proof(NamedTuple):
-    """A check that access has not changed since it was remembered: the summed versions of a user and two sites."""
+    """A check that access has not changed since it was remembered: the summed versions of a user and of sites."""
 
     owners: tuple[Any, ...]
     version: int
@@ -115,11 +119,12 @@ class Proof(NamedTuple):
     @property
     def statement(self) -> Statement:
         """Return the statement that runs this check by itself; pass its only value to `check`."""
-        return f"SELECT {PROOF_SQL}", self.owners
+        owners = ", ".join(["%s"] * len(self.owners))
+        return f"SELECT {_VERSION.format(owners=f'IN ({owners})')}", self.owners
 
 
 PROOF_SQL = _VERSION.format(owners="IN (%s, %s, %s)")
-"""The version of a proof's owners, as a column of any statement."""
+"""The version of the owners of a proof at one site, as a column of any statement."""
 
 
 def proof_column(owners: Sequence[object]) -> RawSQL:
@@ -150,35 +155,9 @@ _remembered: dict[tuple[Kind, tuple[str, ...]], tuple[float, Opening]] = {}
 
 def look_up(kind: Kind, secret: str) -> Opening | None:
     """Return what is known of the credential with this secret, valid or ended, or None; one statement."""
-    [rows] = together([_looking_up(kind, peppers.digests(secret))])
-    return _opening(rows) if rows else None
-
-
-def _looking_up(kind: Kind, digests: Sequence[str]) -> Statement:
-    return kind.sql(matching(digests)), digests
-
-
-class Reopening(NamedTuple):
-    """A check that everything that was remembered of a credential is still true: the credential is looked up again.
-
-    Some kinds of credential need it because an access version does not mark each of their changes. Its statement is
-    sent together with others.
-    """
-
-    opening: "Opening"
-    statement: Statement
-
-    def check(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Compare the rows of the statement; raises StaleAccessError if they differ from what was remembered."""
-        if not rows or _opening(rows) != self.opening:
-            raise StaleAccessError
-
-
-def reopening(kind: Kind, secret: str) -> Reopening | None:
-    """Return the check of what this process remembers of the credential with this secret, or None. Runs no query."""
     digests = peppers.digests(secret)
-    opening = _remembered_under(kind, digests)
-    return None if opening is None else Reopening(opening, _looking_up(kind, digests))
+    [rows] = together([(kind.sql(matching(digests)), digests)])
+    return _opening(rows) if rows else None
 
 
 def remember(kind: Kind, secret: str, opening: Opening) -> None:
@@ -194,11 +173,7 @@ def remembered(kind: Kind, secret: str) -> Opening | None:
 
     The result is valid only together with a check of its proof.
     """
-    return _remembered_under(kind, peppers.digests(secret))
-
-
-def _remembered_under(kind: Kind, digests: Sequence[str]) -> Opening | None:
-    known = _remembered.get((kind, tuple(digests)))
+    known = _remembered.get((kind, tuple(peppers.digests(secret))))
     if known is None or time.monotonic() - known[0] > REMEMBERED or not known[1].is_live(now()):
         return None
     return known[1]

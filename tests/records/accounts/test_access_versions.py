@@ -10,11 +10,13 @@ from django.contrib.auth.models import Permission
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from records.accounts import access_triggers, clients, housekeeping, keys, opening, tokens
+from records.accounts import access_triggers, clients, directories, housekeeping, keys, opening, tokens
 from records.accounts.models import (
     AccessChange,
     AccessToken,
     DefaultRole,
+    Dialect,
+    Directory,
     OAuthClient,
     Role,
     RoleMembership,
@@ -197,16 +199,39 @@ def test_a_write_of_a_remembered_caller_ends_with_their_access(key: make.Key) ->
     assert api.post("/item/AddItem", {"Name": "Scale"}).status_code == 401
 
 
-def test_the_triggers_are_made_again_where_they_are_gone(db: None) -> None:
+def _triggers() -> list[tuple[str, str, str]]:
     with connection.cursor() as cursor:
         cursor.execute(access_triggers._PRESENT[connection.vendor])
-        before = dict(cursor.fetchall())
-        name = sorted(before)[0]
-        table = access_triggers.WATCHED[0].table
-        cursor.execute(f"DROP TRIGGER {name}" + (f" ON {table}" if connection.vendor == "postgresql" else ""))
-        access_triggers.install("default")
-        cursor.execute(access_triggers._PRESENT[connection.vendor])
-        assert dict(cursor.fetchall()) == before
+        return sorted(cursor.fetchall())
+
+
+def _alter_triggers(statements: dict[str, str]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(statements[connection.vendor])
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        {
+            "postgresql": "DROP TRIGGER access_change_0_delete ON accounts_user",
+            "sqlite": "DROP TRIGGER access_change_0_delete",
+        },
+        {
+            "postgresql": "CREATE TRIGGER access_change_0_delete AFTER DELETE ON sites_sitesequence "
+            "EXECUTE FUNCTION access_change_1_delete()",
+            "sqlite": "CREATE TRIGGER access_change_99_delete AFTER DELETE ON sites_sitesequence BEGIN SELECT 1; END",
+        },
+    ],
+    ids=["one is gone", "an earlier release watched another table"],
+)
+def test_the_triggers_are_made_again_where_they_differ(db: None, statements: dict[str, str]) -> None:
+    before = _triggers()
+    assert len({name for name, _, _ in before}) == len(before)
+    _alter_triggers(statements)
+    assert _triggers() != before
+    access_triggers.install("default")
+    assert _triggers() == before
     with CaptureQueriesContext(connection) as queries:
         access_triggers.install("default")
     assert not [query for query in queries if "TRIGGER" in query["sql"][:20]]
@@ -224,3 +249,92 @@ def test_old_marks_are_dropped_and_no_earlier_version_comes_back(key: make.Key) 
     assert not still_holds(key)
     assert keys.caller_of(key.secret) is not None
     assert still_holds(key)
+
+
+@pytest.fixture
+def directory(site: Site) -> Directory:
+    return directories.add_directory("Corp", site, author=make.SYSTEM)
+
+
+@pytest.fixture
+def secret(directory: Directory) -> str:
+    """Return the secret of a token that has just been used."""
+    secret = directories.issue_token(directory, "Token", author=make.SYSTEM, dialect=Dialect.RFC)[1]
+    for _ in range(2):  # The first call also stores that the token was used.
+        assert directories.token_of(secret) is not None
+    return secret
+
+
+def token_still_opens(secret: str) -> bool:
+    """Return whether what is remembered of the provisioning token is still what the database says."""
+    token = directories.remembered_token(secret)
+    assert token is not None
+    assert token.proof is not None
+    try:
+        opening.prove(token.proof)
+    except opening.StaleAccessError:
+        return False
+    return True
+
+
+DIRECTORY_CHANGES: dict[str, Callable[[Directory], Any]] = {
+    "the token is revoked": lambda of: of.tokens.update(revoked=now()),
+    "the token expires sooner": lambda of: of.tokens.update(expires=now() + timedelta(days=1)),
+    "the token is deleted": lambda of: of.tokens.all().delete(),
+    "the token gets another secret": lambda of: of.tokens.update(digest="0" * 64),
+    "the token is renamed": lambda of: of.tokens.update(name="Other"),
+    "the token gets another dialect": lambda of: of.tokens.update(dialect=Dialect.OKTA),
+    "the token only reads": lambda of: of.tokens.update(read_only=True),
+    "the token only tries": lambda of: of.tokens.update(dry_run=True),
+    "the token is bound to addresses": lambda of: of.tokens.update(addresses=["192.0.2.0/24"]),
+    "the token moves to another directory": lambda of: of.tokens.update(
+        directory=directories.add_directory("Other", of.home_site, author=make.SYSTEM)
+    ),
+    "the directory is archived": lambda of: Directory.objects.update(is_archived=True),
+    "the directory is renamed": lambda of: Directory.objects.update(name="Other"),
+    "the directory moves": lambda of: Directory.objects.update(home_site=make.make_site("Third")),
+    "the directory gets another account": lambda of: Directory.objects.update(service_account=make.make_user()),
+    "the directory may do more": lambda of: Directory.objects.update(may_administer=True),
+    "the directory matches by code": lambda of: Directory.objects.update(matches_by_code=True),
+    "the directory may set passwords": lambda of: Directory.objects.update(may_set_passwords=True),
+    "the directory invites": lambda of: Directory.objects.update(sends_invitations=True),
+    "the directory sees another site": lambda of: of.sites.add(make.make_site("Third")),
+    "the directory sees a site no more": lambda of: of.sites.clear(),
+    "the account is switched off": lambda of: User.objects.filter(pk=of.service_account_id).update(is_active=False),
+    "the account is renamed": lambda of: User.objects.filter(pk=of.service_account_id).update(display_name="Someone"),
+    "the home site is archived": lambda of: Site.objects.filter(pk=of.home_site_id).update(is_archived=True),
+    "the home site is renamed": lambda of: Site.objects.filter(pk=of.home_site_id).update(name="Renamed"),
+}
+
+
+@pytest.mark.parametrize("name", DIRECTORY_CHANGES)
+def test_whatever_changes_what_a_provisioning_token_opens_is_noticed(
+    name: str, directory: Directory, secret: str
+) -> None:
+    assert token_still_opens(secret)
+    DIRECTORY_CHANGES[name](directory)
+    assert not token_still_opens(secret)
+
+
+def test_another_site_of_a_directory_is_noticed_too(directory: Directory, secret: str, other_site: Site) -> None:
+    directory.sites.add(other_site)
+    assert directories.token_of(secret) is not None
+    assert token_still_opens(secret)
+    Site.objects.filter(pk=other_site.pk).update(is_archived=True)
+    assert not token_still_opens(secret)
+
+
+def test_what_a_token_does_not_depend_on_does_not_make_a_process_forget_it(directory: Directory, secret: str) -> None:
+    other = directories.add_directory("Other", make.make_site("Elsewhere"), author=make.SYSTEM)
+    directories.issue_token(other, "Other", author=make.SYSTEM, dialect=Dialect.RFC)
+    Directory.objects.filter(pk=other.pk).update(is_archived=True)
+    directory.tokens.update(last_used=now(), end_announced=now())
+    Directory.objects.filter(pk=directory.pk).update(stopped=now(), last_modified=now())
+    assert token_still_opens(secret)
+
+
+def test_every_column_that_a_provisioning_token_opens_is_watched() -> None:
+    watched = {of.table: of.columns for of in access_triggers.WATCHED}
+    assert set(directories._DIRECTORY) - {"id"} <= set(watched["accounts_directory"])
+    shown = {name.removeprefix("t.") for name in directories.PROVISIONING_TOKEN.columns if name.startswith("t.")}
+    assert shown <= set(watched["accounts_provisioningtoken"])
