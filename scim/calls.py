@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import orjson
 from django.conf import settings
 from django.db import Error as DatabaseError
+from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
@@ -20,7 +21,7 @@ from records.history.models import Change
 from records.history.trail import is_rehearsal, rehearsing
 from records.operations import limits
 from records.operations.credentials import keep_private
-from records.operations.outages import lost_deadlock
+from records.operations.outages import begun_again, lost_deadlock, waited_too_long
 from records.operations.own_headers import put
 from scim import log
 from scim.callers import Caller, caller_of, remembered_caller_of
@@ -43,8 +44,12 @@ from scim.schemas import POLICY
 
 METHODS = ("get", "post", "put", "patch", "delete", "head", "options")
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
-ATTEMPTS = 3
-"""How often a request begins if it always loses a deadlock, for example to a dry run, which locks for many writes."""
+PATIENCE = 50
+"""How many milliseconds a dry run waits for a lock.
+
+It keeps the locks of all its writes until its end, in the order of its operations, so that it and another writer could
+wait for each other. It gives up at once and begins again; PostgreSQL ends one of the two only after a second.
+"""
 
 
 class ProvisioningRequest(HttpRequest):
@@ -98,21 +103,19 @@ class ProvisioningView(stock.SCIMView):
         return response
 
     def _answered_at_last(self, request: HttpRequest, inner: Inner | None, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Answer; a request begins again if PostgreSQL ended its transaction to resolve a deadlock: nothing is stored.
+        """Answer; a request begins again if it lost a deadlock, and a dry run if it had to wait: nothing is stored.
 
         An inner call of a dry run leaves that to the outer call, whose transaction it is.
         """
-        attempts = 0
-        while True:
-            try:
-                return self._answered(request, inner, *args, **kwargs)
-            except Exception as error:
-                attempts += 1
-                begins_again = lost_deadlock(error)
-                if begins_again and is_rehearsal():
-                    raise
-                if not begins_again or attempts == ATTEMPTS:
-                    return response_for(error)
+        try:
+            return begun_again(
+                lambda: self._answered(request, inner, *args, **kwargs),
+                lambda error: self._lost_locks(error) and not is_rehearsal(),
+            )
+        except Exception as error:
+            if self._lost_locks(error) and is_rehearsal():
+                raise
+            return response_for(error)
 
     def _answered(self, request: HttpRequest, inner: Inner | None, *args: Any, **kwargs: Any) -> HttpResponse:
         """Answer for a remembered caller if the write itself has checked that the token still says the same.
@@ -161,14 +164,18 @@ class ProvisioningView(stock.SCIMView):
         with POLICY:
             if self.caller is None or not self.caller.dry_run or inner_of(request) or not self._writes(request):
                 return self._handler(request)(request, *args, **kwargs)
-            with rehearsing():
+            with rehearsing(), connection.briefly(PATIENCE):  # type: ignore[attr-defined]
                 try:
                     response = self._handler(request)(request, *args, **kwargs)
                 except Exception as error:
-                    if lost_deadlock(error):
+                    if self._lost_locks(error):
                         raise
                     response = response_for(error)
             return response
+
+    def _lost_locks(self, error: Exception) -> bool:
+        is_dry_run = self.caller is not None and self.caller.dry_run
+        return lost_deadlock(error) or (is_dry_run and waited_too_long(error))
 
     def _handler(self, request: HttpRequest) -> Any:
         method = (request.method or "").lower()

@@ -18,7 +18,7 @@ from records.accounts.directories import revoke_tokens
 from records.accounts.models import Directory, OAuthClient, Role, RoleMembership, SecurityKind, SubscriptionKey, User
 from records.accounts.names import check_address, check_user_name
 from records.accounts.recovery import follow_fact
-from records.accounts.roles_held import lock_nesting, people_within, touch_members, touch_users
+from records.accounts.roles_held import lock_nesting, lock_outer_roles, people_within, touch_members, touch_users
 from records.accounts.security import security_event, security_events
 from records.history.digests import FieldChange
 from records.history.trail import Author, recording
@@ -157,14 +157,17 @@ def update_role(
     author = recorded["author"]
     chosen = None if permissions is None else list(permissions)
     adding = {f"{one.content_type.app_label}.{one.codename}" for one in chosen or ()}
-    with changing(Role, None, role.pk, operation="UpdateRole", **recorded) as locked:
-        require(actor_of(author), Act.GIVE_ROLE, locked, adding=adding)
+    with recording():
         if name is not None:
-            locked.name = name
-            touch_members(locked)
-        if chosen is not None and set(chosen) != set(locked.permissions.all()):
-            locked.permissions.set(chosen)
-            security_event(SecurityKind.ROLE_CHANGED, author=author, detail=str(locked), site_id=locked.site_id)
+            lock_outer_roles(role.pk)
+        with changing(Role, None, role.pk, operation="UpdateRole", **recorded) as locked:
+            require(actor_of(author), Act.GIVE_ROLE, locked, adding=adding)
+            if name is not None:
+                locked.name = name
+                touch_members(locked)
+            if chosen is not None and set(chosen) != set(locked.permissions.all()):
+                locked.permissions.set(chosen)
+                security_event(SecurityKind.ROLE_CHANGED, author=author, detail=str(locked), site_id=locked.site_id)
     return locked
 
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from records.accounts.authority import Act, Actor, NotAllowedError, require
 from records.accounts.models import Directory, Role, RoleMembership
 from records.accounts.role_members import DesiredMembers, change_members
-from records.accounts.roles_held import touch_members, touch_outer_roles
+from records.accounts.roles_held import lock_outer_roles, touch_members, touch_outer_roles
 from records.history.statements import Rows, Statement
 from records.history.trail import Author, recording
 from records.sites.text import fold, is_blank, refuse_breaks
@@ -57,12 +57,10 @@ def add_or_match_role(site_id: uuid.UUID, desired: DesiredRole, directory: Direc
         found = None
         _check_name(name)
         if fold(name):
-            found = (
-                Role.objects.at(site_id)
-                .select_for_update(of=("self",), no_key=True)
-                .filter(name_key=fold(name), is_archived=False)
-                .first()
-            )
+            rows = Role.objects.at(site_id).filter(name_key=fold(name), is_archived=False)
+            for key in rows.values_list("pk", flat=True):
+                lock_outer_roles(key)
+            found = rows.select_for_update(of=("self",), no_key=True).first()
         if found is None:
             role = Role(site_id=site_id, name=name, directory=directory, made_by_directory=True)
             _set_external_id(role, directory, desired.external_id or "")

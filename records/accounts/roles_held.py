@@ -71,6 +71,14 @@ def locking_outer_roles(role_id: uuid.UUID) -> list[Statement]:
     return [(locked, [key, key])] if connection.vendor == "postgresql" else []
 
 
+def lock_outer_roles(role_id: uuid.UUID) -> None:
+    """Lock a role and those that show it, in the order of all writers; call it before anything else locks one of them.
+
+    Whatever renames, archives or restores a role, or shows it again, changes the roles that contain it as well.
+    """
+    together(locking_outer_roles(role_id))
+
+
 def touch_outer_roles(role: Role) -> None:
     """Increment the revision of the roles that directly contain the role, and show its name among their members."""
     outer = RoleMembership.objects.filter(member_role_id=role.pk).values("role_id")

@@ -21,6 +21,7 @@ from records.operations.credentials import KEY_HEADER, SubscriptionKeyAuthentica
 from records.operations.media_types import accepts
 from records.operations.names import unknown
 from records.operations.operation import Operation
+from records.operations.outages import begun_again
 from records.operations.own_headers import put
 from records.sites.text import read_uuid
 from records.sites.writing import Precondition
@@ -174,7 +175,7 @@ class CalledViewSet(ViewSet):
         response: HttpResponseBase
         try:
             self.initial(framed, *args, **kwargs)
-            response = self.answered()
+            response = begun_again(self.answered)
         except Exception as error:
             response = errors.handle_exception(error, {"request": framed, "view": self})
         put(response, self.answer_headers, unless_set=True)

@@ -4,13 +4,16 @@ import errno
 import logging
 import sqlite3
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import TypeVar
 
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
+T = TypeVar("T")
 logger = logging.getLogger("larder.errors")
 
 
@@ -34,7 +37,9 @@ DAMAGED = Outage("damaged", "The database is damaged. The operator of Larder has
 DISK_FULL = Outage("disk full", "The server has no space left on its disk. Try again later.", 30)
 UNMIGRATED = Outage("unmigrated", "The database is not prepared for this version yet. Try again later.", 30)
 
-_LOST_DEADLOCK = "40P01"
+ATTEMPTS = 3
+"""How often a write begins if it always loses a deadlock."""
+_LOST_DEADLOCK, _NO_LOCK = "40P01", "55P03"
 _OF_SQLSTATE = {
     "53100": FULL,
     "53200": SLOW,
@@ -42,7 +47,7 @@ _OF_SQLSTATE = {
     "XX001": DAMAGED,
     "XX002": DAMAGED,
     "25006": READ_ONLY,
-    "55P03": BUSY,
+    _NO_LOCK: BUSY,
     "40001": BUSY,
     _LOST_DEADLOCK: BUSY,
     "57014": SLOW,
@@ -103,6 +108,22 @@ def sqlstate_of(error: BaseException) -> str | None:
 def lost_deadlock(error: BaseException) -> bool:
     """Return whether PostgreSQL canceled the transaction because it and another one waited for each other."""
     return isinstance(error, DatabaseError) and sqlstate_of(error) == _LOST_DEADLOCK
+
+
+def waited_too_long(error: BaseException) -> bool:
+    """Return whether PostgreSQL did not give a lock within the time for which the transaction waits."""
+    return isinstance(error, DatabaseError) and sqlstate_of(error) == _NO_LOCK
+
+
+def begun_again(act: Callable[[], T], begins_again: Callable[[Exception], bool] = lost_deadlock) -> T:
+    """Return what the function returns; it begins again if it lost its locks, since nothing of it was stored."""
+    for _ in range(1, ATTEMPTS):
+        try:
+            return act()
+        except Exception as error:
+            if not begins_again(error):
+                raise
+    return act()
 
 
 def is_refusal(error: BaseException) -> bool:

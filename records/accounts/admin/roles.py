@@ -22,7 +22,7 @@ from records.accounts.admin.permission_matrix import PermissionMatrix
 from records.accounts.authority import Act, Actor, actor_of, may_act, require
 from records.accounts.default_roles import permissions_of
 from records.accounts.models import DefaultRole, Role, RoleMembership, User
-from records.accounts.roles_held import touch_members
+from records.accounts.roles_held import lock_outer_roles, touch_members
 from records.backoffice.autocomplete import choose_url
 from records.backoffice.current import author_of, form_state, user_of
 from records.backoffice.extension_points import RecordLink, RecordPanel
@@ -137,6 +137,7 @@ class RoleAdmin(PlainAdmin):
         with recording():
             act = Act.TAKE_ROLE if archived else Act.GIVE_ROLE
             require(actor_of(author_of(request)), act, record)
+            lock_outer_roles(record.pk)
             locked = super().archive(request, record, archived=archived, reason=reason)
             touch_members(locked)
         return locked

@@ -6,11 +6,16 @@ from typing import Any
 
 import pytest
 from django.db import connection, transaction
+from django.urls import reverse
 
-from records.accounts.models import Dialect, Role, RoleMembership, User
+from records.accounts.actions import set_members, update_role
+from records.accounts.models import DefaultRole, Dialect, Role, RoleMembership, User
+from records.employees.actions import give_account
+from records.employees.models import Employee
 from records.history.models import Change
 from tests import make
 from tests.conftest import Api
+from tests.make.backoffice import press, sign_in
 from tests.make.chains import broken_links
 from tests.scim.conftest import Scim
 from tests.scim.people import make_directory, make_token, user_body
@@ -170,6 +175,110 @@ def test_a_request_that_loses_a_deadlock_begins_again(in_bulk: bool, dry_run: bo
 
     assert make.at_once(hold, change) == [True, ["200", "200"]]
     assert Change.objects.count() - count == RoleMembership.objects.count() == (0 if dry_run else 2)
+
+
+def _rename(role: Role) -> None:
+    update_role(role, name="Row", author=make.SYSTEM, reason="Clearer")
+
+
+def _archive(role: Role) -> None:
+    administrator = make.make_user(site=role.site, role=DefaultRole.SITE_ADMINISTRATOR)
+    step = reverse("admin:accounts_role_step", args=(role.pk, "archive"))
+    assert press(sign_in(administrator, role.site), step, {"change_reason": "Gone"}).status_code == 302
+
+
+def _show_again(role: Role) -> None:
+    directory = make_directory(role.site)
+    Role.objects.filter(pk=role.pk).update(directory=directory, hidden_from_directory=True)
+    answer = Scim(make_token(directory)).post("/Groups", {"displayName": role.name})
+    assert (answer.status_code, answer.json()["id"]) == (201, str(role.pk))
+
+
+@ON_POSTGRESQL
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("change", [_rename, _archive, _show_again])
+def test_the_roles_that_show_a_changed_role_are_locked_in_order_by_every_door(change: Any) -> None:
+    site = make.make_site()
+    outer, inner = sorted((make.make_role(site, []) for _ in range(2)), key=lambda role: role.pk)
+    set_members(outer, add=[inner], author=make.SYSTEM)
+    is_held, is_done = threading.Event(), threading.Event()
+
+    def hold() -> bool:
+        with transaction.atomic():
+            Role.objects.select_for_update(no_key=True).get(pk=outer.pk)
+            is_held.set()
+            wait_until_another_waits(is_done)
+            return not is_done.is_set() and bool(Role.objects.select_for_update(nowait=True).get(pk=inner.pk))
+
+    def act() -> None:
+        is_held.wait(30)
+        try:
+            change(inner)
+        finally:
+            is_done.set()
+
+    assert make.at_once(hold, act) == [True, None]
+
+
+@ON_POSTGRESQL
+@pytest.mark.django_db(transaction=True)
+def test_a_dry_run_that_needs_a_lock_gives_up_its_own() -> None:
+    directory = make_directory(make.make_site())
+    scim, dry = Scim(make_token(directory)), Scim(make_token(directory, dry_run=True))
+    person = scim.post("/Users", user_body("p@corp.local")).json()["id"]
+    group = scim.post("/Groups", {"displayName": "Line"}).json()["id"]
+    calls = [
+        {"method": "PATCH", "path": f"/Groups/{group}", "data": {"schemas": [PATCH], "Operations": [operation]}}
+        for operation in ({"op": "replace", "path": "displayName", "value": "Row"}, members(person))
+    ]
+    body = {"schemas": [BULK], "Operations": calls}
+
+    is_held, is_done = threading.Event(), threading.Event()
+
+    def hold() -> bool:
+        with transaction.atomic():
+            User.objects.select_for_update().get(pk=person)
+            is_held.set()
+            return is_done.wait(30) and Role.objects.select_for_update(nowait=True).get(pk=group).name == "Line"
+
+    def call() -> int:
+        is_held.wait(30)
+        try:
+            return int(dry.post("/Bulk", body).status_code)
+        finally:
+            is_done.set()
+
+    assert make.at_once(hold, call) == [True, 503]
+    assert call() == 200
+
+
+@ON_POSTGRESQL
+@pytest.mark.django_db(transaction=True)
+def test_a_write_of_the_interface_that_loses_a_deadlock_begins_again() -> None:
+    site = make.make_site()
+    employee, key = make.make_employee(site), make.make_key(site)
+    user = give_account(site.pk, employee.pk, "baker", author=make.SYSTEM, reason="New")
+    is_held, is_done = threading.Event(), threading.Event()
+
+    def hold() -> bool:
+        with transaction.atomic():
+            with connection.cursor() as cursor:
+                cursor.execute("SET LOCAL deadlock_timeout = '60s'")  # So the other transaction finds the deadlock.
+            User.objects.select_for_update(of=("self",), no_key=True).get(pk=user.pk)
+            is_held.set()
+            wait_until_another_waits(is_done)
+            rows = Employee.objects.select_for_update(of=("self",), no_key=True)
+            return not is_done.is_set() and bool(rows.get(pk=employee.pk))
+
+    def change() -> int:
+        is_held.wait(30)
+        try:
+            body = make.employee_body(Phone="0900 5551234")
+            return int(Api(key).put(f"/employee/UpdateEmployee/{employee.pk}", body).status_code)
+        finally:
+            is_done.set()
+
+    assert make.at_once(hold, change) == [True, 200]
 
 
 @pytest.mark.django_db(transaction=True)
