@@ -19,6 +19,7 @@ from documents.models import IN_FORCE, Document, DocumentVersion, Reading
 from records.accounts import access
 from records.accounts.models import User
 from records.accounts.roles_held import people_of
+from records.history.counting import NOT_KEPT, Counting
 from records.history.trail import Author, now, recording
 from records.sites.writing import RecordNotFoundError, add_record
 
@@ -42,21 +43,22 @@ class Progress:
         return len(self.asked) - self.read
 
 
-def progress(site_ids: Collection[uuid.UUID]) -> list[Progress]:
+def progress(site_ids: Collection[uuid.UUID], count: Counting = NOT_KEPT) -> list[Progress]:
     """Return every version in force at these sites that has required readers, by name; four queries at most.
 
     The readings are counted in the database, and the versions are not loaded: a site may have hundreds of thousands of
-    readings, and a thousand versions, of which a page shows a few (`shown_versions`).
+    readings, and a thousand versions, of which a page shows a few (`shown_versions`). `count` is for a single site.
     """
-    versions = list(to_read(site_ids).values_list("pk", "document_id", "in_force_since", "created"))
-    asked = readers_of([document for _, document, _, _ in versions])
+    versions = count(to_read(site_ids).values_list("pk", "document_id", "in_force_since", "created"))
+    asked = readers_of([document for _, document, _, _ in versions], count)
     asked_for: dict[frozenset[uuid.UUID], list[uuid.UUID]] = defaultdict(list)
     for key, document, _, _ in versions:
         asked_for[asked[document]].append(key)
     of_the_asked = Q(pk__in=())
     for readers, keys in asked_for.items():
-        of_the_asked |= Q(version__in=keys, user__in=readers)
-    counts = dict(Reading.objects.filter(of_the_asked).order_by().values_list("version").annotate(count=Count("*")))
+        of_the_asked |= Q(version__in=keys, user__in=sorted(readers))
+    readings = Reading.objects.filter(of_the_asked).order_by().values_list("version").annotate(count=Count("*"))
+    counts = dict(count(readings))
     return [
         Progress(key, document, _due(since, created), asked[document], counts.get(key, 0))
         for key, document, since, created in versions
@@ -86,7 +88,7 @@ def missing_readers(
     }
 
 
-def readers_of(documents: Collection[uuid.UUID]) -> dict[uuid.UUID, frozenset[uuid.UUID]]:
+def readers_of(documents: Collection[uuid.UUID], count: Counting = NOT_KEPT) -> dict[uuid.UUID, frozenset[uuid.UUID]]:
     """Return the people who must read each document, by the document's Id; two queries.
 
     Documents that the same roles must read share one set, because a site may ask a hundred people to read each of a
@@ -94,7 +96,7 @@ def readers_of(documents: Collection[uuid.UUID]) -> dict[uuid.UUID, frozenset[uu
     """
     roles_of: dict[uuid.UUID, set[uuid.UUID]] = {key: set() for key in documents}
     pairs = Document.must_read.through.objects.filter(document__in=documents).values_list("document_id", "role_id")
-    for document, role in pairs:
+    for document, role in count(pairs):
         roles_of[document].add(role)
     among: set[uuid.UUID] = set().union(*roles_of.values())
     people = people_of(among) if among else {}

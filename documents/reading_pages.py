@@ -34,6 +34,7 @@ from records.backoffice.datetimes import shown
 from records.backoffice.due import due_shown
 from records.backoffice.extension_points import RecordLink
 from records.backoffice.responses import page_response
+from records.history.counting import Counting
 from records.sites.writing import RecordNotFoundError
 
 SEE = "documents.view_reading"
@@ -142,7 +143,8 @@ def matrix(request: HttpRequest) -> HttpResponse:
     since, until = map(parsed, given)
     fault = next((f"due: {text}" for text, day in zip(given, (since, until), strict=True) if text and day is None), "")
     first, last = since or datetime.date.min, until or datetime.date.max
-    every = [one for one in reading.progress([site.pk]) if first <= day_of(one.due, zone) <= last and not fault]
+    entries = reading.progress([site.pk], Counting(site.pk))
+    every = [one for one in entries if first <= day_of(one.due, zone) <= last and not fault]
     missing = request.GET.get("show") == "missing"
     columns = _page([one for one in every if one.missing or not missing], request.GET.get("documents"), DOCUMENTS)
     entries = list(columns)

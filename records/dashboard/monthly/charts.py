@@ -58,6 +58,7 @@ class Report:
 
     site: Site
     period: Period
+    count: Counting
     lines: list[Line] = field(default_factory=list)
     charts: list[Chart] = field(default_factory=list)
 
@@ -79,10 +80,11 @@ class Late:
 
 def report_of(user: User, site: Site, period: Period) -> Report:
     """Return the report as far as the user may see it; a fixed number of queries, whatever is stored."""
-    report, may = Report(site, period), access.asking(user, site)
+    scope, may = whole_site(site), access.asking(user, site)
+    report = Report(site, period, scope.count)
     late: list[Late] = []
     if may("complaints.view_complaint"):
-        late.append(_complaints(report, whole_site(site), may))
+        late.append(_complaints(report, scope, may))
     if may("actions.view_action"):
         late.append(_actions(report, user))
     if may("audits.view_auditrecord"):
@@ -105,7 +107,7 @@ def _complaints(report: Report, scope: Scope, may: Callable[[str], bool]) -> Lat
     report.lines.append(_line(gettext("Complaints"), cells, gettext("above the limit") if months[-1].is_beyond else ""))
     if may("complaints.view_unitssold"):
         report.charts.append(rate_chart(scope, months, period, may_enter=may("complaints.add_unitssold")))
-        rates = complaints.per_million(months, complaints.units_sold(report.site.pk, period))
+        rates = complaints.per_million(months, complaints.units_sold(report.site.pk, period, scope.count))
         cells = [
             Cell(f"{rate.value:,.2f}" if rate.value is not None else NOTHING, _submitted(scope, "date", month.first))
             for rate, month in zip(rates, months, strict=True)
@@ -123,7 +125,7 @@ def _complaints(report: Report, scope: Scope, may: Callable[[str], bool]) -> Lat
     waiting = {"record_status__in": ComplaintStatus.AWAITING_REVIEW.value, "answered_on__isnull": "True"}
     return Late(
         gettext("Complaints to answer"),
-        figures.overdue(complaints.waiting_for_answer(scope.rows), "target_date", period),
+        figures.overdue(complaints.waiting_for_answer(scope.rows), "target_date", period, scope.count),
         lambda first, last: scope.list_of("target_date", first, last, **waiting),
     )
 
@@ -171,7 +173,8 @@ def _response_chart(report: Report, scope: Scope, found: Sequence[figures.Counts
 def _actions(report: Report, user: User) -> Late:
     period = report.period
     rows, shares = actions.seen_at(report.site.pk, user), []
-    for month, counts in zip(period.months, figures.effectiveness(rows, period), strict=True):
+    count = actions.counting_for(user, report.site.pk, report.count)
+    for month, counts in zip(period.months, figures.effectiveness(rows, period, count), strict=True):
         days = address_part("closed_date", month, last_day(month))
         link = partial(list_of, Action, record_status__exact=Status.CLOSED.value, **days)
         worked = _cell(counts["worked"], link(effective__exact="1"))
@@ -197,18 +200,18 @@ def _actions(report: Report, user: User) -> Late:
         chart.empty = gettext("No action was closed in %(name)s.") % {"name": period.name}
     report.charts.append(chart)
     unfinished = actions.unfinished(rows)
-    return Late(gettext("Actions"), figures.overdue(unfinished, "due_date", period), due_in(Action, UNFINISHED))
+    return Late(gettext("Actions"), figures.overdue(unfinished, "due_date", period, count), due_in(Action, UNFINISHED))
 
 
 def _audits(report: Report) -> Late:
     site_id, period = report.site.pk, report.period
     rated = AuditRecord.objects.at(site_id).filter(is_archived=False)
-    found = figures.scores(rated, period, Counting(site_id))
+    found = figures.scores(rated, period, report.count)
     columns, rows = [], []
     for month, counts in zip(period.months, found, strict=True):
         status = {"record_status__exact": RecordStatus.COMPLETED.value}
         url = list_of(AuditRecord, **status, **address_part("finish_date", month, last_day(month)))
-        mean = counts["mean"] if counts["scored"] else None
+        mean = counts["total"] / counts["scored"] if counts["scored"] else None
         name, shown = long_name(month), NOTHING if mean is None else f"{mean:.1f}"
         said = (
             gettext("%(name)s: %(shown)s, mean of %(scored)s")
@@ -227,7 +230,7 @@ def _audits(report: Report) -> Late:
     chart = Chart("scores-by-month", gettext("Mean audit score"))
     scored = sum(counts["scored"] for counts in found)
     if scored:
-        total = sum(float(counts["mean"]) * counts["scored"] for counts in found if counts["scored"])
+        total = sum(float(counts["total"]) for counts in found)
         draw_columns(
             chart, columns, [(gettext("mean %(value)s") % {"value": f"{total / scored:.1f}"}, total / scored, "mean")]
         )
@@ -240,7 +243,9 @@ def _audits(report: Report) -> Late:
         chart.empty = gettext("No scored audit was finished in %(name)s.") % {"name": period.name}
     report.charts.append(chart)
     open_audits = audits.open_audits(site_id)
-    return Late(gettext("Audits"), figures.overdue(open_audits, "due_date", period), due_in(AuditRecord, OPEN))
+    return Late(
+        gettext("Audits"), figures.overdue(open_audits, "due_date", period, report.count), due_in(AuditRecord, OPEN)
+    )
 
 
 def _documents(report: Report, user: User, may: Callable[[str], bool]) -> list[Late]:
@@ -264,7 +269,7 @@ def _documents(report: Report, user: User, may: Callable[[str], bool]) -> list[L
 
 def _readings(report: Report) -> Late:
     period = report.period
-    found = figures.readings(progress([report.site.pk]), period)
+    found = figures.readings(progress([report.site.pk], report.count), period)
     page, shares = reverse("admin:documents_readings"), []
     for month, asked, read in zip(period.months, found.asked, found.read, strict=True):
         everybody = f"{page}?{urlencode(address_part('due', month, last_day(month)))}"

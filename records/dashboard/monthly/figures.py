@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import Avg, Count, Q, QuerySet
+from django.db.models import Count, Q, QuerySet, Sum
 
 from documents.reading import Progress
 from records.actions.models import Status
@@ -49,11 +49,12 @@ def _by_month(
     rows: QuerySet[Any], name: str, period: Period, zone: zoneinfo.ZoneInfo, count: Counting = NOT_KEPT, **counted: Any
 ) -> list[Counts]:
     """Return for each month of the period how many rows lie in it (`rows`), and what else is counted among them."""
-    lying = rows.filter(on_days(name, period.first, period.last, zone)).order_by()
-    found = lying.annotate(month_of_report=month_index(name, period, zone)).values("month_of_report")
-    by_index = {row["month_of_report"]: row for row in count(found.annotate(rows=Count("*"), **counted))}
-    nothing = dict.fromkeys(("rows", *counted), 0)
-    return [by_index.get(index, nothing) for index in range(len(period.months))]
+    lying = rows.filter(on_days(name, period.first, period.last, zone))
+    named = lying.annotate(month_of_report=month_index(name, period, zone))
+    names = ("rows", *counted)
+    found = count.sums(named, "month_of_report", all_rows=Count("*"), **counted)
+    by_index = {index: dict(zip(names, values, strict=True)) for index, *values in found}
+    return [by_index.get(index, dict.fromkeys(names, 0)) for index in range(len(period.months))]
 
 
 def responses(rows: QuerySet[Any], period: Period, count: Counting = NOT_KEPT) -> list[Counts]:
@@ -68,22 +69,24 @@ def responses(rows: QuerySet[Any], period: Period, count: Counting = NOT_KEPT) -
 
 
 def scores(rows: QuerySet[Any], period: Period, count: Counting = NOT_KEPT) -> list[Counts]:
-    """Return how many audits were finished in each month and completed since, how many have a score, and its mean."""
+    """Return how many audits were finished in each month and completed since, how many have a score, and its sum."""
     finished = rows.filter(record_status=RecordStatus.COMPLETED)
-    return _by_month(finished, "finish_date", period, period.zone, count, scored=Count("score"), mean=Avg("score"))
+    total = Sum("score", default=0)
+    return _by_month(finished, "finish_date", period, period.zone, count, scored=Count("score"), total=total)
 
 
-def effectiveness(rows: QuerySet[Any], period: Period) -> list[Counts]:
+def effectiveness(rows: QuerySet[Any], period: Period, count: Counting = NOT_KEPT) -> list[Counts]:
     """Return how many actions were closed in each month, and how many of them worked."""
     closed = rows.filter(record_status=Status.CLOSED)
-    return _by_month(closed, "closed_date", period, period.zone, worked=Count("effective", filter=Q(effective=True)))
+    worked = Count("effective", filter=Q(effective=True))
+    return _by_month(closed, "closed_date", period, period.zone, count, worked=worked)
 
 
-def overdue(rows: QuerySet[Any], name: str, period: Period) -> Overdue:
+def overdue(rows: QuerySet[Any], name: str, period: Period, count: Counting = NOT_KEPT) -> Overdue:
     """Return how many of the unfinished rows are overdue today by a field that holds days."""
-    late = rows.filter(before(name, period.today, CALENDAR)).order_by()
-    found = late.annotate(month_of_report=month_index(name, period, CALENDAR)).values_list("month_of_report")
-    return _overdue(dict(found.annotate(rows=Count("*"))), period)
+    late = rows.filter(before(name, period.today, CALENDAR))
+    named = late.annotate(month_of_report=month_index(name, period, CALENDAR))
+    return _overdue(dict(count.sums(named, "month_of_report", all_rows=Count("*"))), period)
 
 
 def _overdue(by_index: Mapping[int, int], period: Period) -> Overdue:

@@ -8,15 +8,19 @@ from django.db import connection, transaction
 from django.db.models import Count, Sum
 from django.test.utils import CaptureQueriesContext
 
-from records.accounts.models import DefaultRole
+from documents import reading
+from documents.models import DocumentVersion
+from records.accounts.models import DefaultRole, Role
 from records.actions.models import Action, Status
 from records.audits.actions import update_audit_program
+from records.audits.models import AuditRecord
 from records.complaints import actions, workflow
 from records.complaints.models import Complaint
 from records.dashboard.figures import actions as action_figures
 from records.dashboard.figures import audits, complaints
 from records.dashboard.figures.delays import delays
 from records.dashboard.figures.periods import chosen
+from records.dashboard.monthly import figures as monthly
 from records.history import counting as history_counting
 from records.history.counting import NOT_KEPT, Counting
 from records.history.models import Change
@@ -29,6 +33,7 @@ from tests.make import audits as make_audits
 from tests.make.actions import make_action, move
 from tests.make.backoffice import browser, save
 from tests.make.complaints import make_complaint, make_units_sold, required_of
+from tests.make.documents import make_document
 from tests.make.items import make_item
 from tests.make.transfer import as_csv, bring_in
 
@@ -58,6 +63,10 @@ def figures_of_actions_and_audits(site: Site, count: Any) -> list[Any]:
         [(str(audit), audit.due_date, audit.record_status) for audit in late],
         audits.scores(site.pk, period, count),
         complaints.units_sold(site.pk, period, count),
+        monthly.effectiveness(rows, period, count),
+        monthly.overdue(action_figures.unfinished(rows), "due_date", period, count),
+        monthly.scores(AuditRecord.objects.at(site), period, count),
+        reading.progress([site.pk], count),
     ]
 
 
@@ -138,6 +147,16 @@ def test_what_is_kept_of_actions_audits_and_units_equals_a_new_count_after_every
     has_moved()
     rated = make_audits.find(make_audits.start(make_audits.make_audit(program)), rating.responses.first())
     make_audits.complete(make_audits.submit(rated))
+    has_moved()
+    readers = Role.objects.get(site=site, default_role=DefaultRole.READER)
+    make.make_user(site=site, role=DefaultRole.READER)
+    document = make_document(site, must_read=[readers])
+    has_moved()
+    reader = make.make_user(site=site, role=DefaultRole.READER)
+    has_moved()
+    reading.confirm(DocumentVersion.objects.get(document=document).pk, reader, author=make.author_of(reader))
+    has_moved()
+    make.archive(document)
     has_moved()
 
 
