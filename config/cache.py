@@ -43,7 +43,7 @@ class ReliableRedisCache(RedisCache):
         """Return whether the last attempt to reach Redis failed."""
         return _state.away
 
-    def _ask(self, name: str, *args: object, **kwargs: object) -> Any:
+    def _ask(self, name: str, *args: object, **kwargs: object) -> object:
         if not _state.may_try():
             return getattr(self._memory, name)(*args, **kwargs)
         method: Callable[..., object] = getattr(super(), name)

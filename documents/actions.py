@@ -182,7 +182,7 @@ def _as_stored(site_id: uuid.UUID, document_id: uuid.UUID) -> tuple[Document | N
 @cache
 def _listed_people() -> Reading:
     """Return the compiled query for the users on a document's lists, by the document's Id."""
-    throughs: list[Any] = [getattr(Document, name).through for name in USERS]
+    throughs = [getattr(Document, name).through for name in USERS]
 
     def rows(document_id: uuid.UUID) -> QuerySet[User]:
         links = [through._base_manager.filter(document=document_id).order_by().values("user") for through in throughs]

@@ -7,8 +7,9 @@ from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -175,7 +176,7 @@ class DocumentAdmin(RecordAdmin):
 
     # --- Users who see only versions in force -----------------------------------------------------------------------
 
-    def get_queryset(self, request: HttpRequest) -> Any:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
         """Return the documents that the user may see, each with the version data that the user sees."""
         sites = self.sites_where(request, "view", "change")
         return as_shown_to(user_of(request), super().get_queryset(request), sites)
@@ -229,18 +230,18 @@ class DocumentAdmin(RecordAdmin):
         _warn_uploader(request, document)
         return document
 
-    def versions_view(self, request: HttpRequest, object_id: str) -> Any:
+    def versions_view(self, request: HttpRequest, object_id: str) -> HttpResponseBase:
         """Show every version with its signatures."""
         return pages.versions(request, self.record_or_404(request, object_id))
 
-    def readers_view(self, request: HttpRequest, object_id: str) -> Any:
+    def readers_view(self, request: HttpRequest, object_id: str) -> HttpResponseBase:
         """Show who has read the version in force and who has not."""
         return reading_pages.readers(request, self.record_or_404(request, object_id))
 
-    def compare_view(self, request: HttpRequest, object_id: str) -> Any:
+    def compare_view(self, request: HttpRequest, object_id: str) -> HttpResponseBase:
         """Show the details of two versions side by side."""
         return pages.compare(request, self.record_or_404(request, object_id))
 
-    def replace_view(self, request: HttpRequest, object_id: str, signer_id: uuid.UUID) -> Any:
+    def replace_view(self, request: HttpRequest, object_id: str, signer_id: uuid.UUID) -> HttpResponseBase:
         """Replace a signer by another person."""
         return pages.replace(request, self.record_or_404(request, object_id), signer_id)

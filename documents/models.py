@@ -78,7 +78,7 @@ class Document(SiteRecord):
     record_status = models.CharField("status", max_length=20, choices=Status.choices, editable=False)
     version = models.PositiveIntegerField("newest version", default=FIRST_VERSION, editable=False)
     effective_version = models.PositiveIntegerField("version in force", null=True, blank=True, editable=False)
-    in_force: Any = VersionInForce(
+    in_force = VersionInForce(
         "documents.DocumentVersion",
         models.DO_NOTHING,
         from_fields=("id", "effective_version"),

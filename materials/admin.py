@@ -28,7 +28,7 @@ class LinesField(forms.CharField):
 
     widget = forms.Textarea({"rows": 3})
 
-    def prepare_value(self, value: object) -> Any:
+    def prepare_value(self, value: object) -> object:
         """Return the list as lines of text for the input."""
         return "\n".join(value) if isinstance(value, list) else value
 
@@ -80,7 +80,7 @@ class MaterialAdmin(RecordAdmin):
         (_("Assessment"), {"fields": ("risk", "country_of_origin", "description")}),
     )
 
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: object) -> Any:
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: object) -> LinesField:
         """Return the form field of a model field; countries are entered one on each line."""
         if db_field.name == "country_of_origin":
             return LinesField(

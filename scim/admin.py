@@ -121,7 +121,7 @@ class DirectoryAdmin(PlainAdmin):
             return Site.objects.filter(is_archived=False)
         return super().field_choices(request, field, site_id)
 
-    def add_record(self, request: HttpRequest, site_id: uuid.UUID | None, values: Values) -> Any:
+    def add_record(self, request: HttpRequest, site_id: uuid.UUID | None, values: Values) -> Directory:
         """Add a directory whose home is the current site, together with its own service account."""
         site = site_at(request, site_id)
         if site is None:

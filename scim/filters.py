@@ -294,7 +294,7 @@ def bindings_of(kind: str, attributes: Attributes, shape: str) -> dict[str, Attr
             binding = found.resolve_comparison(term.attr_path)
             path = path_of(binding, MODELS[kind]) if binding else ""
             head, _, sub = path.rpartition(".")
-            source: Any = attributes.get(path)
+            source = attributes.get(path)
             if binding and binding.is_multivalued:
                 entries = attributes.get(head)
                 source = entries.sub(sub) if isinstance(entries, Rows) else None

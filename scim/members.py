@@ -174,7 +174,7 @@ def _ids_of(node: FilterNode) -> set[uuid.UUID] | None:
 def split_operations(operations: list[Any]) -> tuple[list[MemberOperation], list[Any]]:
     """Return the operations on members, and the others unchanged; raises the SCIM error for a malformed one."""
     ours: list[MemberOperation] = []
-    others: list[Any] = []
+    others = []
     for operation in operations:
         found, rest = _split(operation)
         ours += found

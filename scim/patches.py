@@ -169,7 +169,7 @@ def _tidied_operation(
     return tidy
 
 
-def _plain_value(kind: str, op: str, path: str, value: Any) -> Any:
+def _plain_value(kind: str, op: str, path: str, value: Any) -> object:
     """Return the value for a path: a list of one as the value in it, and what is empty in a remove as no value.
 
     The value of a remove says which entries of a list to remove, so for a list, an empty one removes none.
@@ -257,7 +257,7 @@ def without_read_only(kind: str, operations: list[Any], own_id: str) -> tuple[li
     """
     left: list[Representation] = []
 
-    def without(value: Any, path: str) -> Any:
+    def without(value: Any, path: str) -> object:
         if kind == "Group" and is_members(path):
             return value
         if isinstance(value, list):
@@ -312,7 +312,7 @@ def patched(kind: str, document: Representation, operations: list[Any], schemas:
     with POLICY:
         resource = model.model_validate(document)
         _refuse_without_entries(kind, resource, operations)
-        patch: Any = bound(PatchOp, kind).model_validate(body, scim_ctx=Context.RESOURCE_PATCH_REQUEST)
+        patch = bound(PatchOp, kind).model_validate(body, scim_ctx=Context.RESOURCE_PATCH_REQUEST)
         patch.patch(resource)
     return resource
 

@@ -100,7 +100,7 @@ class Projection:
         return _subs(value, lambda sub: sub not in subs) if subs else value
 
 
-def _subs(value: Any, keep: Any) -> Any:
+def _subs(value: Any, keep: Any) -> object:
     if isinstance(value, dict):
         return {name: item for name, item in value.items() if keep(name.lower())} or None
     if isinstance(value, list):

@@ -96,7 +96,7 @@ class LenientManager(Manager):
 
     @model_validator(mode="before")
     @classmethod
-    def _read_any_form(cls, value: Any) -> Any:
+    def _read_any_form(cls, value: Any) -> object:
         """Accept also a bare id or a list with one entry, because directories send these too."""
         if isinstance(value, list):
             value = value[0] if value else {}

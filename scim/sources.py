@@ -73,16 +73,16 @@ def folded(expression: Term | str) -> Text:
     return Text(Folded(expression))
 
 
-def full_name(*parts: str) -> Any:
+def full_name(*parts: str) -> Trim:
     """Return the expression that joins the non-empty columns with one space between them."""
-    joined: list[Any] = []
+    joined = []
     for part in parts:
         spaced = Concat(F(part), text(" "), output_field=TextField())
         joined.append(Case(When(**{part: ""}, then=text("")), default=spaced, output_field=TextField()))
     return Trim(Concat(text(""), *joined, output_field=TextField()))
 
 
-def shown_name(prefix: str = "") -> Any:
+def shown_name(prefix: str = "") -> Coalesce:
     """Return the expression for an account's display name: its own, or given and family name, or else the user name."""
     return Coalesce(
         NullIf(F(f"{prefix}display_name"), text(""), output_field=TextField()),
@@ -197,11 +197,11 @@ def user_attributes(caller: Scope) -> Attributes:
     return sources
 
 
-def _shown(identifier: Any) -> Any:
+def _shown(identifier: Any) -> Q:
     return ~Q(Text(TextOfId(identifier)).compare(CompareOperator.eq, None))
 
 
-def _reference(prefix: str, identifier: Any) -> Any:
+def _reference(prefix: str, identifier: Any) -> Case:
     return Case(
         When(_shown(identifier), then=Concat(text(prefix), TextOfId(identifier), output_field=TextField())),
         default=text(""),

@@ -19,9 +19,9 @@ from scim.mounts import Mount
 class Below(URLResolver):
     """The endpoints below one mount. They have no names, so that a link to another page loads none of them."""
 
-    reverse_dict: Any = MultiValueDict()
-    namespace_dict: Any = {}
-    app_dict: Any = {}
+    reverse_dict = MultiValueDict()
+    namespace_dict = {}
+    app_dict = {}
 
     def __init__(self, mount: Mount) -> None:
         super().__init__(RoutePattern(f"{mount}/"), __name__)

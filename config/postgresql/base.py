@@ -265,7 +265,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def _watched(
         self, execute: Callable[..., object], sql: object, params: object, many: bool, context: dict[str, Any]
-    ) -> Any:
+    ) -> object:
         """Run a statement under the watchdog.
 
         Outside a transaction it runs again if its plan is outdated, and a read does if the connection was lost.

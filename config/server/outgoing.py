@@ -11,7 +11,7 @@ import tempfile
 import threading
 from collections import deque
 from contextlib import suppress
-from typing import IO, Any
+from typing import IO
 
 KEPT_IN_MEMORY = 64 * 1024
 PIECE = 1024 * 1024
@@ -167,7 +167,7 @@ class Outlet:
         if self._spool is None:
             self._spool = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (closed with the outlet)
         start = self._spool.seek(0, os.SEEK_END)
-        view: Any = memoryview(data)
+        view = memoryview(data)
         while view:
             view = view[self._spool.write(view) :]
         last = self._waiting[-1] if self._waiting else None

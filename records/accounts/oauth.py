@@ -37,7 +37,7 @@ class Form(OAuth2Payload):
         return dict(self.fields.items())
 
     @property
-    def datalist(self) -> Any:
+    def datalist(self) -> dict[str, list[str]]:
         """Return each field's values."""
         return dict(self.fields.lists())
 

@@ -93,7 +93,7 @@ class ActionAdmin(RecordAdmin):
         given = {name: request.GET.get(name, "") for name in ("about", "finding")}
         return {"owner": user_of(request), "priority": "Medium", **given}
 
-    def _about_new(self, request: HttpRequest) -> Any:
+    def _about_new(self, request: HttpRequest) -> str:
         """Return the name of the record that a new action is about; empty if it is about none."""
         asked = (request.POST if request.method == "POST" else request.GET).get("about", "")
         site, key = current_site(request), read_uuid(asked)

@@ -15,7 +15,7 @@ from records.actions.workflow import Mover
 from records.backoffice.current import author_of, user_of
 from records.backoffice.fields import TextField
 from records.backoffice.forms import ReasonIfAny, WithoutReason
-from records.backoffice.transitions import RecordStep, active_in
+from records.backoffice.transitions import Act, RecordStep, active_in
 from records.sites.text import FREE_TEXT
 
 Data = dict[str, Any]
@@ -49,7 +49,7 @@ def mover(request: HttpRequest, action: Action, reason: str = "", effective: boo
     return Mover(author_of(request), lambda name: access.may(user, action.site_id, name), reason, effective)
 
 
-def _step(to: Status) -> Any:
+def _step(to: Status) -> Act:
     def act(model_admin: object, request: HttpRequest, action: Action, reason: str, data: Data) -> None:
         values: Data = {"record_status": to, **{name: data[name] for name in ("result", "effective") if name in data}}
         by = mover(request, action, reason, data.get("effective"))

@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -67,7 +68,7 @@ class AttachmentAdmin(RecordAdmin):
         site = current_site(request)
         return {**super().list_context(request), **({"limits": limits_at(site.pk)} if site is not None else {})}
 
-    def empty_list(self, request: HttpRequest) -> Any:
+    def empty_list(self, request: HttpRequest) -> str:
         """Return where files are attached."""
         return gettext("No file is attached yet. Files are attached on the page of the record that they belong to.")
 
@@ -79,7 +80,7 @@ class AttachmentAdmin(RecordAdmin):
         return format_html("{}, {}", link_to(record), finding) if finding is not None else link_to(record)
 
     @admin.display(description=_("preview"))
-    def picture(self, attachment: Attachment) -> Any:
+    def picture(self, attachment: Attachment) -> SafeString:
         """Return the preview of a picture."""
         if not may_have_preview(attachment.file_type):
             return self.get_empty_value_display()
@@ -91,7 +92,7 @@ class AttachmentAdmin(RecordAdmin):
         )
 
     @admin.display(description=_("file"))
-    def file(self, attachment: Attachment) -> Any:
+    def file(self, attachment: Attachment) -> SafeString:
         """Return a link to the original file."""
         address = reverse("admin:attachments_file", args=(attachment.pk,))
         return format_html('<a href="{}">{}</a>', address, attachment.file_name)

@@ -7,6 +7,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.http import urlencode
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -62,7 +63,7 @@ class AuditProgramAdmin(RecordAdmin):
         return due_shown(program.next_due_date, waiting=not program.is_archived)
 
     @admin.display(description=_("audits"))
-    def audits(self, program: AuditProgram) -> Any:
+    def audits(self, program: AuditProgram) -> SafeString:
         """Return links to the program's latest audits and to the list of all its audits."""
         latest = program.records.filter(is_archived=False).order_by("-due_date", "-id")[:12]
         everything = (
@@ -146,7 +147,7 @@ class AuditRecordAdmin(ChecklistPages, RecordAdmin):
         """Return the audit's due date, with a mark if the audit is overdue."""
         return due_shown(record.due_date, waiting=record.is_open and not record.is_archived)
 
-    def empty_list(self, request: HttpRequest) -> Any:
+    def empty_list(self, request: HttpRequest) -> str:
         """Return where audits come from."""
         said = gettext("There are no audits here yet. An audit is scheduled on the page of its program.")
         if not self.admin_site.get_model_admin(AuditProgram).has_view_permission(request):
@@ -177,7 +178,7 @@ class AuditRecordAdmin(ChecklistPages, RecordAdmin):
         """Return the fields, with read-only fields in their display form."""
         fixed = set(self.get_readonly_fields(request, obj))
 
-        def displayed(name: object) -> Any:
+        def displayed(name: object) -> object:
             if isinstance(name, tuple | list):
                 return [displayed(one) for one in name]
             return display if (display := self.display_name_of(name)) in fixed else name

@@ -9,6 +9,7 @@ from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.http import urlencode
+from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 
@@ -106,7 +107,7 @@ def form_for_new(model: type[Any]) -> str:
     return pages.url_of("add") if pages is not None else ""
 
 
-def link_to(record: SiteRecord) -> Any:
+def link_to(record: SiteRecord) -> SafeString:
     """Return a link to the record's page, with its kind and name."""
     kind, number = capfirst(str(record._meta.verbose_name)), record.site_sequence_id
     name = str(record) if str(record).startswith(kind) else f"{kind} {number or ''}: {record}"

@@ -20,6 +20,7 @@ from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -88,7 +89,7 @@ class BulkPages(FormPages):
         """Redirect to the list: its checkboxes belong to our own form."""
         return redirect(request.get_full_path())
 
-    def action_checkbox(self, obj: Model) -> Any:
+    def action_checkbox(self, obj: Model) -> SafeString:
         """Return the checkbox of a row, which belongs to the form above the table."""
         return format_html(
             '<input type="checkbox" name="{}" value="{}" form="bulk" class="action-select" aria-label="{}">',

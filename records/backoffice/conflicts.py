@@ -72,7 +72,7 @@ def meanwhile(record: Any, data: QueryDict) -> list[Change]:
     return [] if seen == newest else changes_since(record, seen)
 
 
-def raw(bound: forms.BoundField) -> Any:
+def raw(bound: forms.BoundField) -> object:
     """Return a field's value in the form in which a browser sends it."""
     value = bound.value()
     if isinstance(bound.field, forms.BooleanField):
@@ -90,7 +90,7 @@ def put(data: QueryDict, name: str, value: Any) -> None:
         data[name] = value
 
 
-def _before(model: type[models.Model], name: str, old: object) -> Any:
+def _before(model: type[models.Model], name: str, old: object) -> object:
     """Return a value of the history in the form that the form uses."""
     if isinstance(old, dict):
         return old.get("id")

@@ -17,7 +17,7 @@ from records.backoffice.date_filters import bare, today_at
 from records.backoffice.datetimes import NOTHING, shown
 
 
-def due_shown(due: datetime.datetime | None, *, waiting: bool = True) -> Any:
+def due_shown(due: datetime.datetime | None, *, waiting: bool = True) -> str:
     """Return a due date for a page, marked if it has passed on the site's calendar (the page's time zone)."""
     if due is None:
         return NOTHING

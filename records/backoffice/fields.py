@@ -187,7 +187,7 @@ def as_number(text: object, digits: int = 9) -> int | None:
 class ReferenceField(forms.Field):
     """One record or list entry of the record's site; the present reference stays valid."""
 
-    widget: Any = Chooser
+    widget = Chooser
     choose_from: ChooseFrom
     kept = NOTHING_KEPT
 

@@ -11,6 +11,7 @@ from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.http import urlencode
 from django.utils.translation import gettext
@@ -208,7 +209,7 @@ class HistoryPages(SitePermissions):
             **extra_context or {},
         )
 
-    def history_export_view(self, request: HttpRequest, object_id: str, kind: str) -> Any:
+    def history_export_view(self, request: HttpRequest, object_id: str, kind: str) -> HttpResponseBase:
         """Return the record's changes, filtered as on the page, as a CSV or XLSX file."""
         record = self._record_with_history(request, object_id)
         if kind not in KINDS:

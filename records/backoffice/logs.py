@@ -41,7 +41,7 @@ class LogAdmin(SitePermissions):
     paginator = UncountedPaginator
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER
-    sortable_by: ClassVar[Any] = ()
+    sortable_by = ()
     actions: Any = None
 
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
@@ -60,7 +60,7 @@ class LogAdmin(SitePermissions):
         """Return the columns, with the entry's time in the site's time zone."""
         return [moment_column("at", "when", day=False) if name == "at" else name for name in self.list_display]
 
-    def get_changelist(self, request: HttpRequest, **kwargs: object) -> Any:
+    def get_changelist(self, request: HttpRequest, **kwargs: object) -> type[RecordList]:
         """Return the list class that does not count the rows."""
         return RecordList
 

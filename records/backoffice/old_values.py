@@ -54,7 +54,7 @@ def _target(model: Any, value: Any) -> Any:
     return found
 
 
-def _plain(field: models.Field[Any, Any], value: Any) -> Any:
+def _plain(field: models.Field[Any, Any], value: Any) -> object:
     """Return a value of the history in the form that an action takes; raises LookupError or ValidationError."""
     if value is None or value == "":
         if field.null:

@@ -22,6 +22,7 @@ from django.contrib.auth.views import (
 from django.core.exceptions import ValidationError
 from django.core.mail import send_mail
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.urls import path, reverse, reverse_lazy
@@ -132,7 +133,7 @@ class ForgottenView(FormView[ForgottenForm]):
     success_url = reverse_lazy("admin_password_reset_done")
     extra_context = {"title": _("Forgotten your password?")}
 
-    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> Any:
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         """Answer 404 if nobody signs in with a password."""
         _refuse_without_passwords()
         return super().dispatch(request, *args, **kwargs)
@@ -179,7 +180,7 @@ class ChoosePasswordView(PasswordResetConfirmView):
     token_generator = tokens
     success_url = reverse_lazy("password_reset_complete")
 
-    def get_user(self, uidb64: str) -> Any:
+    def get_user(self, uidb64: str) -> User | None:
         """Return the account, unless it may not sign in."""
         user = super().get_user(uidb64)
         return user if isinstance(user, User) and user.is_staff and user.removed is None else None
@@ -238,7 +239,7 @@ class ChangePasswordView(PasswordChangeView):
 
     form_class = ChangePasswordForm
 
-    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> Any:
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         """Redirect users who have no password to change."""
         _refuse_without_passwords()
         if request.user.is_authenticated and not request.user.has_usable_password():

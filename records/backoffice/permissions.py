@@ -183,7 +183,7 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
 
         Text columns can be searched but not filtered by, and hidden ones can be neither searched nor filtered by.
         """
-        filters: Any = self.list_filter
+        filters = self.list_filter
         name = lookup.split("__")[0]
         own = {getattr(entry, "parameter_name", None) for entry in filters}
         if lookup in own or name not in {field.name for field in self.opts.get_fields(include_hidden=True)}:

@@ -210,7 +210,7 @@ class PutBackPages(FormPages):
             return False
         return True
 
-    def _value_of(self, request: HttpRequest, record: models.Model, name: str, entry: FieldChange) -> Any:
+    def _value_of(self, request: HttpRequest, record: models.Model, name: str, entry: FieldChange) -> object:
         """Return the value of a field, a list or child rows before the entry, in the form that an action accepts.
 
         Raises LookupError, and ValidationError for a record that does not exist any more, is archived, or that the user
@@ -253,7 +253,7 @@ def _what_happened(record: models.Model) -> str:
     ) % {"person": person}
 
 
-def _as_in_history(record: models.Model, entry: FieldChange, content: Snapshot) -> Any:
+def _as_in_history(record: models.Model, entry: FieldChange, content: Snapshot) -> object:
     """Return what the record says at the place of the entry, in the form of the history: references by their names."""
     name, _dot, cell = entry["field"].partition(".")
     said = [one for one in differences(record, {}, {name: content[name]}) if place_of(one)[1] == place_of(entry)[1]]

@@ -140,7 +140,7 @@ class RecordAdmin(
 
     def get_sortable_by(self, request: HttpRequest) -> Any:
         """Return the columns by which the list can be sorted: those of the usual columns, which have indexes."""
-        usual: Any = self.list_display if self.sortable_by is None else self.sortable_by
+        usual = self.list_display if self.sortable_by is None else self.sortable_by
         return [self._column_of(name) for name in usual]
 
     def _column_of(self, name: object) -> Any:
@@ -159,7 +159,7 @@ class RecordAdmin(
         """Return how many records of the site have no number, and how many of them are archived."""
         return 0, 0
 
-    def get_changelist(self, request: HttpRequest, **kwargs: object) -> Any:
+    def get_changelist(self, request: HttpRequest, **kwargs: object) -> type[RecordList]:
         """Return the list class that does not count the rows."""
         return RecordList
 
@@ -167,7 +167,7 @@ class RecordAdmin(
         """Return the rows that contain every word of the term, and False: no row is returned twice."""
         return search(queryset, self.get_search_fields(request), search_term), False
 
-    def get_search_fields(self, request: HttpRequest) -> Any:
+    def get_search_fields(self, request: HttpRequest) -> list[str]:
         """Return the columns that the list searches, without those that the user may not see."""
         hidden = self.hidden_fields(request)
         return [name for name in super().get_search_fields(request) if name not in hidden]
@@ -178,7 +178,7 @@ class RecordAdmin(
         links = extension_points.all_of(extension_points.list_links, request, self.model)
         return {**super().list_context(request), "list_links": links, "empty_list": self.empty_list(request)}
 
-    def empty_list(self, request: HttpRequest) -> Any:
+    def empty_list(self, request: HttpRequest) -> str:
         """Return what an empty list says, where its records are not added above it; override it with the next step."""
         return ""
 

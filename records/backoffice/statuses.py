@@ -30,7 +30,7 @@ TONES = {
 """The meaning of a status for somebody who scans a list: nothing to do, waiting, done, or failed."""
 
 
-def status_tag(record: Model) -> Any:
+def status_tag(record: Model) -> str:
     """Return the record's status as a tag, empty if its kind has none; the text says the same as the colour."""
     value = getattr(record, "record_status", "")
     if not value:
@@ -43,7 +43,7 @@ def status_tag(record: Model) -> Any:
 def status_column(label: str) -> Callable[[Any], Any]:
     """Return the list's status column, the same object each time."""
 
-    def record_status(record: Model) -> Any:
+    def record_status(record: Model) -> str:
         return status_tag(record) or NOTHING
 
     record_status.short_description = label  # type: ignore[attr-defined]

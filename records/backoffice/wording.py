@@ -99,7 +99,7 @@ def with_article(name: object) -> str:
     return text % {"kind": name}
 
 
-def choice_label(model: type[models.Model], name: str, value: object) -> Any:
+def choice_label(model: type[models.Model], name: str, value: object) -> object:
     """Return a stored choice, such as a status, as the reader's language calls it, also among the cells of a row.
 
     A row gets the labels of its cells; every other value stays as it is.

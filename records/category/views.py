@@ -1,6 +1,7 @@
 """The category endpoint: one method for each list, made from the registry, and the other lists."""
 
 import uuid
+from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
 
@@ -75,7 +76,9 @@ class CategoryViewSet(OperationViewSet):
         return self.entries(rows, UserEntrySerializer, OTHERS)
 
 
-def _lister(model: type[ReferenceEntry], serializer: type[EntrySerializer]) -> Any:
+def _lister(
+    model: type[ReferenceEntry], serializer: type[EntrySerializer]
+) -> Callable[[CategoryViewSet, Request], HttpResponse]:
     def get_list(self: CategoryViewSet, request: Request) -> HttpResponse:
         return self.entries(entries_at(model, self.site_id), serializer, ENTRIES)
 

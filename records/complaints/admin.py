@@ -5,7 +5,7 @@ from typing import Any, Unpack
 
 from django.contrib import admin
 from django.db.models import Count, F, Q
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 
 from records.accounts import access
@@ -130,7 +130,7 @@ class ComplaintAdmin(RecordAdmin):
         return str(complaint.site_sequence_id or RecordStatus.DRAFT.label)
 
     @admin.display(description=_("Target date"), ordering="target_date")
-    def target(self, complaint: Complaint) -> Any:
+    def target(self, complaint: Complaint) -> str:
         """Return the day by which the complaint must be answered, with a mark if it has passed."""
         return due_shown(complaint.target_date, waiting=complaint.waits_for_answer)
 
@@ -167,7 +167,7 @@ class ComplaintAdmin(RecordAdmin):
         )
         return (*super().get_readonly_fields(request, obj), *own)
 
-    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> HttpResponse:
         """Show the page with the button that saves and submits a new complaint."""
         state = form_state(request)
         site_id = state.site_id if state is not None else None

@@ -9,6 +9,7 @@ import orjson
 import pybase64
 from django.conf import settings
 from django.http import HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 
 from records.files import downloads
 from records.files.addresses import FileAddresses
@@ -127,7 +128,7 @@ class FileViewSet(OperationViewSet):
         if with_url:
             self.http_request.META.pop("HTTP_IF_NONE_MATCH", None)
 
-        def show(shape: Shape) -> Any:
+        def show(shape: Shape) -> HttpResponseBase:
             row = row_of(shape)
             if with_url:
                 shape["FileURL"] = self.addresses.url_of(row.pk, self.caller.key_id)
@@ -135,7 +136,7 @@ class FileViewSet(OperationViewSet):
 
         return self.record(serializer, record_id, show=show)
 
-    def streamed(self, shape: Shape, row: FileRecord) -> Any:
+    def streamed(self, shape: Shape, row: FileRecord) -> HttpResponseBase:
         """Return the shape with the file's base64 text, which is sent in pieces after a check of its SHA-256."""
         opened = downloads.whole(row)
         mark = uuid.uuid4().hex.encode()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
+from django.core.files import File
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
@@ -22,7 +23,7 @@ _MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+(?: ?; ?[\w.+-]+=(?:[\w.+-]+|\"[\w.+
 _RANGE = re.compile(r"\s*bytes\s*=\s*(\d{0,18})\s*-\s*(\d{0,18})\s*", re.ASCII)
 
 
-def whole(row: FileRecord) -> Any:
+def whole(row: FileRecord) -> File[bytes]:
     """Open a row's file after a check of its SHA-256; raises the 503 for a damaged file or unavailable storage."""
     try:
         return storage.open_served(row)

@@ -9,6 +9,7 @@ from django.contrib.admin.exceptions import NotRegistered
 from django.core.exceptions import PermissionDenied
 from django.db import models
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import NoReverseMatch, reverse
 from django.utils.text import capfirst
@@ -69,7 +70,7 @@ class ChangeAdmin(LogAdmin, SavedFilterPages):
         sites = self.sites_where(request, "view")
         return changes_shown_to(user_of(request), rows.filter(site__in=sites), sites)
 
-    def export_view(self, request: HttpRequest, kind: str) -> Any:
+    def export_view(self, request: HttpRequest, kind: str) -> HttpResponseBase:
         """Return the list, as it is filtered and searched, as a CSV or XLSX file."""
         if kind not in KINDS:
             raise Http404

@@ -32,7 +32,7 @@ def replay(changes: Iterable[Iterable[FieldChange]]) -> Snapshot:
     return content
 
 
-def _bare(value: object) -> Any:
+def _bare(value: object) -> object:
     if isinstance(value, dict) and value.keys() == {"id", "name"}:
         return value["id"]
     if isinstance(value, list) and all(isinstance(one, dict) for one in value):

@@ -60,7 +60,7 @@ def among(column: str, kind: str, given: object) -> RawSQL:
     return RawSQL(sql, (given,), models.BooleanField())  # noqa: S611 (no outside text)
 
 
-def among_parameter(values: Collection[object]) -> Any:
+def among_parameter(values: Collection[object]) -> str | list[object]:
     """Return ids or texts as the parameter of `among`."""
     if vendor() == "postgresql":
         return array_text([*values])
@@ -106,5 +106,5 @@ def _part(place: int) -> str:
     return f"json_extract(given.value, '$[{place}]')"
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
     return value.hex if isinstance(value, uuid.UUID) else value

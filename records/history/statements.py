@@ -32,7 +32,7 @@ def together(statements: Sequence[Statement], meanwhile: Callable[[], Sequence[S
     return connection.together(statements, meanwhile) if statements or meanwhile else []  # type: ignore[attr-defined]
 
 
-def parameter(key: uuid.UUID | str) -> Any:
+def parameter(key: uuid.UUID | str) -> uuid.UUID | str:
     """Return an id in the form in which the database's driver takes it in a raw statement."""
     given = uuid.UUID(key) if isinstance(key, str) else key
     return given if vendor() == "postgresql" else given.hex

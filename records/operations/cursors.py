@@ -129,7 +129,7 @@ def write(of: Sequence[Any], order: Order, value: Any, key: uuid.UUID, start: in
     return _signer(of).sign(base64.urlsafe_b64encode(orjson.dumps(content)).decode().rstrip("="))
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, datetime.datetime):
         return value.isoformat()
     if isinstance(value, Decimal | uuid.UUID):

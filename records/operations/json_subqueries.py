@@ -47,7 +47,9 @@ class JsonRows(Subquery):
         wrapped = f"(SELECT json_group_array(json_array({listed})) FROM (%(subquery)s) r)"  # noqa: S608
         return self._wrapped(compiler, connection, wrapped, **extra)
 
-    def _wrapped(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, template: str, **extra: object) -> Any:
+    def _wrapped(
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, template: str, **extra: object
+    ) -> tuple[str, tuple[str | int, ...]]:
         return super().as_sql(compiler, connection, template=template, **extra)
 
 

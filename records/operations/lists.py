@@ -364,7 +364,7 @@ def check_utf8(request: HttpRequest) -> None:
             raise invalid(name[:100], "This is not text in UTF-8.") from error
 
 
-def _moment(name: str, text: str) -> Any:
+def _moment(name: str, text: str) -> datetime.datetime:
     """Return the time in a query value; a `+` that was sent unencoded arrives as a space."""
     if spaced := _SPACE_FOR_PLUS.fullmatch(text):
         text = f"{spaced[1]}+{spaced[2]}"

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from authlib.oauth2.rfc6749.errors import OAuth2Error
@@ -91,7 +90,7 @@ def _issue(request: HttpRequest, framed: oauth.FormRequest) -> HttpResponse:
     if not data.get("grant_type"):
         raise OAuth2Error("grant_type is required.", error="invalid_request")
     _prove(request, framed)
-    grant: Any = oauth.server.get_token_grant(framed)
+    grant = oauth.server.get_token_grant(framed)
     grant.validate_token_request()
     status, body, _ = grant.create_token_response()
     response = JsonResponse(body, status=status)

@@ -229,7 +229,7 @@ class ReadPlan:
             ready[name] = compiled if source is expression else expression
         return ready
 
-    def _compiled_column(self, name: str, expression: object) -> Any:
+    def _compiled_column(self, name: str, expression: object) -> object:
         query = self.model._base_manager.annotate(**{name: expression}).values_list(name).query
         compiler = query.get_compiler(connection=connection)
         compiler.as_sql()

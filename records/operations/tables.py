@@ -211,7 +211,7 @@ class WireTable:
         except wire.CompositeError as several:
             raise CellError(" ".join(f"{one.path}: {one.message}" for one in several.faults)) from several
 
-    def _json(self, kind: str, text: str) -> Any:
+    def _json(self, kind: str, text: str) -> object:
         if kind == "number":
             return _decimal(text)
         if kind == "integer":

@@ -120,7 +120,7 @@ class Wording:
         return row
 
 
-def _shown(salt: str, value: object, *, is_hidden: bool) -> Any:
+def _shown(salt: str, value: object, *, is_hidden: bool) -> str | dict[str, str] | None:
     """Return what a value's digest is computed from: salt and text, the digest alone, or None for an empty value."""
     digest = value_digest(salt, value)
     if not digest:

@@ -50,7 +50,7 @@ def dump(model: type[models.Model]) -> Iterator[tuple[bytes, int]]:
         yield b"".join(orjson.dumps([_plain(value) for value in row]) + b"\n" for row in piece), len(piece)
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, datetime.datetime):
         return value.astimezone(datetime.UTC).isoformat()
     if isinstance(value, datetime.date | datetime.time):
@@ -78,7 +78,7 @@ def load(model: type[models.Model], piece: bytes) -> int:
     return len(made)
 
 
-def _typed(field: Any, value: Any) -> Any:
+def _typed(field: Any, value: Any) -> object:
     while field.is_relation:
         field = field.target_field
     if value is None or isinstance(field, models.JSONField):

@@ -28,6 +28,6 @@ class RetentionPeriodAdmin(PlainAdmin):
         fixed = super().get_readonly_fields(request, obj)
         return (*fixed, "entity") if obj is not None else fixed
 
-    def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Any:
+    def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> RetentionPeriod:
         """Add a period."""
         return actions.add_period(site_id, values, author=author_of(request))

@@ -51,7 +51,7 @@ class TextWithin(models.Lookup[Any]):
         left, left_params = self.process_lhs(compiler, connection)
         plain = f"LENGTH({left}) = LENGTH(CAST({left} AS BLOB))"
         sql = f"CASE WHEN {plain} THEN {left} LIKE %s ESCAPE '\\' ELSE INSTR(LARDER_UPPER({left}), %s) > 0 END"
-        params: list[Any] = []
+        params = []
         for text in map(upper, self.rhs):
             params += [*left_params, *left_params, *left_params, _pattern(text), *left_params, text]
         return f"({' OR '.join([sql] * len(self.rhs))})", params

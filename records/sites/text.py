@@ -146,12 +146,12 @@ def spellings(text: str, *, is_part: bool = False) -> list[str]:
 class _Normalised:
     """Applies `normalise` to the values of a text field."""
 
-    def to_python(self, value: Any) -> Any:
+    def to_python(self, value: object) -> str | None:
         """Return normalised text."""
-        value = super().to_python(value)  # type: ignore[misc]
-        if not isinstance(value, str) or (value.isascii() and value.isprintable()):
-            return value  # Plain text of one line, as most values are, is in normal form.
-        return normalise(value)
+        text: str | None = super().to_python(value)  # type: ignore[misc]
+        if text is None or (text.isascii() and text.isprintable()):
+            return text  # Plain text of one line, as most values are, is in normal form.
+        return normalise(text)
 
     def validate(self, value: object, model_instance: object) -> None:
         """Refuse invisible text in a required field (DECISIONS 1.21)."""

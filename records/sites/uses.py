@@ -41,7 +41,7 @@ def uses_of(target: Any, seen: Callable[[type[models.Model]], "models.QuerySet[A
         rows = seen(model)
         if rows is None:
             continue
-        pointed: Any = model._default_manager.filter(pointing)
+        pointed = model._default_manager.filter(pointing)
         if getattr(target, "site_id", None) is not None:
             pointed = pointed.filter(site_id=target.site_id)
         rows = rows.filter(pk__in=pointed.values("pk")).exclude(pk=target.pk).order_by("site_sequence_id", "pk")

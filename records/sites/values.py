@@ -50,7 +50,7 @@ class Loaded:
 
     def __call__(
         self, execute: Callable[..., object], sql: object, params: object, many: bool, context: dict[str, object]
-    ) -> Any:
+    ) -> object:
         """Run a statement after those that wait, and remember whether it writes."""
         if self.waiting:
             together(self.taken())

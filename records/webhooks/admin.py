@@ -169,15 +169,17 @@ class SubscriptionAdmin(PlainAdmin):
             else state
         )
 
-    def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Any:
+    def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Subscription:
         """Add a webhook with a secret of its own."""
         return actions.add_subscription(site_id, values, author=author_of(request))
 
-    def update_record(self, request: HttpRequest, record: Any, values: Values, **recorded: Unpack[Recorded]) -> Any:
+    def update_record(
+        self, request: HttpRequest, record: Any, values: Values, **recorded: Unpack[Recorded]
+    ) -> Subscription:
         """Change a webhook."""
         return actions.update_subscription(record, values, **recorded)
 
-    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
+    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Subscription:
         """Archive or restore a webhook."""
         return actions.archive_subscription(record, archived=archived, author=author_of(request), reason=reason)
 

@@ -10,7 +10,7 @@ from django.contrib import admin
 from django.contrib.admin.utils import quote
 from django.contrib.auth.models import Permission
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext
@@ -40,7 +40,7 @@ from records.sites.writing import Recorded, Values
 MEMBERS_A_PAGE = 100
 
 
-def grantable() -> Any:
+def grantable() -> QuerySet[Permission]:
     """Return the permissions that the product checks somewhere, in the order of the matrix."""
     wanted = Q(pk__in=[])
     for name in permissions_of(DefaultRole.SITE_ADMINISTRATOR):
@@ -75,7 +75,7 @@ class RoleAdmin(PlainAdmin):
         """Return whether the role is a default role or one that the site made."""
         return gettext("Default") if role.default_role else gettext("Own")
 
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> PermissionsField:
         """Return the matrix for the permissions."""
         if db_field.name == "permissions":
             return PermissionsField(grantable(), required=False, label=gettext("Permissions"))
@@ -123,12 +123,12 @@ class RoleAdmin(PlainAdmin):
         context = {"rows": PermissionMatrix().rows(grantable(), chosen), "is_default": bool(record.default_role)}
         return (RecordPanel("accounts/matrix.html", context),)
 
-    def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Any:
+    def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Role:
         """Add a role for the site."""
         role = Role(site_id=site_id, name=values["name"])
         return add_role(role, permissions=values["permissions"], author=author_of(request))
 
-    def update_record(self, request: HttpRequest, record: Any, values: Values, **recorded: Unpack[Recorded]) -> Any:
+    def update_record(self, request: HttpRequest, record: Any, values: Values, **recorded: Unpack[Recorded]) -> Role:
         """Rename a role or change what it permits."""
         return update_role(record, name=values.get("name"), permissions=values.get("permissions"), **recorded)
 

@@ -10,6 +10,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import models
 from django.db.models import Q
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext
@@ -109,7 +110,7 @@ class SecurityEventAdmin(LogAdmin, SavedFilterPages):
             "empty_list": gettext("There are no events yet, or none that match the filters."),
         }
 
-    def export_view(self, request: HttpRequest) -> Any:
+    def export_view(self, request: HttpRequest) -> HttpResponseBase:
         """Return the log as it is filtered and searched, as a CSV file with times in UTC."""
         if not self.has_view_permission(request):
             raise PermissionDenied

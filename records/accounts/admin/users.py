@@ -259,11 +259,11 @@ class UserAdmin(PlainAdmin):
         """Return when the account last signed in."""
         return shown(user.last_login) or NOTHING
 
-    def add_record(self, request: HttpRequest, site_id: uuid.UUID | None, values: Values) -> Any:
+    def add_record(self, request: HttpRequest, site_id: uuid.UUID | None, values: Values) -> User:
         """Add an account whose home site is the current site; its person sets a password by mail."""
         return add_user(User(home_site=current_site(request), **values), author=author_of(request))
 
-    def update_record(self, request: HttpRequest, record: Any, values: Values, **recorded: Unpack[Recorded]) -> Any:
+    def update_record(self, request: HttpRequest, record: Any, values: Values, **recorded: Unpack[Recorded]) -> User:
         """Change an account. Raises ValidationError if the name is in use."""
         return update_user(record, values, **recorded)
 

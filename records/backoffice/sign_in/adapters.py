@@ -53,7 +53,7 @@ class AccountAdapter(DefaultAccountAdapter):
         """Return whether the address is one of our own pages, without a host; not if it cannot be read."""
         return url_has_allowed_host_and_scheme(url, None)
 
-    def authenticate(self, request: HttpRequest, **credentials: object) -> Any:
+    def authenticate(self, request: HttpRequest, **credentials: object) -> User | None:
         """Return the account, or None; raises ValidationError if further attempts are refused for a while."""
         found = authenticate(request, **credentials)
         refusal = getattr(request, "guess_refusal", None)

@@ -72,7 +72,7 @@ def _to_the_millisecond(clock: datetime.datetime) -> datetime.datetime:
     return rounded.replace(microsecond=rounded.microsecond // 1000 * 1000)
 
 
-def _serial(number: float, epoch: datetime.datetime) -> Any:
+def _serial(number: float, epoch: datetime.datetime) -> datetime.datetime:
     from openpyxl.utils.datetime import from_excel
 
     try:

@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import IO, Any
 from xml.etree.ElementTree import ParseError
 from xml.parsers import expat
 
@@ -250,7 +250,7 @@ class _Archive(zipfile.ZipFile):
         self.left = {True: MOST_TEXT_MARKUP, False: MOST_MARKUP}
         self.counted: set[str] = set()
 
-    def open(self, name: str | zipfile.ZipInfo, *args: Any, **given: Any) -> Any:
+    def open(self, name: str | zipfile.ZipInfo, *args: Any, **given: Any) -> IO[bytes]:
         """Open a part, once its tags are counted."""
         called = name.filename if isinstance(name, zipfile.ZipInfo) else name
         if called not in self.counted and not _is_sheet(called):

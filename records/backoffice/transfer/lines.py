@@ -184,7 +184,7 @@ def _keys(value: Any) -> list[uuid.UUID]:
     return [uuid.UUID(entry["Id"]) for entry in value] if isinstance(value, list) else [value]
 
 
-def _read(column: Column, value: Any) -> Any:
+def _read(column: Column, value: Any) -> object:
     """Return a value of a child row, which is as the interface answers it, as that of a record would be."""
     if value is None or value == "":
         return None

@@ -14,6 +14,7 @@ from django.core import signing
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import URLPattern, path
 from django.utils.html import format_html
@@ -99,7 +100,7 @@ class TransferPages(PastImportPages):
 
     # --- Export ------------------------------------------------------------------------------------------------------
 
-    def export_view(self, request: HttpRequest, kind: str, part: str = "") -> Any:
+    def export_view(self, request: HttpRequest, kind: str, part: str = "") -> HttpResponseBase:
         """Return the list, as it is filtered, searched and sorted, as a file.
 
         `part` is empty for a file in people's words, `interface` for one in the interface's words, or the column of the

@@ -78,7 +78,7 @@ def digest_of(rows: Iterable[Row]) -> str:
     return hashlib.sha256(json.dumps(content, cls=DjangoJSONEncoder, ensure_ascii=True).encode()).hexdigest()
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
     """Return a value with records replaced by their ids."""
     if isinstance(value, models.Model):
         return str(value.pk)

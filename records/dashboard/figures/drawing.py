@@ -9,9 +9,9 @@ import math
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from records.backoffice.datetimes import NOTHING
 from records.backoffice.responses import html_of
@@ -52,7 +52,7 @@ class Table:
     rows: Sequence[Sequence[Cell]]
 
     @property
-    def body(self) -> Any:
+    def body(self) -> SafeString:
         """Return the rows as HTML. For hundreds of rows, a template would take longer than the rest of the page."""
         return html_of(
             '<tr><th scope="row">{}</th>{}</tr>',
@@ -134,7 +134,7 @@ class Chart:
         return f"dashboard/charts/{self.form}.svg"
 
     @property
-    def dot_links(self) -> Any:
+    def dot_links(self) -> SafeString:
         """Return the links of dots as SVG. There are hundreds, for which a template would take long."""
         return html_of(
             '<a href="{}" tabindex="-1" aria-hidden="true"><title>{}</title>'

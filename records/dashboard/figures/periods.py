@@ -82,7 +82,7 @@ def month_index(field: str, period: Period, zone: zoneinfo.ZoneInfo) -> Any:
     """
     starts = [*period.months, months_on(period.final_month, 1)]
 
-    def number(low: int, high: int) -> Any:
+    def number(low: int, high: int) -> Case | Value:
         """Return the number, from low to high, of a row that lies in none of the other months."""
         if low == high:
             return Value(low)

@@ -6,7 +6,6 @@ gives Arabic letters the shapes that depend on their neighbours, and puts each l
 
 import re
 import unicodedata
-from typing import Any
 
 from arabic_reshaper import ArabicReshaper
 from bidi import get_display
@@ -125,7 +124,7 @@ class BidirectionalText(Flowable):
 
     def draw(self) -> None:
         """Print the lines from the top; those that are read from right to left are aligned at the right."""
-        canvas: Any = self.canv
+        canvas = self.canv
         canvas.setFillColor(self.style.textColor)
         name, size = self.style.fontName, self.style.fontSize
         for number, (line, from_right) in enumerate(self.lines or [], 1):

@@ -53,7 +53,7 @@ class EntityFolderAdmin(FolderTree, PlainAdmin):
         entity = request.GET.get("entity", "")
         return rows.filter(entity=entity) if request.method == "GET" and entity else rows
 
-    def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Any:
+    def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> EntityFolder:
         """Add a folder."""
         parent = values["parent"]
         return actions.add_folder(
@@ -82,7 +82,7 @@ class EntityFolderAdmin(FolderTree, PlainAdmin):
                 written = actions.move_folder(site_id, record.pk, parent_id, idx=idx, author=author, reason=reason)
         return written
 
-    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
+    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> EntityFolder:
         """Archive an empty folder, or restore one."""
         act = actions.archive_folder if archived else actions.restore_folder
         return act(record.site_id, record.pk, author=author_of(request), reason=reason)

@@ -58,6 +58,6 @@ class SiteAdmin(PlainAdmin):
             field.widget.is_required = True
         return field
 
-    def add_record(self, request: HttpRequest, site_id: uuid.UUID | None, values: Values) -> Any:
+    def add_record(self, request: HttpRequest, site_id: uuid.UUID | None, values: Values) -> Site:
         """Add a site with its default roles."""
         return add_site(Site(**values), author=author_of(request))
