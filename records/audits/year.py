@@ -158,7 +158,9 @@ def year_lines(
     # A day more on each side, since a date-time with a time of day belongs to a day in the site's time zone.
     span = (begins(first, zone) - datetime.timedelta(days=1), begins(end, zone) + datetime.timedelta(days=1))
     audits_of_site = (
-        AuditRecord.objects.at(site_id).filter(is_archived=False).annotate(planned_for=Coalesce("due_date", "date"))
+        AuditRecord.objects.at(site_id)
+        .filter(is_archived=False)
+        .annotate(planned_for=Coalesce("due_date", "date"), is_regular=REGULAR)
     )
     in_year = Q(planned_for__gte=span[0], planned_for__lt=span[1])
     of_year = audits_of_site.filter(in_year)
@@ -180,11 +182,7 @@ def _line(
     program: AuditProgram, audits: Sequence[Any], year: int, today: datetime.date, zone: zoneinfo.ZoneInfo
 ) -> Line:
     entries = [_audit_entry(audit, today, zone) for audit in audits]
-    regular = [
-        (audit.due_date, audit.record_status)
-        for audit in audits
-        if audit.due_date and not audit.is_extra and audit.record_status != RecordStatus.CANCELLED
-    ]
+    regular = [(audit.due_date, audit.record_status) for audit in audits if audit.is_regular]
     address = reverse("admin:audits_auditprogram_read", args=(program.pk,))
     if not program.is_archived:
         free = free_dates(program, regular, zone, _first_step(program, year))

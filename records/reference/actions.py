@@ -1,16 +1,25 @@
 """Writes to the reference lists: add, update, archive and restore an entry, each with its history."""
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar, Unpack
 
 from records.history.trail import Author
-from records.reference.checklists import put_questions
 from records.reference.models import Checklist, Rating, ReferenceEntry, SiteEntry
 from records.reference.ratings import put_bands, put_responses
-from records.sites.writing import Recorded, adding, apply, changing
+from records.sites.writing import Recorded, Values, adding, apply, changing, replace_children
 
 Entry = TypeVar("Entry", bound=ReferenceEntry)
+
+
+def put_questions(checklist: Checklist, rows: Sequence[Values]) -> None:
+    """Make the rows (id, question) the checklist's questions, in the order in which an audit asks them.
+
+    A question that is not among the rows is removed; findings keep its words. Needs a transaction; raises
+    ValidationError.
+    """
+    replace_children(checklist, "questions", rows)
+
 
 PLAIN = ("name", "code", "idx")
 CHILDREN: dict[type[ReferenceEntry], dict[str, Callable[..., None]]] = {

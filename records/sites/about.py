@@ -37,14 +37,12 @@ _SITE, _RECORD, _FINDING = uuid.uuid4(), uuid.uuid4(), uuid.uuid4()
 """The placeholders in the queries for a record and for its finding."""
 
 
-def record_of(
-    site_id: uuid.UUID, record_id: uuid.UUID, among: Collection[Entity] = (), *, drafts: bool = False
-) -> SiteRecord | None:
+def record_of(site_id: uuid.UUID, record_id: uuid.UUID, among: Collection[Entity] = ()) -> SiteRecord | None:
     """Return the site's record with this Id, of any kind (or one of the kinds `among`); one round trip.
 
-    A record without a number is a draft, which only the back-office shows.
+    A record without a number is a draft and is not returned; only the back-office shows it.
     """
-    return _record_and_finding(site_id, record_id, None, among, drafts=drafts)[0]
+    return _record_and_finding(site_id, record_id, None, among, drafts=False)[0]
 
 
 def _record_and_finding(

@@ -163,14 +163,13 @@ def adding(
     author: Author,
     operation: str,
     reason: str = "",
-    skip: Sequence[str] = (),
 ) -> Iterator[M]:
     """Store a new row as `add_record` does, then let the block create rows that refer to it and are part of it.
 
     The row's first Change includes what the block created. Raises ValidationError and then stores nothing.
     """
     with recording() as trail, trail.going_on():
-        children, lists = _checked(record, values or {}, author=author, skip=skip)
+        children, lists = _checked(record, values or {}, author=author, skip=())
         if isinstance(record, SiteRecord):
             insert_numbered(record, trail)
         else:

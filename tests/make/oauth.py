@@ -7,8 +7,7 @@ from urllib.parse import urlencode
 from django.test import Client
 
 from records.accounts import clients
-from records.accounts.models import DefaultRole, OAuthClient, User
-from records.sites.models import Site
+from records.accounts.models import OAuthClient, User
 from tests import make
 
 
@@ -40,9 +39,3 @@ def post_form(path: str, fields: dict[str, str] | str, **headers: str) -> Any:
 def make_token(user: User, scope: str = "") -> str:
     """Make a client of the user and fetch a token with it."""
     return fetch_token(*make_client(user), scope=scope)
-
-
-def make_credentials(site: Site, role: DefaultRole = DefaultRole.MANAGER) -> tuple[make.Key, dict[str, str]]:
-    """Make a user with the role, a key and a token; returns the key and the headers that carry both."""
-    key = make.make_key(site, role)
-    return key, {**key.headers, "Authorization": f"Bearer {make_token(key.user)}"}
