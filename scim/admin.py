@@ -74,7 +74,7 @@ class TokenForm(CredentialForm):
     )
     field_order = ("name", "dialect", "expires", "read_only", "dry_run", "addresses")
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         latest = directories.latest_end()
         if latest is not None:
@@ -106,7 +106,7 @@ class DirectoryAdmin(PlainAdmin):
         replace(CHANGE_TO_ARCHIVE[1], explanation=_("The directory can be connected again, with a new token.")),
     )
 
-    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+    def get_fieldsets(self, request: HttpRequest, obj: models.Model | None = None) -> Any:
         """Return the fields; only a superuser can edit which sites the directory sees and whether it may administer."""
         names = ["name", "matches_by_code", "sends_invitations", "may_set_passwords"]
         if user_of(request).is_superuser:
@@ -144,14 +144,14 @@ class DirectoryAdmin(PlainAdmin):
             require(actor, Act.PROVISION, locked)
         return locked
 
-    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
+    def archive(self, request: HttpRequest, record: models.Model, *, archived: bool, reason: str) -> Any:
         """Archive the directory and end its tokens, or restore it without them."""
         with recording():
             locked = super().archive(request, record, archived=archived, reason=reason)
             directories.revoke_tokens(locked, author=author_of(request), reason=reason)
         return locked
 
-    def own_links(self, request: HttpRequest, record: Any) -> Sequence[RecordLink]:
+    def own_links(self, request: HttpRequest, record: models.Model) -> Sequence[RecordLink]:
         """Return the button that opens the connection page."""
         url = self.url_of("connection", quote(record.pk))
         return (RecordLink("connection", gettext("Connection and tokens"), url),)
@@ -253,7 +253,7 @@ class _Connection:
         mount: Mount = "prodscim" if self.request.POST.get("do") == "check-prodscim" else "scim"
         self.steps = check(self.directory, mount, author_of(self.request))
 
-    def context(self) -> dict[str, Any]:
+    def context(self) -> dict[str, object]:
         """Return the template context of the page."""
         from scim.selfcheck import rules_of
 
@@ -278,7 +278,7 @@ class _Connection:
         }
 
 
-def _line(token: ProvisioningToken) -> dict[str, Any]:
+def _line(token: ProvisioningToken) -> dict[str, object]:
     return {
         "row": token,
         "live": token.is_live,
@@ -322,7 +322,7 @@ class OutcomeFilter(ChoiceFilter):
 class DirectoryFilter(admin.RelatedFieldListFilter):
     """Filters the log to the calls of one of the directories whose home is the current site."""
 
-    def field_choices(self, field: Any, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+    def field_choices(self, field: object, request: HttpRequest, model_admin: object) -> list[tuple[str, Any]]:
         """Return those directories."""
         return [
             (str(row.pk), row.name)
@@ -375,7 +375,7 @@ class ProvisioningCallAdmin(LogAdmin, SavedFilterPages):
         }
 
     def changeform_view(
-        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: object = None
     ) -> HttpResponse:
         """Show one call with the shape of its body."""
         if request.method not in ("GET", "HEAD") or object_id is None:

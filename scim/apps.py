@@ -4,6 +4,7 @@ import uuid
 from typing import Any
 
 from django.apps import AppConfig
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 from django.http import HttpRequest, HttpResponse
 
@@ -32,7 +33,7 @@ def _shape(request: HttpRequest, refusal: Any) -> HttpResponse:
     return response_for_refusal(refusal)
 
 
-def add_functions(connection: Any, **_: Any) -> None:
+def add_functions(connection: BaseDatabaseWrapper, **_: object) -> None:
     """Give a SQLite connection the text functions that `scim.expressions` uses; PostgreSQL has its own."""
     if connection.vendor == "sqlite":
         connection.connection.create_function("scim_folded", 1, _folded, deterministic=True)

@@ -42,7 +42,7 @@ class Operation:
     references: set[str] = field(default_factory=set)
 
 
-def operations_of(body: dict[str, Any], notes: list[str]) -> tuple[list[Operation], int | None]:
+def operations_of(body: dict[str, object], notes: list[str]) -> tuple[list[Operation], int | None]:
     """Return the operations and the number of errors after which to stop, or None for no limit.
 
     `notes` receives a sentence about names that nothing reads. Raises Refused: 400 for a malformed request, 413 for
@@ -151,7 +151,7 @@ def _refusal(operation: Operation, made: dict[str, str]) -> HttpResponse | None:
     return None
 
 
-def _resolved(value: Any, made: dict[str, str]) -> Any:
+def _resolved(value: object, made: dict[str, str]) -> Any:
     """Return a path or body in which each bulkId is replaced by the id of the resource that the operation created."""
     if isinstance(value, str):
         if value.lower().startswith(_PREFIX):

@@ -80,7 +80,7 @@ class ProvisioningView(stock.SCIMView):
     allowance: Mapping[str, str] = MappingProxyType({})
 
     @csrf_exempt
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         """Answer the request."""
         started = time.perf_counter()
         inner = inner_of(request)
@@ -102,7 +102,9 @@ class ProvisioningView(stock.SCIMView):
             inner.entries.append(entry)
         return response
 
-    def _answered_at_last(self, request: HttpRequest, inner: Inner | None, *args: Any, **kwargs: Any) -> HttpResponse:
+    def _answered_at_last(
+        self, request: HttpRequest, inner: Inner | None, *args: object, **kwargs: object
+    ) -> HttpResponse:
         """Answer; a request begins again if it lost a deadlock, and a dry run if it had to wait: nothing is stored.
 
         An inner call of a dry run leaves that to the outer call, whose transaction it is.
@@ -117,7 +119,7 @@ class ProvisioningView(stock.SCIMView):
                 raise
             return response_for(error)
 
-    def _answered(self, request: HttpRequest, inner: Inner | None, *args: Any, **kwargs: Any) -> HttpResponse:
+    def _answered(self, request: HttpRequest, inner: Inner | None, *args: object, **kwargs: object) -> HttpResponse:
         """Answer for a remembered caller if the write itself has checked that the token still says the same.
 
         Otherwise look the token up. Before the check a remembered caller is told nothing but that the database fails.
@@ -139,7 +141,7 @@ class ProvisioningView(stock.SCIMView):
             self.proof = self.caller = None
         return self._answer_to(caller_of(request, self.mount), request, *args, **kwargs)
 
-    def _answer_to(self, caller: Caller, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def _answer_to(self, caller: Caller, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         """Count the request for the caller's token, once, and answer it."""
         self.caller = caller
         request.caller = caller  # type: ignore[attr-defined]
@@ -155,7 +157,7 @@ class ProvisioningView(stock.SCIMView):
     def _writes(self, request: HttpRequest) -> bool:
         return request.method not in READING and not self.only_reads
 
-    def _answer(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def _answer(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         """Call the method; with a dry-run token, everything that a write does is rolled back after it is answered.
 
         This includes what a refusal writes, such as the stop of the brake. The operations of a bulk request see the
@@ -184,11 +186,11 @@ class ProvisioningView(stock.SCIMView):
             handler = getattr(self, "get", None)
         return handler or self.http_method_not_allowed
 
-    def options(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def options(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         """Answer 204 with the allowed methods."""
         return nothing(Allow=", ".join(self._allowed_methods()))
 
-    def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def http_method_not_allowed(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         """Answer 405 with the allowed methods."""
         allowed = ", ".join(self._allowed_methods())
         return error_response(405, f"{request.method} is not allowed here.", headers={"Allow": allowed})

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from records.sites.text import fold
 from scim.declared import Names, declared_names
@@ -15,7 +14,7 @@ READ_ONLY = frozenset({"id", "meta", "groups", "profileurl"})
 _READ_ONLY_PARTS = (f"{ENTERPRISE}:manager.displayname".lower(), f"{SITE}:displayname".lower())
 _OWN_NOTES = frozenset({"schemas", "password", "members", "meta.version", "meta.lastmodified"})
 """What is never shown, is refused or noted elsewhere, or is sent back by everybody who has read the resource before."""
-_EMPTY: tuple[Any, ...] = (None, "", [], {})
+_EMPTY: tuple[object, ...] = (None, "", [], {})
 
 
 def notes_on(kind: str, sent: Iterable[Representation], stored: Representation, *, added: bool) -> Iterator[str]:

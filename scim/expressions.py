@@ -2,10 +2,12 @@
 
 from typing import Any
 
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Func, Q, TextField, Value
 from django.db.models.expressions import Combinable, Expression
 from django.db.models.functions import Collate, Right, StrIndex
 from django.db.models.lookups import Exact, GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual
+from django.db.models.sql.compiler import SQLCompiler
 from scim2_models.path import CompareOperator
 
 NEVER = Q(pk__in=[])
@@ -28,7 +30,7 @@ class Folded(Func):
     function = "LOWER"
     output_field = TextField()
 
-    def as_sql(self, compiler: Any, connection: Any, *args: Any, **extra: Any) -> tuple[str, Any]:
+    def as_sql(self, compiler: Any, connection: Any, *args: object, **extra: Any) -> tuple[str, Any]:
         """Convert to lower case by Unicode rules, independent of the database's own locale."""
         collation = ' COLLATE "pg_c_utf8"' if getattr(connection, "pg_version", 0) >= 170000 else ""
         template = f"REPLACE(LOWER(REPLACE(%(expressions)s, 'İ', 'i'){collation}), 'ς', 'σ')"  # noqa: RUF001 (the letter is intended)
@@ -44,7 +46,7 @@ class TextOfId(Func):
 
     output_field = TextField()
 
-    def as_sql(self, compiler: Any, connection: Any, *args: Any, **extra: Any) -> tuple[str, Any]:
+    def as_sql(self, compiler: Any, connection: Any, *args: object, **extra: Any) -> tuple[str, Any]:
         """Cast the UUID to text."""
         return super().as_sql(compiler, connection, template="COALESCE((%(expressions)s)::text, '')", **extra)
 
@@ -66,7 +68,7 @@ class ByCodePoint(Collate):
     def __init__(self, expression: Any) -> None:
         super().__init__(expression, "C")
 
-    def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> tuple[str, Any]:
+    def as_sqlite(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **extra: object) -> tuple[str, Any]:
         """Use SQLite's binary collation; the byte order of UTF-8 is the order of the code points."""
         return self.as_sql(compiler, connection, template="%(expressions)s COLLATE BINARY", **extra)
 

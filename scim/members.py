@@ -40,7 +40,7 @@ Loader = Callable[[set[uuid.UUID] | None], list[Entry]]
 """Reads the group's members with these ids, or all members for None."""
 
 
-def take_members(body: dict[str, Any]) -> tuple[dict[str, Any], bool, Any]:
+def take_members(body: dict[str, object]) -> tuple[dict[str, Any], bool, Any]:
     """Return the body without `members`, whether it was present, and its value; null counts as absent."""
     rest, found, value = {}, False, None
     for name, item in body.items():
@@ -80,7 +80,7 @@ def desired_members(entries: dict[uuid.UUID, Named], **more: Any) -> DesiredMemb
     return DesiredMembers(put=put, users=users, **more)
 
 
-def notes_on_members(values: Sequence[Any]) -> Iterator[str]:
+def notes_on_members(values: Sequence[object]) -> Iterator[str]:
     """Yield sentences for the log about the parts of `members` values that have no effect."""
     entries = [one for value in values for one in _listed(value) if isinstance(one, dict)]
     names = {name for entry in entries for name in entry}
@@ -171,7 +171,7 @@ def _ids_of(node: FilterNode) -> set[uuid.UUID] | None:
     return None
 
 
-def split_operations(operations: list[Any]) -> tuple[list[MemberOperation], list[Any]]:
+def split_operations(operations: list[object]) -> tuple[list[MemberOperation], list[Any]]:
     """Return the operations on members, and the others unchanged; raises the SCIM error for a malformed one."""
     ours: list[MemberOperation] = []
     others = []
@@ -182,7 +182,7 @@ def split_operations(operations: list[Any]) -> tuple[list[MemberOperation], list
     return ours, others
 
 
-def _split(operation: Any) -> tuple[list[MemberOperation], list[Any]]:
+def _split(operation: object) -> tuple[list[MemberOperation], list[Any]]:
     if not isinstance(operation, dict):
         return [], [operation]
     given = by_lower_name(operation)
@@ -349,7 +349,7 @@ class Membership:
                 yield key
 
 
-def _member_in(value: Any) -> Entry:
+def _member_in(value: object) -> Entry:
     """Return what a value says of one member, without nulls, which count as absent; raises InvalidValueException."""
     one = value[0] if isinstance(value, list) and len(value) == 1 else value
     if not isinstance(one, dict):

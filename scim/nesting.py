@@ -6,7 +6,9 @@ from typing import Any
 
 import orjson
 from django.db import connection
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import BooleanField, Func, TextField
+from django.db.models.sql.compiler import SQLCompiler
 
 from records.accounts.models import Role
 from records.history.statements import Statement, parameter
@@ -43,11 +45,13 @@ class GroupsOf(Func):
     output_field = TextField()
     arity = 1
 
-    def __init__(self, scope: Scope, user: Any) -> None:
+    def __init__(self, scope: Scope, user: object) -> None:
         super().__init__(user)
         self.scope = scope
 
-    def as_sql(self, compiler: Any, connection: Any, *args: Any, **extra: Any) -> tuple[str, Any]:
+    def as_sql(
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, *args: object, **extra: object
+    ) -> tuple[str, Any]:
         """Return the scalar subquery, which follows groups within groups however deeply they are nested."""
         user_sql, user_parameters = compiler.compile(self.source_expressions[0])
         sql, parameters = _held(self.scope, user_sql)
@@ -82,7 +86,9 @@ class IsMember(Func):
     output_field = BooleanField()
     arity = 2
 
-    def as_sql(self, compiler: Any, connection: Any, *args: Any, **extra: Any) -> tuple[str, Any]:
+    def as_sql(
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, *args: object, **extra: object
+    ) -> tuple[str, Any]:
         """Return the recursive test. It starts from the user's few groups instead of the group's many members."""
         group, user = self.source_expressions
         group_sql, group_parameters = compiler.compile(group)

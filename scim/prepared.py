@@ -52,13 +52,13 @@ class Prepared(NamedTuple):
         given = [*self.parameters[:place], *parameters, *self.parameters[place + 1 :]]
         return together([(self.sql.replace(ids_sql(), sql, 1), given)])[0]
 
-    def converted(self, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    def converted(self, rows: list[tuple[object, ...]]) -> list[tuple[Any, ...]]:
         """Return the rows with the values that the ORM would return."""
         if not self.converters:
             return rows
         return [tuple(self._converted(row)) for row in rows]
 
-    def _converted(self, row: tuple[Any, ...]) -> list[Any]:
+    def _converted(self, row: tuple[object, ...]) -> list[Any]:
         values = list(row)
         for place, (functions, expression) in self.converters.items():
             for function in functions:

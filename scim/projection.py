@@ -86,7 +86,7 @@ class Projection:
                 inner[head] = {name: value for name, value in inner[head].items() if name != sub}
         return spared
 
-    def _choose(self, schema: str, name: str, value: Any) -> Any:
+    def _choose(self, schema: str, name: str, value: object) -> Any:
         if self.chooses:
             whole = self.wanted.get(schema, {})
             subs = whole.get(name) or whole.get("*")

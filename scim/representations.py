@@ -81,7 +81,7 @@ def version_of(revision: int) -> str:
     return f'W/"{revision}"'
 
 
-def display_of(row: Mapping[str, Any], prefix: str = "") -> str:
+def display_of(row: Mapping[str, object], prefix: str = "") -> str:
     """Return an account's display name: its own, or else the given and family name, or else the user name."""
     full = f"{row[f'{prefix}given_name']} {row[f'{prefix}family_name']}".strip()
     return str(row[f"{prefix}display_name"] or full or row[f"{prefix}user_name"])
@@ -124,7 +124,7 @@ def user_documents(caller: Caller, keys: Keys, projection: Projection) -> list[R
     return documents
 
 
-_ALSO_READ: Mapping[str, Callable[[Scope], Any]] = {
+_ALSO_READ: Mapping[str, Callable[[Scope], object]] = {
     "emails": lambda scope: rows_of(UserEmail, "user_id", ("value", "type", "display", "primary"), ("idx", "pk")),
     "externalId": lambda scope: Subquery(
         ExternalId.objects.filter(directory_id=scope.directory_id, user_id=OuterRef("pk")).values("value")
@@ -237,7 +237,7 @@ def _without_empty(document: Representation, kept: Representation) -> Representa
     return document
 
 
-def _enterprise(caller: Caller, row: Mapping[str, Any], kept: Representation) -> Representation:
+def _enterprise(caller: Caller, row: Mapping[str, object], kept: Representation) -> Representation:
     found: Representation = {"employeeNumber": row["employee__code"]} if row["employee__code"] else {}
     found |= kept
     manager = row["employee__reporting_to__user_id"]
@@ -294,7 +294,7 @@ def group_document_of(caller: Caller, role: Role, projection: Projection) -> Rep
     return group_document(caller, row, members)
 
 
-def group_document(caller: Caller, row: Mapping[str, Any], members: list[Representation] | None) -> Representation:
+def group_document(caller: Caller, row: Mapping[str, object], members: list[Representation] | None) -> Representation:
     """Return a Group's document; it has no `members` if they were not read."""
     document: Representation = {
         "schemas": [GROUP, SITE],

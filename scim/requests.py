@@ -25,7 +25,7 @@ LONGEST_NAMES = 20_000
 """The most characters that `attributes` or `excludedAttributes` may have."""
 
 
-def read_body(request: HttpRequest, largest: int = LARGEST_BODY) -> dict[str, Any]:
+def read_body(request: HttpRequest, largest: int = LARGEST_BODY) -> dict[str, object]:
     """Return the body's JSON object; raises Refused (400) or ApiError (400, 413, 415).
 
     A body without a media type is read as JSON, and a byte order mark is skipped.
@@ -59,7 +59,7 @@ def read_body(request: HttpRequest, largest: int = LARGEST_BODY) -> dict[str, An
     return body
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """Return an object; raises ValueError if a name occurs twice in any case, because one value would be lost."""
     found = dict(pairs)
     if len({name.lower() for name in found}) != len(pairs):
@@ -97,7 +97,7 @@ def parts_of(value: object) -> Iterator[object]:
     level = [value]
     for _ in range(DEEPEST + 1):
         yield from level
-        inner: list[Any] = []
+        inner: list[object] = []
         for part in level:
             if isinstance(part, dict):
                 inner += part.values()
@@ -133,7 +133,7 @@ _FLAG = "aadoptscim062020"
 """The switch that Microsoft Entra ID adds to every address; it concerns what Entra sends."""
 
 
-def query_of(parameters: Mapping[str, Any]) -> Query:
+def query_of(parameters: Mapping[str, object]) -> Query:
     """Return the query from parameters or the body of a .search, with names in any case; raises Refused."""
     refuse_misspelt(parameters, QUERY_NAMES)
     values = {name.lower(): value for name, value in parameters.items() if value is not None}

@@ -140,7 +140,7 @@ class _Check:
         if self._send("Delete the test user", "DELETE", f"/Users/{gone}", expects=204) is not None:
             self._send("Check that the test user is gone", "GET", f"/Users/{gone}", expects=404)
 
-    def _change(self, made: dict[str, Any]) -> bool:
+    def _change(self, made: dict[str, object]) -> bool:
         """Rename and deactivate the test user: by PATCH, or by PUT on the mount without PATCH."""
         path = f"/Users/{self.made}"
         if self.mount == "prodscim":
@@ -173,17 +173,17 @@ class _Check:
         return None if fault else answered
 
 
-def _patch(path: str, value: str) -> dict[str, Any]:
+def _patch(path: str, value: str) -> dict[str, object]:
     return {"schemas": [PATCH_OP], "Operations": [{"op": "Replace", "path": path, "value": value}]}
 
 
-def _nobody(answer: dict[str, Any]) -> str:
+def _nobody(answer: dict[str, object]) -> str:
     return "" if answer.get("totalResults") == 0 else "The service found a user with a name that no user has."
 
 
-def _one(answer: dict[str, Any]) -> str:
+def _one(answer: dict[str, object]) -> str:
     return "" if answer.get("totalResults") == 1 else "The service did not find the new test user by its name."
 
 
-def _inactive(answer: dict[str, Any]) -> str:
+def _inactive(answer: dict[str, object]) -> str:
     return "" if answer.get("active") is False else "The user is still active."

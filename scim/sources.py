@@ -2,7 +2,6 @@
 
 import uuid
 from functools import lru_cache
-from typing import Any
 
 from django.conf import settings
 from django.db.models import Case, Exists, F, OuterRef, Q, Subquery, TextField, When
@@ -197,11 +196,11 @@ def user_attributes(caller: Scope) -> Attributes:
     return sources
 
 
-def _shown(identifier: Any) -> Q:
+def _shown(identifier: object) -> Q:
     return ~Q(Text(TextOfId(identifier)).compare(CompareOperator.eq, None))
 
 
-def _reference(prefix: str, identifier: Any) -> Case:
+def _reference(prefix: str, identifier: object) -> Case:
     return Case(
         When(_shown(identifier), then=Concat(text(prefix), TextOfId(identifier), output_field=TextField())),
         default=text(""),

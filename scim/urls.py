@@ -4,7 +4,6 @@ The server loads them in the background (`config/gunicorn.py`), and a request th
 """
 
 from functools import cached_property
-from typing import Any
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
@@ -39,7 +38,7 @@ class Below(URLResolver):
 
 
 @csrf_exempt
-def root(request: HttpRequest, **fixed: Any) -> HttpResponseBase:
+def root(request: HttpRequest, **fixed: object) -> HttpResponseBase:
     """Answer for the mount itself."""
     from scim.endpoints import READS, views
 

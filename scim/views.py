@@ -75,7 +75,7 @@ class ResourceView(ProvisioningView):
         body = self.read(request)
         return self._writing(request, partial(self._add, request, body))
 
-    def _add(self, request: ProvisioningRequest, body: dict[str, Any]) -> HttpResponse:
+    def _add(self, request: ProvisioningRequest, body: dict[str, object]) -> HttpResponse:
         with self._recording():
             adapter = self.scim_adapter(None, request=request)
             adapter.from_dict(body)
@@ -96,7 +96,7 @@ class ResourceView(ProvisioningView):
         body = self.read(request)
         return self._writing(request, partial(self._change_to, request, key, body))
 
-    def _change_to(self, request: ProvisioningRequest, key: str, body: dict[str, Any]) -> HttpResponse:
+    def _change_to(self, request: ProvisioningRequest, key: str, body: dict[str, object]) -> HttpResponse:
         query = self.query_of_change(request)
         is_patch = request.method == "PATCH"
         says_nothing = is_patch and self.answers_nothing(request.caller, query)
@@ -163,7 +163,7 @@ class ResourceView(ProvisioningView):
 
     @contextmanager
     def _locking(
-        self, request: ProvisioningRequest, text: str, operations: dict[str, Any] | None = None
+        self, request: ProvisioningRequest, text: str, operations: dict[str, object] | None = None
     ) -> Iterator[tuple[Any, Trail]]:
         """Open the transaction of a write to a resource, which is locked and whose version matches the entity tags.
 
@@ -267,7 +267,7 @@ class NotImplementedView(ProvisioningView):
     what = ""
 
     def _handler(self, request: HttpRequest) -> Any:
-        def refuse(*_: Any, **__: Any) -> HttpResponse:
+        def refuse(*_: object, **__: object) -> HttpResponse:
             return error_response(501, f"{self.what} is not supported; see ServiceProviderConfig.")
 
         return refuse

@@ -88,7 +88,7 @@ class Trips:
                 raise error_from_result(end, encoding="utf-8") if end else OperationalError("the connection was lost")
             return rows
 
-    def _given(self, sql: str, parameters: Sequence[Any]) -> PostgresQuery | _Awaited:
+    def _given(self, sql: str, parameters: Sequence[object]) -> PostgresQuery | _Awaited:
         """Return what runs a statement that is prepared, or the statement in the form that PostgreSQL takes."""
         adapter, known = self._adapter, self._connection._prepared
         text, formats, order, parts = _parsed(sql)

@@ -73,7 +73,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def commit_with(
         self,
         statements: Sequence[tuple[str, Sequence[object]]],
-        answered: Callable[[list[list[tuple[Any, ...]]]], None] | None = None,
+        answered: Callable[[list[list[tuple[object, ...]]]], None] | None = None,
     ) -> None:
         """Run the last statements of a transaction before its COMMIT, which does not cost a round trip either."""
         rows = self.together(statements)

@@ -102,7 +102,7 @@ class ActionAdmin(RecordAdmin):
             return ""
         return format_html("<p>{} {}</p>", gettext("About"), link_to(record))
 
-    def get_object(self, request: HttpRequest, object_id: str, from_field: object = None, **also: Any) -> Any:
+    def get_object(self, request: HttpRequest, object_id: str, from_field: object = None, **also: object) -> Any:
         """Return an action that the user may see; its record is shown only if it exists for the user too."""
         action = super().get_object(request, object_id, from_field, **also)
         if action is not None:

@@ -37,7 +37,7 @@ class AttachmentViewSet(FileViewSet):
         """Return the attachments of records that are not drafts."""
         return without_drafts(super().records(model))
 
-    def checks_of_action(self, record: Any, values: Values, faulty: Collection[str]) -> list[Check]:
+    def checks_of_action(self, record: models.Model, values: Values, faulty: Collection[str]) -> list[Check]:
         """Return the checks of the record that the attachment is about, and of the file's name."""
         return [*super().checks_of_action(record, values, faulty), partial(check_file_name, values)]
 

@@ -16,12 +16,12 @@ from records.backoffice.transitions import RecordStep, active_in, by_key
 Data = dict[str, Any]
 
 
-def _plan_one(model_admin: Any, request: HttpRequest, program: Any, reason: str, data: Data) -> None:
+def _plan_one(model_admin: object, request: HttpRequest, program: Any, reason: str, data: Data) -> None:
     values = {name: data[name] for name in ("date", "due_date", "is_extra", "notes")}
     actions.schedule_audit_record(program.site_id, program.pk, values, author=author_of(request), reason=reason)
 
 
-def _start(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: Data) -> None:
+def _start(model_admin: object, request: HttpRequest, record: Any, reason: str, data: Data) -> None:
     workflow.start_audit_record(record.site_id, record.pk, start_date=data["start_date"], author=author_of(request))
 
 

@@ -247,7 +247,7 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         rows: models.QuerySet[Any] = self.admin_site.get_model_admin(model).get_queryset(request)
         return rows.filter(site_id__in=open_at)
 
-    def get_object(self, request: HttpRequest, object_id: str, from_field: object = None, **also: Any) -> Any:
+    def get_object(self, request: HttpRequest, object_id: str, from_field: object = None, **also: object) -> Any:
         """Return a record that the user may see, with the records that it refers to and columns of `also`, or None."""
         rows, key = self.get_queryset(request), read_uuid(object_id)
         return rows.select_related(*self.foreign_keys).annotate(**also).filter(pk=key).first() if key else None
@@ -257,7 +257,7 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         """Return the names of the model's foreign keys."""
         return [field.name for field in self.opts.concrete_fields if field.is_relation]
 
-    def record_or_404(self, request: HttpRequest, object_id: str, **also: Any) -> Any:
+    def record_or_404(self, request: HttpRequest, object_id: str, **also: object) -> Any:
         """Return a record that the user may see, with the columns of `also`.
 
         Raises Http404 for all others, whether or not they exist.

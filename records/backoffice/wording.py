@@ -126,7 +126,7 @@ def in_words(markup: object) -> str:
     return _ICON.sub(lambda icon: words[icon[1]], str(markup))
 
 
-def breakable(heading: Any) -> str:
+def breakable(heading: object) -> str:
     """Return the heading of a column with soft hyphens in long words, so that a list fits where they are many.
 
     The browser's own hyphenation is not enough: it may have no dictionary of the language. Markup stays as it is.

@@ -28,7 +28,7 @@ def _fill(form: Any, customer: Customer) -> None:
 _known = before_erasing(EVERYBODY, IDENTIFYING)
 
 
-def _warnings(model_admin: Any, request: HttpRequest, customer: Customer) -> list[str | Listing]:
+def _warnings(model_admin: object, request: HttpRequest, customer: Customer) -> list[str | Listing]:
     nobody = [] if contacts_of(customer) else [gettext("The customer has no contact whose identity could be erased.")]
     return [*_known(model_admin, request, customer), *nobody]
 

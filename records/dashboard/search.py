@@ -175,7 +175,7 @@ def _group(request: HttpRequest, kind: Kind, text: str, most: int) -> Reads[Grou
     sites = set(access.sites_where(user, permission_on(kind.record), permission_on(kind.record, "change")))
     visible = None if kind.of else admin.site._registry[kind.model].get_queryset(request)
     private = {site for site in sites if not kind.private or access.may(user, site, kind.private_permission)}
-    rows: list[Any] = []
+    rows: list[object] = []
     if private:
         rows += yield from matches(kind, private, text, most, visible)
     if sites - private:

@@ -3,8 +3,8 @@
 import uuid
 from collections.abc import Collection
 from functools import partial
-from typing import Any
 
+from django.db.models import Model
 from django.http import HttpResponse
 from rest_framework.request import Request
 
@@ -22,7 +22,7 @@ JOB_DESCRIPTIONS = ListRules(search=("name", "code", "department"))
 class EmployeeViewSet(OperationViewSet):
     """Employees and job descriptions of the caller's site."""
 
-    def checks_of_action(self, record: Any, values: Values, faulty: Collection[str]) -> list[Check]:
+    def checks_of_action(self, record: Model, values: Values, faulty: Collection[str]) -> list[Check]:
         """Return the checks of an employee's address and superior."""
         if not isinstance(record, Employee):
             return []

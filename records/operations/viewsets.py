@@ -117,7 +117,7 @@ class OperationViewSet(CalledViewSet):
                 found.append(fault)
         return found
 
-    def checks_of_action(self, record: Any, values: Values, faulty: Collection[str]) -> list[Check]:
+    def checks_of_action(self, record: models.Model, values: Values, faulty: Collection[str]) -> list[Check]:
         """Return the checks of the body that the action makes beyond those of every record; they raise ValidationError.
 
         `record` is a new one or as it is stored. `values` are the body's, and `faulty` the fields that have a fault

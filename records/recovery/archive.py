@@ -132,7 +132,7 @@ def checked(path: Path) -> dict[str, Any]:
     return {**manifest, "counts": end}
 
 
-def _facts(content: bytes) -> dict[str, Any]:
+def _facts(content: bytes) -> dict[str, object]:
     """Return the object that a member of an archive holds, which is empty if the member is not one of a backup."""
     try:
         facts = orjson.loads(content)

@@ -54,7 +54,7 @@ def mentions(record: SiteRecord, personal: Personal, identifying: Sequence[str],
     of_record, elsewhere = Words(values), Words({one_line(text) for text in identifiers})
     short, phones = pattern_of_short(identifiers), digits_of_phones(identifiers)
     texts = sorted(text for text in map(str.strip, identifiers) if len(text) >= RUN and not digits_of_phones([text]))
-    found: dict[Any, Mention] = {}
+    found: dict[object, Mention] = {}
     are_cut = False
     for model, of in _kinds():
         visible = seen(model if not of else model._meta.get_field(of).related_model)
@@ -105,7 +105,7 @@ def _kinds() -> Iterator[tuple[type[Any], str]]:
         )
 
 
-def _columns(model: Any, hidden: Collection[str]) -> tuple[list[str], list[str]]:
+def _columns(model: type[models.Model], hidden: Collection[str]) -> tuple[list[str], list[str]]:
     """Return the text columns of a kind that an index searches, and its other ones, without the hidden ones."""
     searched = getattr(model, "SEARCHED", ())
     others = (

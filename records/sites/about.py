@@ -160,7 +160,9 @@ class AboutRecord(models.Model):
         self.set_about(record, finding_id, has_finding=has_finding)
         return record
 
-    def point_as(self: Any, values: dict[str, Any], sees: Callable[[SiteRecord], bool] = lambda record: True) -> None:
+    def point_as(
+        self: Any, values: dict[str, object], sees: Callable[[SiteRecord], bool] = lambda record: True
+    ) -> None:
         """Take `record_id` and `finding_id` out of the values and point at them if they differ; raises as `point_at`.
 
         An absent name keeps its value.

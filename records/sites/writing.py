@@ -330,7 +330,7 @@ def changing_locked(
     trail.add(record, [*changed, *notes], author=author, operation=operation, reason=reason)
 
 
-def stamp(record: Any, author: Author) -> None:
+def stamp(record: models.Model, author: Author) -> None:
     """Set who changed the row and when, and increment its revision, if it has these columns."""
     if hasattr(record, "last_modified"):
         record.last_modified = max(now(), record.last_modified)
@@ -340,7 +340,7 @@ def stamp(record: Any, author: Author) -> None:
         record.revision += 1
 
 
-def _check(record: Any, changed: Sequence[str] | None, skip: Sequence[str]) -> None:
+def _check(record: models.Model, changed: Sequence[str] | None, skip: Sequence[str]) -> None:
     """Check a row with the checks of its model; raises ValidationError with all faults."""
     if isinstance(record, SiteRecord):
         check_record(record, changed=changed, skip=skip)

@@ -226,7 +226,7 @@ class UserAdmin(PlainAdmin):
             kept[record.pk] = {record.home_site_id, *access.roles_held(record.pk)}
         return kept[record.pk]
 
-    def get_object(self, request: HttpRequest, object_id: str, from_field: object = None, **also: Any) -> Any:
+    def get_object(self, request: HttpRequest, object_id: str, from_field: object = None, **also: object) -> Any:
         """Return an account that the user may see, with the sites whose roles the user may see."""
         account = super().get_object(request, object_id, from_field, **also)
         if account is not None:
