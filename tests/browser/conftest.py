@@ -5,8 +5,10 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
+from unittest.mock import patch
 
 import pytest
+from django.contrib.staticfiles.handlers import StaticFilesHandler
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from records.accounts.models import User
@@ -46,10 +48,20 @@ def chromium() -> Iterator[Browser]:
     # Playwright's loop runs in this thread, which Django would take for asynchronous code.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
     expect.set_options(timeout=30_000)
-    with sync_playwright() as playwright:
+    with sync_playwright() as playwright, patch.object(StaticFilesHandler, "serve", serve_to_keep):
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+serve = StaticFilesHandler.serve
+
+
+def serve_to_keep(handler: Any, request: Any) -> Any:
+    """Serve a static file for an hour, as an installation does; otherwise each page asks for all of them again."""
+    answer = serve(handler, request)
+    answer["Cache-Control"] = "max-age=3600"
+    return answer
 
 
 def await_answers() -> None:
