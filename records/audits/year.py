@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from itertools import takewhile
 from typing import Any
 
@@ -21,13 +22,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import path, reverse
 from django.utils.dates import MONTHS
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import get_language, gettext, gettext_noop
 from django.views.decorators.http import require_safe
 
 from records.accounts import access
 from records.audits.models import AuditProgram, AuditRecord, RecordStatus
 from records.audits.schedule import REGULAR, free_dates
-from records.backoffice.about import address_of
+from records.backoffice.about import page_of
 from records.backoffice.current import current_site, show_times_of, zone_of
 from records.backoffice.date_filters import begins, day_of, today_at
 from records.backoffice.extension_points import RecordLink
@@ -62,7 +63,7 @@ class Entry:
     @property
     def shown(self) -> str:
         """Return the state in words."""
-        return gettext(self.state)
+        return _in_words(self.state, get_language())
 
     @property
     def style(self) -> str:
@@ -205,14 +206,25 @@ def _audit_entry(audit: Any, today: datetime.date, zone: zoneinfo.ZoneInfo) -> E
         state = State.CANCELLED
     else:
         state = State.OVERDUE if day < today else State.DUE
-    if audit.is_extra:
-        label = gettext("extra audit %(site_sequence_id)s, %(record_status)s")
-    else:
-        label = gettext("audit %(site_sequence_id)s, %(record_status)s")
-    # Django's method for the display of a choice translates all choices each time.
-    status = RecordStatus(audit.record_status).label
-    label %= {"site_sequence_id": audit.site_sequence_id, "record_status": status}
-    return Entry(state, day, label, address_of(audit))
+    label = _label(audit.is_extra, audit.record_status, get_language())
+    return Entry(state, day, label % {"site_sequence_id": audit.site_sequence_id}, page_of(AuditRecord, audit.pk))
+
+
+@cache
+def _in_words(text: str, language: str) -> str:
+    """Return a state in the active language, which is looked up once and not for each of thousands of audits."""
+    return gettext(text)
+
+
+@cache
+def _label(is_extra: bool, status: str, language: str) -> str:
+    """Return what an audit is called in the active language, with a place for its number."""
+    label = (
+        gettext("extra audit %(site_sequence_id)s, %(record_status)s")
+        if is_extra
+        else gettext("audit %(site_sequence_id)s, %(record_status)s")
+    )
+    return label % {"site_sequence_id": "%(site_sequence_id)s", "record_status": RecordStatus(status).label}
 
 
 def _first_step(program: AuditProgram, year: int) -> int:
