@@ -23,7 +23,8 @@ def looked_up(tool: str, lock: Path) -> list[dict[str, Any]] | None:
     try:
         found: list[dict[str, Any]] = json.loads(done.stdout)["dependencies"]
     except (ValueError, KeyError, TypeError):
-        sys.stderr.write(done.stderr)
+        # Without a network the tool prints a traceback; its last line says what was wrong.
+        print(done.stderr.strip().rpartition("\n")[2], file=sys.stderr)
         return None
     return found
 

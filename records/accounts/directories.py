@@ -195,12 +195,14 @@ def issue_token(
 
     A `read_only` token changes nothing. The writes of a `dry_run` token are checked, answered and logged as usual, and
     then rolled back. `addresses` are the networks, such as "192.0.2.0/24", from which the token is accepted; an empty
-    list means any. Without `expires` it ends after PROVISIONING_TOKEN_DAYS. Raises ValidationError if the directory has
-    five live tokens, if the end is too late, and for networks that contain every address; raises NotAllowedError if the
-    author does not hold what the directory may give. Locks the directory's row (DECISIONS 9.6).
+    list means any. Without `expires` it ends after PROVISIONING_TOKEN_DAYS. Raises ValidationError if the directory is
+    archived or has five live tokens, if the end is too late, and for networks that contain every address; raises
+    NotAllowedError if the author does not hold what the directory may give. Locks the directory's row (DECISIONS 9.6).
     """
     with recording():
-        Directory.objects.select_for_update(of=("self",), no_key=True).get(pk=directory.pk)
+        if Directory.objects.select_for_update(of=("self",), no_key=True).get(pk=directory.pk).is_archived:
+            text = gettext("This %(kind)s is archived; restore it first.") % {"kind": directory._meta.verbose_name}
+            raise ValidationError(text, code="InvalidTransition")
         require(actor_of(author), Act.PROVISION, directory)
         live = [token for token in ProvisioningToken.objects.filter(directory=directory) if token.is_live]
         if len(live) >= LIVE_TOKENS:

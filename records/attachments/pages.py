@@ -137,7 +137,7 @@ def add(request: HttpRequest, entity: str, record_id: uuid.UUID) -> HttpResponse
     if "application/json" in request.headers.get("Accept", ""):
         return _upload_result(request, record, added, faults)
     for text in faults:
-        messages.error(request, text, extra_tags="as-written")
+        messages.error(request, text)
     if added:
         messages.success(request, gettext("Attached: %(names)s.") % {"names": ", ".join(str(row) for row in added)})
     return redirect(f"{address_of(record)}#attachments")

@@ -115,7 +115,8 @@ class _Turn:
                 if time.monotonic() > self.ends:
                     return taken
             if len(rows) < BATCH:
-                self._claimed().filter(position__lt=last).update(position=last)
+                # What was added after somebody chose other kinds of record must not be passed over by the former ones.
+                self._claimed().filter(position__lt=last, entities=subscription.entities).update(position=last)
                 return taken
         return taken
 

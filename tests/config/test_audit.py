@@ -43,3 +43,11 @@ def test_each_package_is_judged_by_its_name(
 def test_data_that_cannot_be_reached_is_no_clean_answer(tmp_path: Path, capsys: Any) -> None:
     assert audit(tool(tmp_path, "ERROR: connection refused"), [Path("a.lock"), Path("b.lock")]) == NOT_CHECKED
     assert capsys.readouterr().out.count("NOTHING WAS CHECKED") == 2
+
+
+def test_of_a_traceback_only_what_was_wrong_is_printed(tmp_path: Path, capsys: Any) -> None:
+    program = tmp_path / "pip-audit"
+    program.write_text(f"#!{sys.executable}\nraise ConnectionError('No route to host')\n", encoding="utf-8")
+    program.chmod(0o755)
+    assert audit(str(program), [Path("a.lock")]) == NOT_CHECKED
+    assert capsys.readouterr().err == "ConnectionError: No route to host\n"

@@ -15,8 +15,9 @@ from records.sites.models import Site
 from tests import make
 from tests.make import audits as make_audits
 from tests.make.actions import make_action, move
-from tests.make.backoffice import address, browser, form_of, list_address, save, sign_in
+from tests.make.backoffice import address, browser, form_of, list_address, press, save, sign_in
 from tests.make.documents import make_document
+from tests.make.items import make_item
 
 pytestmark = pytest.mark.django_db
 
@@ -33,6 +34,14 @@ def test_saving_leads_to_the_record_whether_it_was_added_changed_or_left_as_it_w
     assert save(client, item, name="Mixer", change_reason="Wrong", _continue="1").url == address(item)
     assert save(client, item, _continue="1").url == address(item)
     assert save(client, item, _addanother="1").url == form
+
+
+def test_a_message_spells_the_name_of_a_record_as_it_is(site: Site) -> None:
+    client = browser(site)
+    item = make_item(site, name="pH meter <2>")
+    step = reverse("admin:items_item_step", args=(item.pk, "archive"))
+    answer: Any = press(client, step, {"change_reason": "Broken"}, follow=True)
+    assert '<li class="success">pH meter &lt;2&gt; was archived.</li>' in answer.text
 
 
 def test_saving_leads_to_the_list_where_the_saved_record_is_hidden_from_the_person(site: Site) -> None:

@@ -14,6 +14,7 @@ from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from config import metrics
 from records.accounts.models import DefaultRole
+from records.changes import feed
 from records.employees import actions as employees
 from records.history.models import Change
 from records.history.trail import now
@@ -74,6 +75,24 @@ def test_only_the_chosen_kinds_of_record_are_sent_and_the_rest_is_passed_over(
     assert tasks.is_waiting()
     tasks.deliver.call()
     assert [verified(webhook, message)["data"]["Entity"] for message in receiver.got] == ["Employee"]
+
+
+def test_what_was_added_after_other_kinds_were_chosen_is_not_passed_over(
+    receiver: Receiver, site: Site, api: Api, monkeypatch: Any
+) -> None:
+    webhook = make_webhook(site, receiver.address, ["Item"])
+    make.make_employee(site)
+
+    def last_number(site_id: Any) -> int:
+        monkeypatch.undo()
+        actions.update_subscription(webhook, {"entities": ["Employee"]}, author=make.SYSTEM)
+        make.make_employee(site, first_name="Ada")
+        return feed.last_number(site_id)
+
+    monkeypatch.setattr(feed, "last_number", last_number)
+    tasks.deliver.call()
+    tasks.deliver.call()
+    assert [verified(webhook, message)["data"]["Entity"] for message in receiver.got] == ["Employee"] * 2
 
 
 def test_what_a_reader_does_not_see_is_not_sent(receiver: Receiver, site: Site) -> None:

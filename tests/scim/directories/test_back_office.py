@@ -66,6 +66,13 @@ def test_a_token_is_shown_once_opens_the_door_and_is_revoked(browser, directory)
     assert_error(scim.get("/Users"), 401)
 
 
+def test_an_archived_directory_gets_no_token(browser, directory):
+    Directory.objects.filter(pk=directory.pk).update(is_archived=True)
+    answer = browser.post(connection(directory), {"do": "issue", "name": "Entra", "dialect": "entra", "expires": ""})
+    assert "This directory is archived; restore it first." in answer.text
+    assert not ProvisioningToken.objects.filter(directory=directory).exists()
+
+
 @pytest.mark.parametrize("role", [DefaultRole.MANAGER, DefaultRole.READER])
 def test_others_neither_see_nor_make_tokens(site, directory, role):
     client = browser_of(site, role)
