@@ -94,9 +94,18 @@ def _signed(heads: list[Head]) -> Seal:
 
 
 def write_seal(path: Path) -> Seal:
-    """Write a seal to a file, completely or not at all, and return it."""
+    """Write a seal to a file, completely or not at all, and return it.
+
+    A seal that is there already and cannot be used, such as one by a former key, is evidence: it is kept under another
+    name, which sorts before the file's own.
+    """
     made = seal()
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if path.is_file():
+        try:
+            read_seal(path)
+        except SealError:
+            path.rename(path.with_suffix(f".{hashlib.sha256(path.read_bytes()).hexdigest()[:8]}{path.suffix}"))
     _write(path, orjson.dumps(made, option=orjson.OPT_INDENT_2) + b"\n", 0o644)
     return made
 

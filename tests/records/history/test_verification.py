@@ -393,6 +393,23 @@ def test_the_daily_task_goes_on_with_a_new_key_and_says_that_the_old_seal_was_no
     assert Proof.objects.count() == 2
 
 
+def test_a_new_key_keeps_the_seal_that_the_former_one_made_on_the_same_day(
+    employees: list[Employee], tmp_path: Path, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert prove_history.func() == 0
+    former, key = next((tmp_path / "seals").iterdir()).read_text(), tmp_path / "former.pem"
+    key.write_bytes(seals.public_pem())
+    settings.SEAL_KEY_FILE = str(tmp_path / "new_key.pem")
+    for _ in range(2):
+        assert prove_history.func() == 0
+    kept, present = sorted((tmp_path / "seals").iterdir())
+    assert (kept.read_text(), seals.read_seal(kept, public_key=key)["heads"]) == (
+        former,
+        seals.read_seal(present)["heads"],
+    )
+    assert caplog.text.count("not compared") == 1
+
+
 def test_a_damaged_seal_leaves_the_proof_to_the_one_before_it(
     site: Site, employees: list[Employee], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
