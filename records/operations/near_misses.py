@@ -5,10 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 
-from records.operations.operation import Operation
+if TYPE_CHECKING:
+    from records.operations.operation import Operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +19,7 @@ class Address:
 
     parts: tuple[str, ...]
     shown: str
-    operations: Mapping[str, Operation]
+    operations: "Mapping[str, Operation]"
 
 
 def meant(method: str, path: str) -> str:

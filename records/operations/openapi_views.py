@@ -1,4 +1,4 @@
-"""The views that serve the OpenAPI document, without credential (DECISIONS 8.4, 10.2)."""
+"""The view that serves the OpenAPI document, without credential (DECISIONS 8.4, 10.2)."""
 
 from importlib import import_module
 
@@ -10,31 +10,21 @@ from rest_framework.views import APIView
 from records.operations import conditional
 
 
-class _DocumentView(APIView):
-    """The OpenAPI document in one format; 304 if the caller has it already."""
+class DocumentView(APIView):
+    """The OpenAPI document as YAML or JSON; 304 if the caller has it already."""
 
     permission_classes = (AllowAny,)
-    kind: str
 
-    def get(self, request: Request) -> HttpResponse:
-        """Answer with the document."""
-        made = import_module("records.operations.openapi_document").document(self.kind)
+    def get(self, request: Request, kind: str) -> HttpResponse:
+        """Answer with the document in the format `kind`."""
+        made = import_module("records.operations.openapi_document").document(kind)
         if conditional.is_current(request._request, made.tag):
             response = HttpResponse(status=304)
         else:
             response = HttpResponse(made.content, content_type=made.media_type)
-            response["Content-Disposition"] = f'inline; filename="Larder.{self.kind}"'
+            response["Content-Disposition"] = f'inline; filename="Larder.{kind}"'
         response["ETag"] = made.tag
         return response
 
 
-class YamlView(_DocumentView):
-    """The OpenAPI document as YAML."""
-
-    kind = "yaml"
-
-
-class JsonView(_DocumentView):
-    """The OpenAPI document as JSON."""
-
-    kind = "json"
+view = DocumentView.as_view()
