@@ -17,7 +17,7 @@ from records.history.appending import MARK
 from records.history.inserts import insertions
 from records.history.sets import among, among_parameter
 from records.history.snapshots import Snapshot, columns, differences
-from records.history.statements import Asked, Reading, Rows, Statement, compiled
+from records.history.statements import ANY_SITE, Asked, Reading, Rows, Statement, compiled
 from records.history.trail import Author, Trail, now, recording
 from records.reference.models import MaterialCategory
 from records.sites.checking import check_record
@@ -341,7 +341,7 @@ def asking(site_id: uuid.UUID, upserts: Sequence[DesiredMaterial]) -> list[Asked
     return [*found, holding_folders(folders)] if folders else found
 
 
-_SITE, _TEXTS, _KEYS = uuid.uuid4(), str(uuid.uuid4()), uuid.uuid4()
+_TEXTS, _KEYS = str(uuid.uuid4()), uuid.uuid4()
 """The placeholders in the compiled queries."""
 
 
@@ -351,7 +351,7 @@ def locking(site_id: uuid.UUID, external_ids: Collection[str], keys: Collection[
     It is compiled once for each process: for one material, of which PostgreSQL keeps the plan, and for many.
     """
     alone = (len(external_ids), len(keys)) if max(len(external_ids), len(keys)) == 1 else None
-    given: dict[Any, Any] = {_SITE: site_id}
+    given: dict[Any, Any] = {ANY_SITE: site_id}
     if alone:
         given |= dict(zip([_TEXTS], external_ids, strict=False)) | dict(zip([_KEYS], keys, strict=False))
     else:
@@ -362,7 +362,7 @@ def locking(site_id: uuid.UUID, external_ids: Collection[str], keys: Collection[
 
 @cache
 def _locking(alone: tuple[int, int] | None) -> Reading:
-    rows = Material.objects.at(_SITE).select_for_update(of=("self",), no_key=True)
+    rows = Material.objects.at(ANY_SITE).select_for_update(of=("self",), no_key=True)
     if alone:
         named = Q(external_id__in=[_TEXTS] * alone[0]), Q(pk__in=[_KEYS] * alone[1])
     else:

@@ -20,7 +20,8 @@ Reads = Generator[Sequence[models.QuerySet[Any]], None, T]
 Statement = tuple[str, Sequence[object]]
 Rows = list[tuple[Any, ...]]
 
-_KEY = uuid.uuid4()
+ANY_SITE, ANY_ROW = uuid.uuid4(), uuid.uuid4()
+"""What a query is compiled with in place of the id of a site and the key of a row; see `Reading`."""
 
 
 def together(statements: Sequence[Statement], meanwhile: Callable[[], Sequence[Statement]] | None = None) -> list[Rows]:
@@ -60,7 +61,7 @@ class Reading(NamedTuple):
     def by(self, key: uuid.UUID) -> Statement:
         """Return the statement that reads the rows of this key."""
         given = parameter(key)
-        return self.sql, [given if value in (_KEY, _KEY.hex) else value for value in self.parameters]
+        return self.sql, [given if value in (ANY_ROW, ANY_ROW.hex) else value for value in self.parameters]
 
     def given(self, values: Mapping[uuid.UUID | str, uuid.UUID | str]) -> Statement:
         """Return the statement with these values in place of the ids and texts with which the query was compiled."""
@@ -118,7 +119,7 @@ def asked(rows: models.QuerySet[Any]) -> Asked:
 
 def reading(rows: Callable[[uuid.UUID], models.QuerySet[Any]]) -> Reading:
     """Return the compiled query that `rows` returns for a key, and that then serves every key; callers cache it."""
-    return compiled(rows(_KEY))
+    return compiled(rows(ANY_ROW))
 
 
 def compiled(rows: models.QuerySet[Any]) -> Reading:

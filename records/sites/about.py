@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 
 from django.apps import apps
 from django.core.exceptions import ValidationError
-from django.db import connection, models
+from django.db import models
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 
-from records.history.statements import Asked, Reading, Statement, ask, compiled
+from records.history.statements import ANY_ROW, ANY_SITE, Asked, Reading, Statement, ask, compiled
 from records.sites.models import Entity, SiteRecord
 from records.sites.targets import UNKNOWN
 
@@ -33,8 +33,8 @@ def kinds() -> Mapping[Entity, type[SiteRecord]]:
     return {model.ENTITY: model for model in models_of_records}
 
 
-_SITE, _RECORD, _FINDING = uuid.uuid4(), uuid.uuid4(), uuid.uuid4()
-"""The placeholders in the queries for a record and for its finding."""
+_FINDING = uuid.uuid4()
+"""The placeholder in the query for a finding of a record."""
 
 
 def record_of(site_id: uuid.UUID, record_id: uuid.UUID, among: Collection[Entity] = ()) -> SiteRecord | None:
@@ -56,8 +56,8 @@ def _record_and_finding(
     """Return the record, and whether it has the finding; one round trip with one statement for each kind."""
     asked_for = [model for kind, model in kinds().items() if kind not in NOT_ABOUT and (not among or kind in among)]
     queries = [
-        Asked(read, read.given({_SITE: site_id, _RECORD: record_id}))
-        for read in (_numbered(connection.vendor, model, drafts) for model in asked_for)
+        Asked(read, read.given({ANY_SITE: site_id, ANY_ROW: record_id}))
+        for read in (_numbered(model, drafts) for model in asked_for)
     ]
     about_finding = [one for model in asked_for for one in finding_statements(model, record_id, finding_id)]
     answers, findings = ask(queries, *about_finding)
@@ -65,8 +65,8 @@ def _record_and_finding(
 
 
 @cache
-def _numbered(vendor: str, model: type[SiteRecord], drafts: bool) -> Reading:
-    rows = model._base_manager.filter(pk=_RECORD, site_id=_SITE).order_by()
+def _numbered(model: type[SiteRecord], drafts: bool) -> Reading:
+    rows = model._base_manager.filter(pk=ANY_ROW, site_id=ANY_SITE).order_by()
     return compiled(rows if drafts else rows.filter(site_sequence_id__isnull=False))
 
 
@@ -193,16 +193,16 @@ class AboutRecord(models.Model):
 
 def finding_statements(model: type[SiteRecord], record_id: uuid.UUID, finding_id: uuid.UUID | None) -> list[Statement]:
     """Return the statement that finds a finding of a record, if the kind of record has findings and one is named."""
-    read = None if finding_id is None else _finding(connection.vendor, model)
-    return [] if read is None or finding_id is None else [read.given({_RECORD: record_id, _FINDING: finding_id})]
+    read = None if finding_id is None else _finding(model)
+    return [] if read is None or finding_id is None else [read.given({ANY_ROW: record_id, _FINDING: finding_id})]
 
 
 @cache
-def _finding(vendor: str, model: type[SiteRecord]) -> Reading | None:
+def _finding(model: type[SiteRecord]) -> Reading | None:
     relation: Any = next((one for one in model._meta.related_objects if one.name == "findings"), None)
     if relation is None:
         return None
-    rows = relation.related_model._base_manager.filter(**{relation.field.name: _RECORD}, pk=_FINDING)
+    rows = relation.related_model._base_manager.filter(**{relation.field.name: ANY_ROW}, pk=_FINDING)
     return compiled(rows.order_by())
 
 

@@ -15,16 +15,13 @@ from django.core.exceptions import ValidationError
 from django.db import connection, models
 from django.utils.translation import gettext_lazy as _
 
-from records.history.statements import Asked, Reading, Statement, ask, asked, compiled, rows_with
+from records.history.statements import ANY_ROW, ANY_SITE, Asked, Reading, Statement, ask, asked, compiled, rows_with
 from records.sites.models import EntityFolder
 
 _VALID_AT = "_larder_valid_at"
 """The attribute of a loaded row with the site for whose records, and the holder for which, it was found to exist."""
 UNKNOWN = _("No such {name} at this site.")
 ARCHIVED = _("This {name} is archived and cannot be chosen any more.")
-
-_SITE, _ACCOUNT = uuid.uuid4(), uuid.uuid4()
-"""The placeholders in the query for one account that is valid at a site."""
 
 Model = type[models.Model]
 AccountsAt = Callable[[uuid.UUID], models.QuerySet[Any]]
@@ -97,7 +94,7 @@ def validity_of(target: Model, keys: Collection[uuid.UUID], site_id: uuid.UUID) 
         return None
     if len(keys) == 1:
         (key,) = keys
-        return _one_account(connection.vendor).given({_SITE: site_id, _ACCOUNT: key})
+        return _one_account().given({ANY_SITE: site_id, ANY_ROW: key})
     found = compiled(accounts_at(site_id).filter(pk__in=keys).order_by().only("pk"))
     return found.sql, found.parameters
 
@@ -112,8 +109,8 @@ def mark_valid(
 
 
 @cache
-def _one_account(vendor: str) -> Reading:
-    return compiled(_accounts[0][1](_SITE).filter(pk=_ACCOUNT).order_by().only("pk"))
+def _one_account() -> Reading:
+    return compiled(_accounts[0][1](ANY_SITE).filter(pk=ANY_ROW).order_by().only("pk"))
 
 
 def errors_of(
