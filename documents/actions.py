@@ -128,7 +128,7 @@ def change_details(
     the precondition.
     """
     with changing(Document, site_id, document_id, operation=operation, **recorded) as document:
-        before = users_of(document)
+        before = {name: set(listed(document, name)) for name in USERS}  # one query for each list at most
         if document.record_status in WAITING:
             text = gettext("These people still have to sign a version. Use “Replace” on its page.")
             faults = {
@@ -157,11 +157,6 @@ def archive_document(
         if not archived:
             notices.requeue_notices(document)
     return document
-
-
-def users_of(document: Document) -> dict[str, set[uuid.UUID]]:
-    """Return the ids of the users on the document's three lists; one query for each list at most."""
-    return {name: set(listed(document, name)) for name in USERS}
 
 
 def _as_stored(site_id: uuid.UUID, document_id: uuid.UUID) -> tuple[Document | None, dict[uuid.UUID, User]]:

@@ -63,10 +63,6 @@ def _named(key: str) -> Text:
     return Text(F(key), equals=lambda value: compare_text(F(key), CompareOperator.eq, value.strip()))
 
 
-def _constant(value: str) -> Text:
-    return Text(text(value))
-
-
 def folded(expression: Term | str) -> Text:
     """Return the source of a text column that is compared without regard to case."""
     return Text(Folded(expression))
@@ -215,7 +211,7 @@ def profile_prefix() -> str:
 
 def _meta(kind: str, prefix: str, modified: Term) -> dict[str, Source]:
     return {
-        "meta.resourcetype": _constant(kind),
+        "meta.resourcetype": Text(text(kind)),
         "meta.created": moment(F("created")),
         "meta.lastmodified": moment(modified),
         "meta.location": _id_below(folded_text(prefix), "pk"),  # it is not caseExact

@@ -103,7 +103,8 @@ class BulkPages(FormPages):
         site = current_site(request)
         found = []
         for step in self.record_actions:
-            if step.name in STEPS and step.form is ReasonForm and self._may_bulk(request, step.permission):
+            is_plain = step.name in STEPS and step.form is ReasonForm and "." not in step.permission
+            if is_plain and self.may(request, step.permission):
                 fault, act = partial(self._fault_of_step, request, step), partial(self._take_step, request, step)
                 found.append(Bulk(step.name, step.label, fault, act))
         editable = [name for name in FIELDS if self._has_field(name)]
@@ -112,9 +113,6 @@ class BulkPages(FormPages):
                 fault, act = partial(self._fault_of_field, request, name), partial(self._set_field, request, name)
                 found.append(Bulk(name, str(FIELDS[name]), fault, act, name))
         return found
-
-    def _may_bulk(self, request: HttpRequest, permission: str) -> bool:
-        return "." not in permission and self.may(request, permission)
 
     def _has_field(self, name: str) -> bool:
         try:

@@ -109,11 +109,6 @@ def people_with_address(address: str) -> list[User]:
     return [user for user in found if user.recovery_address.casefold() == address.casefold()]
 
 
-def author_of_owner(user: User) -> Author:
-    """Return the author of what a person does to their own account."""
-    return Author(user.pk, user.printed_name, Channel.BACKOFFICE)
-
-
 # --- Asking for a link ----------------------------------------------------------------------------------------------
 
 
@@ -169,7 +164,8 @@ class ChoosePasswordForm(SetPasswordForm):  # type: ignore[type-arg]
 
     def save(self, commit: bool = True) -> Any:
         """Store the password and a history entry."""
-        set_password(self.user, self.cleaned_data["new_password1"], author=author_of_owner(self.user))
+        author = Author(self.user.pk, self.user.printed_name, Channel.BACKOFFICE)
+        set_password(self.user, self.cleaned_data["new_password1"], author=author)
         return self.user
 
 

@@ -53,18 +53,13 @@ def lines(key_ids: Iterable[uuid.UUID], newest: int = NEWEST) -> list[dict[str, 
     return [
         {
             "row": call,
-            "at": shown_to_the_second(call),
+            "at": f"{wall_clock(call.at)[0]:%Y-%m-%d %H:%M:%S}",
             "failed": call.status >= 400,
             "meaning": _meaning(call.status),
             "duration": f"{call.duration_ms:.1f} ms" if call.duration_ms < 1000 else f"{call.duration_ms / 1000:.1f} s",
         }
         for call in recent_calls(key_ids, newest)
     ]
-
-
-def shown_to_the_second(call: Any) -> str:
-    """Return when the call was made, to the second, in the site's time zone."""
-    return f"{wall_clock(call.at)[0]:%Y-%m-%d %H:%M:%S}"
 
 
 def _meaning(status: int) -> str:

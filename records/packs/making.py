@@ -139,17 +139,15 @@ class Making:
             title = table.title_of(child)
             path = f"{folder} - {safe_name(title.lower())}"
             self._sheet(bundle, kind.title, path, f"{title} as a table", table.child_lines(rows, child))
+        foot = f"{self.site.name} · made {shown(self.at)} ({self.zone.key}) for {self.user.printed_name}"
         subtitle = f"{self.site.name}, {self.pack.first} to {self.pack.last}: {kind.rule}"
-        for span, paper in table.papers(rows, subtitle, self._foot()):
+        for span, paper in table.papers(rows, subtitle, foot):
             bundle.add(kind.title, f"{folder} {span}.pdf", f"{kind.title} {span} to read", printed(paper), packed=True)
             progress(len(paper.parts))
 
     def _sheet(self, bundle: Bundle, part: str, path: str, about: str, lines: Iterator[Line]) -> None:
         with write_xlsx(lines, part) as file:
             bundle.add(part, f"{path}.xlsx", about, file, packed=True)
-
-    def _foot(self) -> str:
-        return f"{self.site.name} · made {shown(self.at)} ({self.zone.key}) for {self.user.printed_name}"
 
     # --- Files --------------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ import datetime
 from typing import Any
 
 from records.audits import actions, workflow
-from records.audits.models import AuditProgram, AuditRecord, Finding
+from records.audits.models import AuditRecord, Finding
 from records.audits.schedule import months_later
 from records.dashboard.demo.demo_site import DemoSite, content
 from records.sites.models import Entity
@@ -33,7 +33,7 @@ def fill(place: DemoSite) -> None:
         due = _last_due(place, idx, latest)
         # All audits are planned before the first is completed, since that moves the program on past today otherwise.
         planned = [
-            (_schedule(place, program, day), day)
+            (actions.schedule_audit_record(place.site.pk, program.pk, {"date": day}, author=place.author()), day)
             for step in range(row["completed"], -1 if latest != "none" else 0, -1)
             if (day := months_later(due, -step * (months or 12), datetime.UTC))
         ]
@@ -54,10 +54,6 @@ def _last_due(place: DemoSite, idx: int, latest: str) -> datetime.datetime:
     today = place.today.replace(hour=0, minute=0, second=0, microsecond=0)
     days = -(6 + 3 * idx) if latest.startswith("overdue") else 4 + 5 * idx
     return today + datetime.timedelta(days=days)
-
-
-def _schedule(place: DemoSite, program: AuditProgram, due: datetime.datetime) -> AuditRecord:
-    return actions.schedule_audit_record(place.site.pk, program.pk, {"date": due}, author=place.author())
 
 
 def _complete(place: DemoSite, record: AuditRecord, due: datetime.datetime) -> None:

@@ -34,14 +34,9 @@ class ForeignDatabaseError(Exception):
     """Raised when the database contains records that the demo did not make."""
 
 
-def is_filled() -> bool:
-    """Return whether the demo has filled this database before."""
-    return Change.objects.filter(operation="FillDemo").exists()
-
-
 def fill() -> None:
     """Fill an empty database with the demo, once; raises ForeignDatabaseError if it contains anything else."""
-    if is_filled():
+    if Change.objects.filter(operation="FillDemo").exists():
         return
     if Site.objects.exists() or User.objects.exists():
         raise ForeignDatabaseError
