@@ -256,6 +256,11 @@ def _enterprise(caller: Caller, row: Mapping[str, object], kept: Representation)
     return found
 
 
+def shows_names_of_others(document: Representation) -> bool:
+    """Return whether a document shows names of people that can change without its version: members, or a manager."""
+    return bool(document.get("members")) or "manager" in document.get(ENTERPRISE, {})
+
+
 def _meta(row: Mapping[str, Any], location: str, kind: str) -> Representation:
     return {
         "resourceType": kind,

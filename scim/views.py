@@ -25,7 +25,7 @@ from scim.errors import Refused, error_response, not_found
 from scim.inner import Inner, send
 from scim.models import ProvisioningCall
 from scim.projection import Projection
-from scim.representations import Representation, version_of
+from scim.representations import Representation, shows_names_of_others, version_of
 from scim.requests import (
     QUERY_NAMES,
     Query,
@@ -62,7 +62,7 @@ class ResourceView(ProvisioningView):
         if not found:
             raise not_found(self.kind, uuid)
         version = found[0]["meta"]["version"]
-        if conditional.is_current(request, version):
+        if conditional.is_current(request, version) and not shows_names_of_others(found[0]):
             return HttpResponse(status=304, headers={"ETag": version})
         return answer(projection.apply(found[0]), ETag=version, Location=found[0]["meta"]["location"])
 

@@ -291,6 +291,20 @@ def test_a_repeated_put_leaves_no_trace(scim):
         assert Change.objects.count() == count
 
 
+def test_a_new_name_is_read_by_those_who_have_the_version_of_a_group_or_a_report(scim):
+    manager = scim.add_user("mira")
+    report = scim.add_user("noah", **{people.ENTERPRISE: {"manager": {"value": manager["id"]}}})
+    group = scim.add_group("Team", manager["id"])
+    places = [f"/Groups/{group['id']}", f"/Users/{report['id']}"]
+    versions = [scim.get(path)["ETag"] for path in places]
+    scim.patch(f"/Users/{manager['id']}", {"op": "replace", "path": "displayName", "value": "Mira Berg"})
+    for path, version in zip(places, versions, strict=True):
+        answer = scim.get(path, If_None_Match=version)
+        assert (answer.status_code, "Mira Berg" in answer.text) == (200, True)
+    spared = f"{places[0]}?excludedAttributes=members"
+    assert scim.get(spared, If_None_Match=versions[0]).status_code == 304
+
+
 def test_versions_are_judged(scim):
     user = scim.add_user("mira")
     path, version = f"/Users/{user['id']}", user["meta"]["version"]
