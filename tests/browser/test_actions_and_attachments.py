@@ -1,13 +1,11 @@
 """Photos dropped on a complaint, and an action from a finding to its closing, in the browsers of three people."""
 
-import io
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
 from playwright.sync_api import Page, Route, expect
 
 from records.accounts.models import DefaultRole
@@ -15,12 +13,10 @@ from records.actions.models import Action, Status
 from records.attachments.models import Attachment
 from records.sites.models import Site
 from tests import make
-from tests.browser.test_looks import faults_at, with_axe
 from tests.browser.waiting import follow
-from tests.make.actions import make_action, move
-from tests.make.attachments import make_attachment
+from tests.make.attachments import jpeg
 from tests.make.audits import make_audit, make_program
-from tests.make.backoffice import address, list_address
+from tests.make.backoffice import address
 from tests.make.complaints import make_complaint
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -40,13 +36,6 @@ def files(settings: Any, tmp_path: Path) -> Path:
     kept = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": options}
     settings.STORAGES = {**settings.STORAGES, "default": kept}
     return tmp_path
-
-
-def jpeg() -> bytes:
-    """Return a small picture."""
-    out = io.BytesIO()
-    Image.new("RGB", (80, 60), "red").save(out, "JPEG")
-    return out.getvalue()
 
 
 def test_photos_are_dropped_and_chosen_and_what_was_typed_stays(
@@ -136,17 +125,3 @@ def test_an_action_goes_from_a_finding_to_its_closing(site: Site, page_of: Calla
     action = Action.objects.get()
     assert (action.record_status, action.effective, action.closed_by) == (Status.CLOSED, True, managers[1])
     assert action.finding_id == audit.findings.get().pk
-
-
-def test_their_pages_keep_to_the_accessibility_rules_in_every_look(
-    site: Site, files: Path, page_of: Callable[..., Page]
-) -> None:
-    root = make.make_user("root", site=site, is_superuser=True)
-    complaint = make_complaint(site)
-    action = move(make_action(site, about=complaint), Status.DONE, make.make_user(site=site, role=DefaultRole.MANAGER))
-    attachment = make_attachment(site, on=complaint, content=jpeg(), file_name="a.jpg", file_type="image/jpeg")
-    page = with_axe(page_of(root, site))
-    close = f"/admin/actions/action/{action.pk}/do/close/"
-    addresses = [address(complaint), address(action), close, "/admin/actions/action/add/", list_address(Action)]
-    addresses += [address(attachment), list_address(Attachment), "/admin/"]
-    assert [fault for where in addresses for fault in faults_at(page, where)] == []

@@ -6,7 +6,6 @@ from io import BytesIO
 from typing import Any
 
 import pytest
-from django.urls import reverse
 from playwright.sync_api import Page, expect
 from pypdf import PdfReader
 
@@ -17,18 +16,16 @@ from records.actions.models import Action, Status
 from records.complaints.models import Complaint
 from records.employees.models import Course
 from records.history.trail import now
-from records.retention.actions import set_hold
 from records.sites.models import Site
 from records.sites.writing import add_record
 from tests import make
 from tests.browser.test_jobs import choose, staff, take
-from tests.browser.test_looks import faults_at, with_axe
 from tests.browser.waiting import follow
 from tests.make.actions import make_action, move
 from tests.make.backoffice import address, list_address
 from tests.make.complaints import make_complaint
 from tests.make.customers import make_customer
-from tests.make.documents import make_document, make_signer, sign, version_of
+from tests.make.documents import make_document, make_signer
 
 PageOf = Callable[..., Page]
 MANAGER, STANDARD, ADMINISTRATOR = DefaultRole.MANAGER, DefaultRole.STANDARD, DefaultRole.SITE_ADMINISTRATOR
@@ -186,42 +183,3 @@ def test_the_monthly_report_leads_to_its_lists_and_is_printed(site: Site, page_o
         page.get_by_role("link", name="Print (PDF)").click()
     text = PdfReader(BytesIO(download.value.path().read_bytes())).pages[0].extract_text()
     assert "Monthly report" in text
-
-
-def test_their_pages_keep_to_the_accessibility_rules_in_every_look(site: Site, page_of: PageOf) -> None:
-    root = make.make_user("root", site=site, is_superuser=True)
-    complaint = make_complaint(site, consumer_last_name="Berg", complaint_description="Mrs Berg rang.")
-    Complaint.objects.filter(pk=complaint.pk).update(target_date="2020-05-01T00:00:00Z")
-    set_hold(Complaint, site.pk, complaint.pk, author=make.SYSTEM, reason="Court case 12")
-    role = make.make_role(site, ["items.view_item"], name="Bakers")
-    set_members(role, add=[root], author=make.SYSTEM)
-    document = make_document(site, must_read=[role])
-    version = document.versions.get()
-    customer = make_customer(site, party_contacts=[{"last_name": "Przybylski"}])
-    employee = make.make_employee(site, phone="555-0100")
-    make.make_job_description(site, employees=[employee]).required_documents.add(document)
-    type(employee).objects.filter(pk=employee.pk).update(is_archived=True)
-    rejected = make_document(site, author=make.author_of(root), user_to_review=[root])
-    sign(version_of(rejected), root, "reject", comment="Step 3 is missing.")
-    action = move(make_action(site), Status.DONE, make.make_user(site=site, role=MANAGER))
-    addresses = [
-        reverse("admin:monthly"),
-        reverse("admin:monthly") + "?month=x",
-        reverse("admin:retention_holds"),
-        f"/admin/customers/customer/{customer.pk}/do/erase-contact/",
-        f"/admin/employees/employee/{employee.pk}/do/erase-private-facts/",
-        f"/admin/actions/action/{action.pk}/do/send-back/",
-        reverse("admin:documents_reading"),
-        reverse("admin:documents_read", args=(version.pk,)),
-        reverse("admin:documents_rejected", args=(version_of(rejected).pk,)),
-        f"/admin/complaints/complaint/{complaint.pk}/do/erase-consumer/",
-        reverse("admin:documents_readings"),
-        reverse("admin:documents_readings") + "?show=missing&due__until=2031-01-01",
-        address(document, "readers"),
-        reverse("admin:training"),
-        reverse("admin:training") + "?by=job",
-        reverse("admin:reminders"),
-        f"{list_address(Complaint)}?triage=needed",
-    ]
-    page = with_axe(page_of(root, site))
-    assert [fault for where in addresses for fault in faults_at(page, where)] == []

@@ -1,13 +1,11 @@
 """An audit walked with a phone: one question a card, answers that wait for the connection, and two auditors at once."""
 
-import io
 import re
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urljoin
 
 import pytest
-from PIL import Image
 from playwright.sync_api import Page, expect
 
 from records.accounts.models import DefaultRole
@@ -19,6 +17,7 @@ from tests import make
 from tests.browser.test_looks import faults_shown, with_axe
 from tests.browser.test_typed_text import sign_in_on
 from tests.browser.waiting import expect_count, go_online
+from tests.make.attachments import jpeg
 from tests.make.audits import make_audit, make_checklist, make_program, make_rating, response, start
 from tests.make.backoffice import address, sign_in
 
@@ -44,12 +43,6 @@ def opened(page: Page, audit: Any) -> Page:
 
 def tap(page: Page, answer: str) -> None:
     page.get_by_role("button", name=answer, exact=True).locator("visible=true").click()
-
-
-def shot() -> bytes:
-    out = io.BytesIO()
-    Image.new("RGB", (80, 60), "red").save(out, "JPEG")
-    return out.getvalue()
 
 
 def answers_of(audit: Any) -> list[str]:
@@ -158,7 +151,7 @@ def test_a_photo_belongs_to_its_question_and_the_card_keeps_to_the_rules(
     site: Any, audit: Any, page_of: PageOf
 ) -> None:
     page = opened(with_axe(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site)), audit)
-    page.locator("[data-photo]").first.set_input_files({"name": "net.jpg", "mimeType": "image/jpeg", "buffer": shot()})
+    page.locator("[data-photo]").first.set_input_files({"name": "net.jpg", "mimeType": "image/jpeg", "buffer": jpeg()})
     expect(page.get_by_text("is attached.")).to_be_visible()
     first = audit.findings.first()
     assert Attachment.objects.get().finding_id == first.pk
@@ -248,7 +241,7 @@ def test_a_photo_that_was_not_sent_is_told_and_sent_when_the_connection_is_back(
     page = opened(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site), audit)
     expect(page.get_by_text(OPENS)).to_be_visible()
     page.context.set_offline(True)
-    page.locator("[data-photo]").first.set_input_files({"name": "net.jpg", "mimeType": "image/jpeg", "buffer": shot()})
+    page.locator("[data-photo]").first.set_input_files({"name": "net.jpg", "mimeType": "image/jpeg", "buffer": jpeg()})
     expect(page.get_by_text("1 photo was not sent: leave the page open", exact=False)).to_be_visible()
     go_online(page)
     expect(page.get_by_text("is attached.")).to_be_visible()
@@ -265,7 +258,7 @@ def test_answers_and_a_photo_of_a_lost_session_are_sent_once_somebody_signed_in_
     page.context.clear_cookies()
     tap(page, "No")
     expect(page.get_by_text("1 answer waits for the connection.", exact=False)).to_contain_text("in another tab")
-    page.locator("[data-photo]").first.set_input_files({"name": "net.jpg", "mimeType": "image/jpeg", "buffer": shot()})
+    page.locator("[data-photo]").first.set_input_files({"name": "net.jpg", "mimeType": "image/jpeg", "buffer": jpeg()})
     expect(page.get_by_text("If you are signed out, sign in again in another tab", exact=False)).to_be_visible()
     other = page.context.new_page()
     other.goto("/admin/")

@@ -15,7 +15,9 @@ from playwright.sync_api import Page, expect
 from config import urls
 from documents.models import Document, DocumentVersion
 from records.accounts import directories
-from records.accounts.models import DefaultRole, Role, SubscriptionKey
+from records.accounts.actions import set_members
+from records.accounts.models import DefaultRole, Role, SubscriptionKey, User
+from records.actions.models import Action, Status
 from records.attachments.models import Attachment
 from records.audits.models import AuditRecord
 from records.backoffice import extension_points
@@ -36,11 +38,12 @@ from tests import make
 from tests.browser.waiting import settle
 from tests.conftest import Api
 from tests.make import audits as make_audits
-from tests.make.actions import make_action
-from tests.make.attachments import make_attachment
+from tests.make.actions import make_action, move
+from tests.make.attachments import jpeg, make_attachment
 from tests.make.backoffice import address, list_address, sign_in
 from tests.make.complaints import make_complaint, make_draft, make_entry, make_units_sold
-from tests.make.documents import make_document
+from tests.make.customers import make_customer
+from tests.make.documents import make_document, sign, version_of
 from tests.make.items import make_item
 from tests.make.markup import Markup, covering
 from tests.make.materials import make_material
@@ -86,6 +89,34 @@ def pages_of_records(site: Site) -> Iterator[str]:
         step(audit, "submit"),
     )
     yield from (list_address(Item), f"{list_address(Item)}?archived=yes", reverse("admin:items_item_import"))
+
+
+def pages_of_follow_up(site: Site, root: User) -> Iterator[str]:
+    """Yield pages on which records wait for somebody: to be answered, read, learnt, judged, kept or erased."""
+    late = make_complaint(site, consumer_last_name="Berg", complaint_description="Mrs Berg rang.")
+    Complaint.objects.filter(pk=late.pk).update(target_date="2020-05-01T00:00:00Z")
+    set_hold(Complaint, site.pk, late.pk, author=make.SYSTEM, reason="Court case 12")
+    yield from (f"{list_address(Complaint)}?triage=needed", step(late, "erase-consumer"))
+    yield from (reverse("admin:monthly"), reverse("admin:monthly") + "?month=x", reverse("admin:retention_holds"))
+    role = make.make_role(site, ["items.view_item"], name="Bakers")
+    set_members(role, add=[root], author=make.SYSTEM)
+    document = make_document(site, must_read=[role])
+    rejected = version_of(make_document(site, author=make.author_of(root), user_to_review=[root]))
+    sign(rejected, root, "reject", comment="Step 3 is missing.")
+    yield from (reverse("admin:documents_reading"), reverse("admin:documents_read", args=(version_of(document).pk,)))
+    yield from (reverse("admin:documents_rejected", args=(rejected.pk,)), address(document, "readers"))
+    readings = reverse("admin:documents_readings")
+    yield from (readings, f"{readings}?show=missing&due__until=2031-01-01")
+    employee = make.make_employee(site, phone="555-0100")
+    make.make_job_description(site, employees=[employee]).required_documents.add(document)
+    Employee.objects.filter(pk=employee.pk).update(is_archived=True)
+    customer = make_customer(site, party_contacts=[{"last_name": "Przybylski"}])
+    yield from (step(customer, "erase-contact"), step(employee, "erase-private-facts"))
+    yield from (reverse("admin:training"), reverse("admin:training") + "?by=job", reverse("admin:reminders"))
+    done = move(make_action(site, about=late), Status.DONE, make.make_user(site=site, role=DefaultRole.MANAGER))
+    yield from (address(done), step(done, "close"), step(done, "send-back"), list_address(Action))
+    photo = make_attachment(site, on=late, content=jpeg(), file_name="a.jpg", file_type="image/jpeg")
+    yield from (address(late), address(photo), list_address(Attachment), reverse("admin:actions_action_add"))
 
 
 def pages_of_administration(site: Site) -> Iterator[str]:
@@ -172,7 +203,8 @@ def test_every_page_is_complete_and_keeps_to_the_accessibility_rules_in_every_lo
     make_item(site)
     add_record(Course(site=site, name="Hygiene", months_of_validity=12), author=make.SYSTEM, operation="AddCourse")
     asked(site, root)
-    addresses = [*pages_of_records(site), *pages_of_administration(site), *pages_of_a_person(site, root)]
+    addresses = [*pages_of_records(site), *pages_of_follow_up(site, root)]
+    addresses += [*pages_of_administration(site), *pages_of_a_person(site, root)]
     client, markup = sign_in(root, site), {}
     for where in dict.fromkeys([*addresses, *addresses_of_every_page(site)]):
         answer: Any = client.get(where)

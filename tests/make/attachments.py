@@ -1,6 +1,9 @@
 """Plain functions that make attachments for tests, through the actions that the product uses."""
 
+import io
 from typing import Any
+
+from PIL import Image
 
 from records.attachments import actions
 from records.attachments.models import Attachment
@@ -20,3 +23,10 @@ def make_attachment(site: Site, *, on: Any = None, content: bytes = b"", **field
         **fields,
     }
     return actions.add_attachment(site.pk, given, incoming(content), author=make.SYSTEM, may=everything, drafts=True)
+
+
+def jpeg() -> bytes:
+    """Return a small picture."""
+    out = io.BytesIO()
+    Image.new("RGB", (80, 60), "red").save(out, "JPEG")
+    return out.getvalue()

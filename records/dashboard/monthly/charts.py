@@ -344,7 +344,7 @@ def overdue_chart(kinds: Sequence[Late], period: Period) -> Chart:
             yesterday,
             [kind.counts.later for kind in kinds],
         )
-    chart.table = Table(("", *(kind.name for kind in kinds)), rows)
+    chart.table = Table((gettext("Due"), *(kind.name for kind in kinds)), rows)
     return chart
 
 
