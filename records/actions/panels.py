@@ -15,6 +15,7 @@ from records.backoffice.current import user_of
 from records.backoffice.datetimes import shown
 from records.backoffice.due import due_shown
 from records.backoffice.extension_points import RecordNotice, RecordPanel
+from records.sites.about import about
 from records.sites.models import SiteRecord, SiteRows
 
 SHOWN = 100
@@ -72,5 +73,5 @@ def panels(request: HttpRequest, record: object) -> Sequence[RecordPanel]:
 
 def actions_about(record: SiteRecord) -> SiteRows[Action]:
     """Return the actions about a record, the newest first, without archived ones."""
-    rows = Action.objects.at(record.site_id).filter(record_id=record.pk, is_archived=False)
+    rows = Action.objects.at(record.site_id).filter(about(record), is_archived=False)
     return rows.select_related("owner").order_by("-site_sequence_id")

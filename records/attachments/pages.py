@@ -27,7 +27,7 @@ from records.backoffice.about import address_of
 from records.backoffice.current import author_of, show_times_of, site_at, user_of
 from records.backoffice.datetimes import shown
 from records.backoffice.extension_points import RecordPanel
-from records.backoffice.once import FIELD, digest_of
+from records.backoffice.once import FIELD, digest_of, key_of_row
 from records.files import downloads
 from records.files.content import FileEmptyError, FileTooLargeError, UploadedPart
 from records.files.names import without_hidden
@@ -35,7 +35,7 @@ from records.files.storage import StorageUnavailableError
 from records.operations import conditional
 from records.operations.error_handlers import refused
 from records.operations.errors import ApiError
-from records.sites.about import NOT_ABOUT, kinds
+from records.sites.about import NOT_ABOUT, about, kinds
 from records.sites.models import SiteRecord
 from records.sites.text import read_uuid
 from records.sites.writing import Values
@@ -55,7 +55,7 @@ def panels(request: HttpRequest, record: object) -> Sequence[RecordPanel]:
     may = asking(request.user, record.site_id)
     if not may("attachments.view_attachment") or not sees(record.ENTITY, may):
         return ()
-    rows = Attachment.objects.at(record.site_id).filter(record_id=record.pk, is_archived=False)
+    rows = Attachment.objects.at(record.site_id).filter(about(record), is_archived=False)
     found = list(rows.select_related("created_by").order_by("-site_sequence_id")[: SHOWN + 1])
     findings = {row.pk: str(row) for row in record.findings.all()} if hasattr(record, "findings") else {}
     may_add = may_attach(request, record)
@@ -150,12 +150,12 @@ def _finding(request: HttpRequest) -> uuid.UUID | None:
 
 
 def _once(request: HttpRequest, uploads: Sequence[object]) -> uuid.UUID | None:
-    """Return the id that the page's script chose for a file that it may have to send again."""
+    """Return the id of the upload, under which the page's script may have to send the file again."""
     return read_uuid(request.POST.get("once", "")) if len(uploads) == 1 else None
 
 
 def id_of(form: uuid.UUID | None, upload: "UploadedFile[Any]", values: Values) -> uuid.UUID | None:
-    """Return the id of an uploaded file: the same if its form is sent again, another one for other content."""
+    """Return the id of the upload: the same if its form is sent again, another one for other content."""
     return form and uuid.uuid5(form, repr((upload.name, digest_of(upload), sorted(values.items()))))
 
 
@@ -164,10 +164,11 @@ def attach(
 ) -> Attachment:
     """Store one uploaded file; raises ValidationError or PermissionDenied.
 
-    A file that is sent again under the same id, because the first answer was lost, is stored only once.
+    A file that is sent again under the same id `once`, because the first answer was lost, is stored only once.
     """
-    if once and (known := Attachment.objects.filter(pk=once).first()):
-        return _own(request, record, known)
+    key = once and key_of_row(request, once, record.pk)
+    if key and (known := Attachment.objects.filter(pk=key).first()):
+        return known
     try:
         content = UploadedPart(upload, settings.FILE_SIZE_LIMIT)
         file = {"file_name": without_hidden(upload.name), "file_type": upload.content_type or BYTES}
@@ -178,13 +179,13 @@ def attach(
             author=author_of(request),
             may=asking(request.user, record.site_id),
             drafts=True,
-            key=once,
+            key=key,
         )
     except IntegrityError:
-        known = Attachment.objects.filter(pk=once).first() if once else None
+        known = Attachment.objects.filter(pk=key).first() if key else None
         if known is None:
             raise
-        return _own(request, record, known)
+        return known
     except FileEmptyError:
         raise ValidationError(gettext("The file is empty.")) from None
     except FileTooLargeError:
@@ -198,13 +199,6 @@ def attach(
         ) from None
     except StorageUnavailableError:
         raise ValidationError(gettext("The file storage cannot be reached. Try again.")) from None
-
-
-def _own(request: HttpRequest, record: SiteRecord, known: Attachment) -> Attachment:
-    """Return the attachment that this person has already added to the record under the id; raises ValidationError."""
-    if known.record_id != record.pk or known.created_by_id != user_of(request).pk:
-        raise ValidationError(gettext("This file belongs to another record. Reload the page and try again."))
-    return known
 
 
 def _upload_result(

@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
+from django.db.models import CharField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet, Subquery
 
 from records.accounts import access
 from records.accounts.models import User
@@ -54,7 +54,9 @@ def sees(entity: Entity | str, may: May) -> bool:
 def without_drafts(rows: QuerySet[Attachment]) -> QuerySet[Any]:
     """Leave out the attachments of drafts of complaints, which only the back-office shows."""
     drafts = kinds()[Entity.COMPLAINT]._base_manager.filter(site_sequence_id__isnull=True)
-    return rows.exclude(Exists(drafts.filter(pk=OuterRef("record_id"))))
+    entity = ExpressionWrapper(OuterRef("entity"), output_field=CharField())
+    of_row = drafts.alias(entity_of_row=entity).filter(entity_of_row=Entity.COMPLAINT, pk=OuterRef("record_id"))
+    return rows.exclude(Exists(of_row))
 
 
 def may_read(user: User, attachment: Attachment) -> bool:

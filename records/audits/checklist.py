@@ -32,7 +32,7 @@ from records.backoffice.current import author_of, show_times_of, site_at, user_o
 from records.backoffice.datetimes import shown
 from records.backoffice.extension_points import RecordLink
 from records.backoffice.permissions import Pages, SitePermissions
-from records.sites.about import kinds
+from records.sites.about import about, kinds
 from records.sites.models import Entity, permission_on
 from records.sites.text import normalise, read_uuid
 from records.sites.writing import RecordNotFoundError
@@ -121,7 +121,7 @@ class ChecklistPages(SitePermissions):
         model: Any = kinds()[kind]
         if not access.may(request.user, record.site_id, permission_on(model)):
             return Counter()
-        rows = model.objects.filter(record_id=record.pk, is_archived=False, finding_id__isnull=False).order_by()
+        rows = model.objects.filter(about(record), is_archived=False, finding_id__isnull=False).order_by()
         return Counter(dict(rows.values_list("finding_id").annotate(count=Count("pk"))))
 
     @method_decorator(require_POST)

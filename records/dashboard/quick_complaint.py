@@ -1,8 +1,8 @@
 """The short form of a complaint, for a phone on the shop floor: what happened, what it was about, photos, and send.
 
 A complaint with all required fields is submitted at once; any other is kept as a draft. Each form has an id of its own,
-which becomes the complaint's id: a form that is sent twice, because an answer was lost or of a double click, makes one
-complaint.
+from which the complaint's Id is computed: a form that is sent twice, because an answer was lost or of a double click,
+makes one complaint.
 """
 
 import uuid
@@ -14,7 +14,7 @@ from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import IntegrityError
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.urls import path, reverse
 from django.utils.translation import gettext
@@ -24,12 +24,13 @@ from records.accounts import access
 from records.attachments import pages as attachment_pages
 from records.backoffice.about import address_of
 from records.backoffice.autocomplete import choices_at, choose_url
-from records.backoffice.current import author_of, current_site, may_here, show_times_of, site_at, user_of
+from records.backoffice.current import author_of, current_site, may_here, show_times_of, site_at
 from records.backoffice.extension_points import RecordLink
 from records.backoffice.fields import TextField
 from records.backoffice.form_errors import faults_of, show_faults
 from records.backoffice.formfields import reference_field
 from records.backoffice.forms import PlainForm
+from records.backoffice.once import key_of_row
 from records.backoffice.responses import page_response
 from records.complaints import workflow
 from records.complaints.actions import update_complaint_detail
@@ -133,7 +134,7 @@ def _keep(request: HttpRequest, site: Site, given: Values) -> tuple[Complaint, b
     """Store the complaint once and return it, with whether it is new; raises ValidationError."""
     names = ("complaint_description", "trace_number", *CALLER, *REQUIRED)
     values = {name: given[name] for name in names if name in given}
-    author, key = author_of(request), given["once"]
+    author, key = author_of(request), key_of_row(request, given["once"], site.pk)
     may_submit = access.may(request.user, site, "complaints.submit_complaint")
 
     def submitted(complaint: Complaint) -> Complaint:
@@ -152,7 +153,7 @@ def _keep(request: HttpRequest, site: Site, given: Values) -> tuple[Complaint, b
             known = Complaint.objects.filter(pk=key).first()
             if known is None:
                 raise
-    changed = {name: value for name, value in values.items() if getattr(_own(request, site, known), name) != value}
+    changed = {name: value for name, value in values.items() if getattr(known, name) != value}
     if not changed:
         return known, False
     # The answer to the first attempt was lost, and the person wrote on before sending again.
@@ -177,13 +178,6 @@ def _refuse_when_changed_elsewhere(complaint: Complaint) -> None:
     others = Change.objects.filter(record_id=complaint.pk).exclude(operation__in=OWN_OPERATIONS)
     if others.exclude(reason=SENT_AGAIN).exists():
         raise ValidationError(SENT_ALREADY)
-
-
-def _own(request: HttpRequest, site: Site, known: Complaint) -> Complaint:
-    """Return the complaint that this person's form has made already; raises Http404 for anybody else's."""
-    if known.site_id != site.pk or known.created_by_id != user_of(request).pk:
-        raise Http404
-    return known
 
 
 def _add_message(request: HttpRequest, complaint: Complaint) -> None:

@@ -10,7 +10,7 @@ from records.backoffice.wording import field_label
 from records.history.erasure import Personal
 from records.retention.erasing import words_in_history
 from records.retention.words import Words, digits_of_phones, pattern_of_short
-from records.sites.about import AboutRecord, kinds
+from records.sites.about import AboutRecord, about, kinds
 from records.sites.models import ChildRow, SiteRecord
 from records.sites.text import FreeTextField, LineField, one_line
 from records.sites.trigrams import RUN, containing
@@ -70,7 +70,7 @@ def mentions(record: SiteRecord, personal: Personal, identifying: Sequence[str],
             are_cut = are_cut or len(keys) > MOST
             asked.append((rows.filter(pk__in=keys), elsewhere))
         if issubclass(model, AboutRecord):
-            asked.append((rows.filter(record_id=record.pk), of_record))
+            asked.append((rows.filter(about(record)), of_record))
         for chosen, words in asked:
             for row in chosen.order_by("pk")[:MOST]:
                 names = [name.removesuffix("_key") for name in (*searched, *others)]

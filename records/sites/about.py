@@ -70,11 +70,16 @@ def _numbered(model: type[SiteRecord], drafts: bool) -> Reading:
     return compiled(rows if drafts else rows.filter(site_sequence_id__isnull=False))
 
 
+def about(record: SiteRecord) -> models.Q:
+    """Return the condition for the rows about a record."""
+    return models.Q(entity=record.ENTITY, record_id=record.pk)
+
+
 def history_ids(record: SiteRecord) -> list[uuid.UUID]:
     """Return the ids of the record and of all rows about it, whose changes its history shows; two queries."""
     found = [record.pk]
     for model in about_models():
-        found += model._base_manager.filter(record_id=record.pk).values_list("pk", flat=True)
+        found += model._base_manager.filter(about(record)).values_list("pk", flat=True)
     return found
 
 

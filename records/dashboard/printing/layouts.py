@@ -27,6 +27,7 @@ from records.complaints.models import CONSUMER, HANDLING, Complaint
 from records.dashboard.printing.paper import Paper, Part, Value
 from records.dashboard.search import name_of
 from records.history.trail import now
+from records.sites.about import about
 from records.sites.models import Site, SiteRecord
 
 Moments = Sequence[str]
@@ -129,7 +130,7 @@ def _rows_about(record: SiteRecord, user: User) -> list[Part]:
 
     may = access.asking(user, record.site_id)
     if may("attachments.view_attachment") and sees(record.ENTITY, may):
-        rows = Attachment.objects.filter(record_id=record.pk, is_archived=False).order_by("site_sequence_id")
+        rows = Attachment.objects.filter(about(record), is_archived=False).order_by("site_sequence_id")
         values = [Value(str(row), f"{row.file_name}, SHA-256 {row.file_hash}") for row in rows]
         parts += [Part(gettext("Attachments"), values)] if values else []
     return parts

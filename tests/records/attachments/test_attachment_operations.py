@@ -19,26 +19,13 @@ from tests import make
 from tests.conftest import Api
 from tests.make import documents as docs
 from tests.make.actions import make_action
-from tests.make.attachments import make_attachment
+from tests.make.attachments import MAKERS, make_attachment
 from tests.make.audits import make_audit, make_program
 from tests.make.complaints import make_complaint, required_of
-from tests.make.customers import make_customer
 from tests.make.items import make_item
-from tests.make.materials import make_material
 
 READER, STANDARD, MANAGER = DefaultRole.READER, DefaultRole.STANDARD, DefaultRole.MANAGER
 CONTENT = b"\x89PNG\r\n" + bytes(range(256)) * 40
-MAKERS: dict[str, Any] = {
-    "action": make_action,
-    "audit": lambda site: make_audit(make_program(site)),
-    "complaint": make_complaint,
-    "customer": make_customer,
-    "document": docs.make_document,
-    "employee": make.make_employee,
-    "item": make_item,
-    "jobdescription": make.make_job_description,
-    "material": make_material,
-}
 
 
 def api_of(site: Site, role: DefaultRole) -> Api:

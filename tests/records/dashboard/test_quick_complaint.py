@@ -9,13 +9,19 @@ from django.urls import reverse
 
 from records.accounts.models import DefaultRole
 from records.attachments.models import Attachment
+from records.complaints import workflow
 from records.complaints.erasure import erase_consumer
 from records.complaints.models import Complaint
 from records.history.models import Change
+from records.sites.about import history_ids
 from records.sites.models import Site
 from tests import make
+from tests.conftest import Api
+from tests.make.actions import make_action
+from tests.make.attachments import MAKERS, make_attachment
 from tests.make.backoffice import address, browser, list_address, save, sign_in
-from tests.make.complaints import make_complaint, required_of
+from tests.make.complaints import required_of
+from tests.make.items import make_item
 
 pytestmark = pytest.mark.django_db
 
@@ -76,10 +82,35 @@ def test_the_same_form_sent_again_makes_no_second_complaint(site: Site) -> None:
     first, second = (client.post(QUICK, sent, headers=JSON) for _ in range(2))
     assert first.json() == second.json()
     assert Complaint.objects.count() == 1
-    assert browser(site).post(QUICK, sent).status_code == 404
-    taken = {**sent, "once": str(make_complaint(site).pk)}
-    assert client.post(QUICK, taken).status_code == 404
+    assert browser(site).post(QUICK, sent).status_code == 302
     assert Complaint.objects.count() == 2
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize("is_whole", [False, True], ids=["draft", "submitted"])
+def test_a_form_cannot_give_its_complaint_the_id_of_another_record(site: Site, kind: str, is_whole: bool) -> None:
+    record = MAKERS[kind](site)
+    attachment = make_attachment(site, on=record, file_name="warning.pdf")
+    client: Any = browser(site, DefaultRole.STANDARD)
+    client.post(QUICK, body(site, once=str(record.pk), **(needed(site) if is_whole else {})))
+    complaint = Complaint.objects.get(complaint_description="Metal in the loaf")
+    assert complaint.pk != record.pk
+    assert "warning.pdf" not in client.get(address(complaint, "read")).content.decode()
+    manager = Api(make.make_key(site, DefaultRole.MANAGER))
+    listed = manager.get(f"/attachment/GetAttachmentList?recordId={record.pk}").json()
+    assert [row["Id"] for row in listed] == [str(attachment.pk)]
+
+
+def test_what_is_about_a_record_is_never_about_one_of_another_kind_with_its_id(site: Site) -> None:
+    item = make_item(site)
+    attachment, action = make_attachment(site, on=item, file_name="certificate.pdf"), make_action(site, about=item)
+    draft = workflow.add_draft(site.pk, {"complaint_description": "Metal"}, author=make.SYSTEM, key=item.pk)
+    page = browser(site).get(address(draft, "read")).content.decode()
+    assert "certificate.pdf" not in page
+    assert str(action) not in page
+    assert {attachment.pk, action.pk}.isdisjoint(history_ids(draft))
+    listed = Api(make.make_key(site)).get(f"/attachment/GetAttachmentList?recordId={item.pk}").json()
+    assert [row["Id"] for row in listed] == [str(attachment.pk)]
 
 
 def test_what_was_written_after_an_answer_was_lost_is_not_lost(site: Site) -> None:
@@ -186,9 +217,9 @@ def test_a_photo_that_is_sent_again_is_attached_once(site: Site) -> None:
     assert Attachment.objects.count() == 1
     other = client.post(QUICK, body(site), headers=JSON).json()
     photo = SimpleUploadedFile("1.png", b"\x89PNG\r\n\x1a\n" + b"0" * 20, "image/png")
-    refused = client.post(other["attach"], {"files": photo, "once": once}, headers=JSON)
-    assert refused.status_code == 400
-    assert Attachment.objects.count() == 1
+    added = client.post(other["attach"], {"files": photo, "once": once}, headers=JSON)
+    assert len(added.json()["added"]) == 1
+    assert Attachment.objects.count() == 2
 
 
 def test_readers_are_not_offered_the_form(site: Site) -> None:
