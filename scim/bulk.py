@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +24,11 @@ _PATH = re.compile(r"/(?:Users|Groups)(?:/(?!\.search)[^/?#\s]+)?/?", re.IGNOREC
 """A path that an operation can have. A search is not a write, so it is not part of a bulk request."""
 _PREFIX = "bulkid:"
 _REFERENCE = re.compile(rf"{_PREFIX}([^\s\"\[\]/,]+)", re.IGNORECASE)
-"""A reference within a path or filter. A text that starts with the prefix is a reference as a whole."""
+"""A reference within a path, a filter or an address."""
+_ADDRESSES = ("path", "$ref")
+"""The names whose texts can contain a reference."""
+_KEYS = ("value", "manager", "members")
+"""The names whose texts are a reference as a whole if they begin with the prefix, as members and managers are named."""
 
 Send = Callable[[str, str, Any, str], HttpResponse]
 """Makes one call. Takes the method, the path below the mount, the body or None, and the version for If-Match or ''."""
@@ -75,17 +79,16 @@ def _operation(given: dict[str, Any]) -> Operation:
     operation = Operation(
         texts["method"].upper(), texts["path"].strip(), parts.get("data"), texts["bulkid"], texts["version"]
     )
-    sent = parts_of([operation.path, operation.data])
-    operation.references = {match for part in sent if isinstance(part, str) for match in _named(part)}
+    for _ in parts_of(operation.data):
+        pass  # Too many levels are refused.
+
+    def note(name: str) -> str:
+        operation.references.add(name)
+        return name
+
+    _resolved(operation.path, note, "path")
+    _resolved(operation.data, note)
     return operation
-
-
-def _named(text: str) -> Iterator[str]:
-    """Yield the bulkIds in a text, which can be a bulkId alone, a path with one, or a filter that compares one."""
-    if text.lower().startswith(_PREFIX):
-        yield text[len(_PREFIX) :]
-    elif _PREFIX in text.lower():
-        yield from _REFERENCE.findall(text)
 
 
 def run(operations: list[Operation], most_errors: int | None, send: Send, base: str) -> list[Representation]:
@@ -120,7 +123,7 @@ def _made(operation: Operation, made: dict[str, str], send: Send, base: str) -> 
     """Make one call and return its result, which has a location unless the call is refused or a POST fails."""
     response, location = _refusal(operation, made), ""
     if response is None:
-        path, data = _resolved(operation.path, made), _resolved(operation.data, made)
+        path, data = _resolved(operation.path, made.__getitem__, "path"), _resolved(operation.data, made.__getitem__)
         location = "" if operation.method == "POST" else f"{base}{path.rstrip('/')}"
         response = send(operation.method, path, None if operation.method == "DELETE" else data, operation.version)
     result: Representation = {"method": operation.method}
@@ -151,14 +154,18 @@ def _refusal(operation: Operation, made: dict[str, str]) -> HttpResponse | None:
     return None
 
 
-def _resolved(value: object, made: dict[str, str]) -> Any:
-    """Return a path or body in which each bulkId is replaced by the id of the resource that the operation created."""
+def _resolved(value: object, id_of: Callable[[str], str], name: str = "") -> Any:
+    """Return the value under a name of a body, in which each reference is replaced by the id that `id_of` returns.
+
+    References are only where an id or a path belongs; in a title, for example, the text stays as it is.
+    """
     if isinstance(value, str):
-        if value.lower().startswith(_PREFIX):
-            return made[value[len(_PREFIX) :]]
-        return _REFERENCE.sub(lambda match: made[match[1]], value) if _PREFIX in value.lower() else value
+        if name in _ADDRESSES:
+            return _REFERENCE.sub(lambda match: id_of(match[1]), value)
+        is_reference = name in _KEYS and value.lower().startswith(_PREFIX)
+        return id_of(value[len(_PREFIX) :]) if is_reference else value
     if isinstance(value, dict):
-        return {name: _resolved(item, made) for name, item in value.items()}
+        return {key: _resolved(item, id_of, re.split("[:.]", key.lower())[-1]) for key, item in value.items()}
     if isinstance(value, list):
-        return [_resolved(item, made) for item in value]
+        return [_resolved(item, id_of, name) for item in value]
     return value

@@ -9,7 +9,8 @@ from typing import Any, Never
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
-from records.operations import bodies
+from records.operations import bodies, lists
+from records.operations.errors import ApiError
 from records.operations.near_misses import is_near
 from records.sites.text import normalise
 from scim.errors import MEDIA_TYPE, Refused
@@ -183,7 +184,15 @@ def _unknown(given: Iterable[str], known: Sequence[str]) -> list[str]:
 
 
 def query_of_request(request: HttpRequest) -> Query:
-    """Return the query in the request's address; raises Refused if a name, in any case, has two values."""
+    """Return the query in the request's address.
+
+    Raises Refused if a name, in any case, has two values, and for what is not UTF-8.
+    """
+    try:
+        lists.check_utf8(request)
+    except ApiError as error:
+        is_filter = error.message.lower().startswith("filter:")
+        raise Refused(400, error.message, "invalidFilter" if is_filter else "invalidValue") from None
     given: dict[str, set[str]] = {}
     for name, values in request.GET.lists():
         given.setdefault(name.lower(), set()).update(map(str, values))

@@ -29,11 +29,11 @@ SECURITY_FIELDS = ("account", "account_name", "address", "detail")
 
 
 class WithoutOutages(logging.Filter):
-    """Removes Django's line about a 503: another line has its cause, without a traceback."""
+    """Removes Django's line about a 503, whose cause another line has, and about a 501, which is a decided answer."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether the line is written."""
-        return getattr(record, "status_code", 0) != 503
+        return getattr(record, "status_code", 0) not in (501, 503)
 
 
 class JsonFormatter(logging.Formatter):

@@ -74,8 +74,8 @@ class FoldedWholeIn(In):
     lookup_name = "whole_in"
 
     def get_prep_lookup(self) -> list[str]:
-        """Return the folded values."""
-        return [fold(str(text)) for text in self.rhs]
+        """Return the folded values; blanks alone stay, because they do not mean the records without a value."""
+        return [fold(str(text)) or str(text) for text in self.rhs]
 
 
 @FoldedField.register_lookup

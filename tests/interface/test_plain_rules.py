@@ -87,6 +87,17 @@ def test_blanks_around_a_text_are_part_of_it_and_may_be_asked_for(api: Any, site
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("blanks", ["%20", "%09", "%20%C2%A0"])
+def test_blanks_alone_do_not_mean_the_records_without_a_value(api: Any, site: Site, blanks: str) -> None:
+    make_item(site, code="", location="")
+    make_customer(site, code="")
+    make.make_employee(site, code="")
+    for query in ("item/GetItemList?code=", "item/GetItemList?location=", "customer/GetCustomerList?code="):
+        assert api.get(f"/{query}{blanks}").json() == [], query
+    assert api.get(f"/employee/GetEmployeeList?code={blanks}").json() == []
+
+
+@pytest.mark.django_db
 def test_several_names_are_compared_as_one_is(api: Any, site: Site) -> None:
     make_customer(site, name="Straße")
     make_customer(site, name=" Acme")

@@ -125,3 +125,12 @@ def test_what_a_filter_found_is_not_kept(scim):
     assert [one["id"] for one in scim.get("/Users", query).json()["Resources"]] == [user["id"]]
     scim.delete(f"/Users/{user['id']}")
     assert scim.get("/Users", query).json()["totalResults"] == 0
+
+
+@pytest.mark.parametrize("operator", ["eq", "ne"])
+@pytest.mark.parametrize("path", ["/Users", "/Groups"])
+def test_a_query_that_is_not_utf_8_is_refused(both, path, operator):
+    both.add_user("J\ufffdrg")
+    name = "userName" if path == "/Users" else "displayName"
+    assert_error(both.get(f"{path}?count=0&filter={name}%20{operator}%20%22J%F6rg%22"), 400, "invalidFilter")
+    assert_error(both.get(f"{path}?startIndex=1&sortBy=J%F6rg"), 400, "invalidValue")

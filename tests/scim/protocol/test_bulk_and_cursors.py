@@ -85,6 +85,32 @@ def test_a_member_names_any_bulk_id(both, bulk_id):
     assert statuses(send(both, again)) == ["409"]
 
 
+def test_a_text_about_a_bulk_id_is_stored_as_it_was_sent(both):
+    texts = {"title": "Ticket bulkId:1", "displayName": "bulkId:77"}
+    noah = add_user("noah", "2")
+    noah["data"] = {**noah["data"], **texts}
+    group = {"method": "POST", "path": "/Groups", "bulkId": "g", "data": {"displayName": "Team bulkid:x"}}
+    answer = send(both, add_user("mira", "1"), noah, group)
+    assert statuses(answer) == ["201", "201", "201"]
+    user = both.get(answer.json()["Operations"][1]["location"].partition(both.mount)[2]).json()
+    assert {name: user[name] for name in texts} == texts
+
+
+def test_a_manager_of_a_bulk_is_named_by_a_bulk_id(scim):
+    enterprise = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
+    noah = add_user("noah", "2")
+    noah["data"] = {**noah["data"], enterprise: {"manager": {"value": "bulkId:1"}}}
+    change = {"Operations": [{"op": "add", "path": f"{enterprise}:manager", "value": "bulkId:2"}]}
+    third = add_user("ida", "3")
+    answer = send(
+        scim, noah, add_user("mira", "1"), third, {"method": "PATCH", "path": "/Users/bulkId:3", "data": change}
+    )
+    assert sorted(statuses(answer)) == ["200", "201", "201", "201"]
+    found = {one.get("bulkId"): one["location"].partition(scim.mount)[2] for one in answer.json()["Operations"]}
+    for name, manager in (("2", "1"), ("3", "2")):
+        assert scim.get(found[name]).json()[enterprise]["manager"]["value"] == found[manager].rpartition("/")[2]
+
+
 def test_a_path_of_a_bulk_may_end_with_a_slash(both):
     made = send(both, {**add_user("mira"), "path": "/Users/"}).json()["Operations"][0]
     assert made["status"] == "201"
