@@ -6,6 +6,7 @@ from typing import Any
 
 from django.apps import apps
 from django.core.exceptions import ValidationError
+from django.db.models import F
 
 from records.accounts import provisioning as accounts
 from records.accounts.authority import NotAllowedError
@@ -15,7 +16,7 @@ from records.accounts.provisioning import DesiredAccount
 from records.accounts.role_provisioning import lock_roles_of
 from records.employees.actions import check_reporting_to, facts_of
 from records.employees.models import Employee
-from records.history.trail import Author, recording
+from records.history.trail import Author, now, recording
 from records.sites.actions import folder_named
 from records.sites.models import Entity, EntityFolder
 from records.sites.text import fold
@@ -58,6 +59,7 @@ def add_person(desired: DesiredPerson, directory: Directory, *, author: Author) 
                 facts, phone=desired.phone or "", mobile=desired.mobile or "", address=desired.address or ""
             )
             follow_employee(user.pk, desired_facts, facts, author=author)
+            _touch_reports(employee.pk)
             return lock_person(user.pk, directory).user
         user = accounts.add_account(uuid.uuid4(), desired.account, directory, author=author)
         values = {**_defaults(desired), **_values(desired, directory.home_site_id, author), "user": user}
@@ -130,6 +132,15 @@ def remove_person(person: Person, directory: Directory, *, author: Author) -> No
         accounts.remove_account(user, directory, author=author)
         with changing(Employee, employee.site_id, employee.pk, author=author, operation="RemoveUser") as locked:
             locked.is_archived = True
+        _touch_reports(employee.pk)
+
+
+def _touch_reports(employee_id: uuid.UUID) -> None:
+    """Give the accounts of those who report to the employee a new version, because a person appeared or disappeared."""
+    reports = User.objects.filter(employee__reporting_to_id=employee_id).order_by("pk")
+    keys = list(reports.select_for_update(of=("self",), no_key=True).values_list("pk", flat=True))
+    if keys:
+        User.objects.filter(pk__in=keys).update(revision=F("revision") + 1, last_modified=now())
 
 
 def _matching_employee(desired: DesiredPerson, directory: Directory) -> Employee | None:

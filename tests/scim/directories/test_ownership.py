@@ -353,6 +353,22 @@ def test_the_version_of_all_who_show_a_group_changes_with_it(scim):
     assert_error(scim.put(holder, before.json(), If_Match=before["ETag"]), 412)
 
 
+def test_whoever_loses_a_manager_has_a_new_version(scim):
+    enterprise = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
+    manager = scim.add_user("mira")["id"]
+    report = scim.add_user("noah", **{enterprise: {"manager": {"value": manager}}})["id"]
+    before = scim.get(f"/Users/{report}")
+    moment = before.json()["meta"]["lastModified"]
+    assert scim.delete(f"/Users/{manager}").status_code == 204
+    after = scim.get(f"/Users/{report}", If_None_Match=before["ETag"])
+    assert after.status_code == 200
+    assert enterprise not in after.json()
+    assert after["ETag"] != before["ETag"]
+    assert scim.ids("/Users", f'id eq "{report}" and meta.lastModified gt "{moment}"') == [report]
+    add = {"op": "replace", "path": "title", "value": "Lead"}
+    assert_error(scim.patch(f"/Users/{report}", add, If_Match=before["ETag"]), 412)
+
+
 def test_roles_nest_but_not_in_a_circle(scim):
     user = scim.add_user("mira")["id"]
     inner = scim.add_group("Inner", user)["id"]
