@@ -33,13 +33,12 @@ from records.accounts import access
 from records.backoffice import extension_points
 from records.backoffice.conflicts import (
     StaleError,
-    changes_of,
     meanwhile,
     merge,
     newest_change,
     refuse_when_stale,
 )
-from records.backoffice.current import author_of, show_times_of, site_at, user_of
+from records.backoffice.current import author_of, show_times_of, site_at
 from records.backoffice.extension_points import RecordLink, RecordPanel
 from records.backoffice.form_errors import show_faults
 from records.backoffice.forms import ReasonForm
@@ -206,9 +205,8 @@ class StepPages(SitePermissions):
             return self.taken(request, step, record)
         text = gettext("“%(label)s” is no longer possible: %(record)s was changed after you opened its page.")
         text %= {"label": step.label, "record": record}
-        newest = changes_of(record).first()
-        if request.method == "POST" and newest is not None and newest.author_id != user_of(request).pk:
-            # Somebody else was faster: what was typed stays on the page.
+        if request.method == "POST":
+            # Somebody was faster, perhaps the same person on another page: what was typed stays, beside the changes.
             return self.taken(request, step, record, too_late=text)
         self.message_user(request, text, messages.WARNING)
         return redirect(self.page_of(record.pk))
@@ -234,7 +232,7 @@ class StepPages(SitePermissions):
         conflict: dict[str, Any] | None = None
         if request.method == "POST":
             data = request.POST.copy()
-            if not too_late and (changes := meanwhile(record, data)):
+            if changes := meanwhile(record, data):
                 page: Any = self
                 stored = self._shown(step, record)
                 found = merge(self.model, data, stored, changes)

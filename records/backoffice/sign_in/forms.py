@@ -23,6 +23,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from records.accounts.guesses import TooManyGuessesError, spend
+from records.accounts.models import User
 from records.accounts.sign_in import begin_guess, note_wrong
 
 NOT_A_PASSKEY = _("The passkey from the browser could not be read. Try again.")
@@ -57,7 +58,8 @@ def _counted(form: Any, check: Callable[[], Any]) -> Any:
         raise ValidationError(refusal.sentence, code="TooManyGuesses") from refusal
     try:
         checked = check()
-        _use_up(form, checked)
+        if form.authenticator.type == Authenticator.Type.TOTP:
+            _use_up(form.user, checked)
     except ValidationError as fault:
         note_wrong(context.request, form.user, attempt, "code")
         raise ValidationError(WRONG_CODE, code="incorrect_code") from fault
@@ -65,17 +67,15 @@ def _counted(form: Any, check: Callable[[], Any]) -> Any:
     return checked
 
 
-def _use_up(form: Any, code: str) -> None:
+def _use_up(user: User, code: str) -> None:
     """Use up a code of the app for every process; raises ValidationError if it was used already.
 
     The library notes used codes in the cache, which without Redis is the memory of one process. A recovery code is
     used up in the database by the library.
     """
-    if form.authenticator.type != Authenticator.Type.TOTP:
-        return
     seconds = app_settings.TOTP_PERIOD * (2 * app_settings.TOTP_TOLERANCE + 1)
     try:
-        spend("code", f"{form.user.pk}:{normalize_user_code(code)}", 1, seconds)
+        spend("code", f"{user.pk}:{normalize_user_code(code)}", 1, seconds)
     except TooManyGuessesError:
         raise ValidationError(WRONG_CODE, code="incorrect_code") from None
 
@@ -107,12 +107,14 @@ class ConfirmCodeForm(TypedCode, ReauthenticateForm):
 
 
 class AddAppForm(ActivateTOTPForm):
-    """Sets up an app with the first code that it shows."""
+    """Sets up an app with the first code that it shows, with which nobody can sign in any more."""
 
     def clean_code(self) -> str:
         """Return the code if it is right."""
         try:
-            return str(super().clean_code())
+            code = str(super().clean_code())
+            _use_up(self.user, code)
+            return code
         except ValidationError as fault:
             if fault.code != "incorrect_code":
                 raise

@@ -1,5 +1,6 @@
 """Somebody archives a record, or takes it further, while somebody else writes: what was typed stays on the page."""
 
+import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -86,16 +87,21 @@ def test_the_text_of_a_step_stays_when_somebody_else_was_faster_and_a_step_sent_
     complaint = make_complaint(site)
     place = reverse("admin:complaints_complaint_step", args=(complaint.pk, "complete"))
     ann, bob = (make.make_user(site=site, role=DefaultRole.MANAGER) for _ in range(2))
-    typed = {"review_report": "Six lines of thoughts", "change_reason": "Closed"}
+    form = {"larder_once": str(uuid.uuid4()), "larder_seen": str(Change.objects.get(record_id=complaint.pk).pk)}
+    typed = {**form, "review_report": "Six lines of thoughts", "change_reason": "Closed"}
     first: Any = sign_in(ann, site)
     assert press(first, place, typed).status_code == 302
     again = first.post(place, typed)
     assert (again.status_code, again.url) == (302, address(complaint, "read"))
-    late = sign_in(bob, site).post(place, {**typed, "review_report": "Quite other thoughts"})
-    assert late.status_code == 200
-    text = late.content.decode()
-    assert "is no longer possible" in text
-    assert "Quite other thoughts" in text
+    for person in (bob, ann):
+        late = sign_in(person, site).post(place, {**typed, "review_report": "Quite other thoughts"})
+        assert late.status_code == 200
+        text = late.content.decode()
+        assert "is no longer possible" in text
+        assert "Quite other thoughts" in text
+        [change] = late.context["conflict"]["changes"]
+        assert change["author"] == str(ann)
+        assert "Six lines of thoughts" in text
     complaint.refresh_from_db()
     assert complaint.review_report == "Six lines of thoughts"
     assert Change.objects.filter(record_id=complaint.pk, operation="CompleteComplaint").count() == 1

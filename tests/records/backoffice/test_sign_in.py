@@ -208,6 +208,10 @@ def test_an_app_is_set_up_after_confirming_the_password_and_its_secret_is_not_re
     stored = str(list(Authenticator.objects.values_list("data", flat=True)))
     assert secret not in stored
     assert set(Change.objects.filter(record_id=ann.pk).values_list("operation", flat=True)) >= {"AddFactor", "SignIn"}
+    fresh = Client()
+    try_password(fresh, "ann")
+    assert "This code is not right, or it was used already." in fresh.post(FACTOR, {"code": code}).content.decode()
+    assert not is_signed_in(fresh)
 
 
 def test_a_mandatory_factor_has_to_be_set_up_before_anything_else(ann: User, site: Site, settings: Any) -> None:
