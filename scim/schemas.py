@@ -2,7 +2,7 @@
 
 from base64 import b64decode
 from functools import cache
-from typing import Annotated, Any, ClassVar, Union
+from typing import Annotated, Any, ClassVar, Union, cast
 from unicodedata import normalize
 
 from pydantic import Field, field_validator, model_validator
@@ -27,6 +27,7 @@ from scim2_models import (
 from scim2_models import Group as CoreGroup
 from scim2_models import User as CoreUser
 from scim2_models import X509Certificate as CoreCertificate
+from scim2_models.attributes import ExtensibleStringEnum
 
 from records.accounts.employee_facts import ENTERPRISE, folded
 from records.sites.text import fold
@@ -40,6 +41,14 @@ BULK_REQUEST = "urn:ietf:params:scim:api:messages:2.0:BulkRequest"
 SEARCH_REQUEST = "urn:ietf:params:scim:api:messages:2.0:SearchRequest"
 PATCH_OP = "urn:ietf:params:scim:api:messages:2.0:PatchOp"
 ERROR = "urn:ietf:params:scim:api:messages:2.0:Error"
+
+
+def _itself(member: ExtensibleStringEnum, _memo: object) -> ExtensibleStringEnum:
+    return member
+
+
+# Python 3.11.2 copies a member by its name, and does not find a value beyond the canonical ones.
+cast(Any, ExtensibleStringEnum).__deepcopy__ = _itself
 
 
 def comparison_key(binding: AttributeBinding | Any, value: str) -> str:

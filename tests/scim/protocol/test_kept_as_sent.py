@@ -75,3 +75,12 @@ def test_a_word_of_a_type_is_returned_as_its_schema_spells_it(scim):
     emails = [{"value": "mira@corp.example", "type": "Work"}, {"value": "m@corp.example", "type": "Boat"}]
     user = scim.add_user("mira", emails=emails)
     assert [email["type"] for email in scim.get(f"/Users/{user['id']}").json()["emails"]] == ["work", "Boat"]
+
+
+def test_a_user_with_a_type_of_the_directory_s_own_is_patched(scim):
+    emails = [{"value": "m@corp.example", "type": "Boat"}]
+    user = scim.add_user("mira", emails=emails, addresses=[{"formatted": "Mill Lane 1", "type": "mill"}])
+    changed = scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": "title", "value": "Lead"})
+    assert changed.status_code == 200
+    assert changed.json()["emails"][0]["type"] == "Boat"
+    assert changed.json()["addresses"][0]["type"] == "mill"
