@@ -107,7 +107,7 @@ class ConfirmCodeForm(TypedCode, ReauthenticateForm):
 
 
 class AddAppForm(ActivateTOTPForm):
-    """Sets up an app with the first code that it shows, with which nobody can sign in any more."""
+    """Sets up an app with the first code that it shows. This code does not sign anybody in afterwards."""
 
     def clean_code(self) -> str:
         """Return the code if it is right."""
