@@ -26,11 +26,13 @@ def add_action(
     operation: str = "AddAction",
     reason: str = "",
     sees: Callable[[SiteRecord], bool] = lambda record: True,
+    on: SiteRecord | None = None,
 ) -> Action:
-    """Add an open action, about a record (`record_id`, `finding_id`) or alone. Its due date may lie in the past.
+    """Add an open action, about a record (and `finding_id`) or alone. Its due date may lie in the past.
 
-    `sees` returns whether a record exists for the person who adds the action. Raises ValidationError: InvalidReference
-    for a record that does not, InvalidTransition for an archived record or for another status than Open.
+    The record is `on`, or the one that has the Id `record_id`. `sees` returns whether a record exists for the person
+    who adds the action. Raises ValidationError: InvalidReference for a record that does not, InvalidTransition for an
+    archived record or for another status than Open.
     """
     given = {**values}
     status = given.pop("record_status", "") or Status.OPEN
@@ -38,7 +40,7 @@ def add_action(
         raise refuse(gettext("A new action is Open; mark it as Done, and have it closed, afterwards."))
     action = new_row(Action, site_id=site_id)
     check_judgement(action, values, Status.OPEN)
-    action.point_as(given, sees)
+    action.point_as(given, sees, on=on)
     return add_record(action, given, author=author, operation=operation, reason=reason)
 
 

@@ -25,7 +25,7 @@ from records.backoffice.filter_bar import ReferenceFilter
 from records.backoffice.forms import RecordForm
 from records.backoffice.records import RecordAdmin
 from records.backoffice.transitions import ARCHIVE, RESTORE, RecordStep
-from records.sites.about import record_of
+from records.sites.about import record_at, unknown
 from records.sites.text import read_uuid
 from records.sites.writing import Recorded, Values
 
@@ -96,8 +96,8 @@ class ActionAdmin(RecordAdmin):
     def _about_new(self, request: HttpRequest) -> str:
         """Return the name of the record that a new action is about; empty if it is about none."""
         asked = (request.POST if request.method == "POST" else request.GET).get("about", "")
-        site, key = current_site(request), read_uuid(asked)
-        record = record_of(site.pk, key, Action.ABOUT) if site is not None and key is not None else None
+        site = current_site(request)
+        record = record_at(site.pk, asked, Action.ABOUT) if site is not None else None
         if record is None or not may_see(user_of(request), record):
             return ""
         return format_html("<p>{} {}</p>", gettext("About"), link_to(record))
@@ -143,9 +143,11 @@ class ActionAdmin(RecordAdmin):
         """Add an action about the record that its form was opened for, or about none."""
         given = {**values}
         about, finding = (given.pop(name, "") for name in ("about", "finding"))
-        pointers = {"record_id": read_uuid(about), "finding_id": read_uuid(finding)}
-        sees = partial(may_see, user_of(request))
-        return actions.add_action(site_id, {**given, **pointers}, author=author_of(request), sees=sees)
+        record = record_at(site_id, about, Action.ABOUT)
+        if about and record is None:
+            raise unknown("record_id", "record")
+        given["finding_id"], sees = read_uuid(finding), partial(may_see, user_of(request))
+        return actions.add_action(site_id, given, author=author_of(request), sees=sees, on=record)
 
     def update_record(self, request: HttpRequest, record: Any, values: Values, **recorded: Unpack[Recorded]) -> Action:
         """Change an open action."""

@@ -15,7 +15,7 @@ from records.backoffice.current import user_of
 from records.backoffice.datetimes import shown
 from records.backoffice.due import due_shown
 from records.backoffice.extension_points import RecordNotice, RecordPanel
-from records.sites.about import about
+from records.sites.about import about, pointer_to
 from records.sites.models import SiteRecord, SiteRows
 
 SHOWN = 100
@@ -64,7 +64,7 @@ def panels(request: HttpRequest, record: object) -> Sequence[RecordPanel]:
         ],
         "has_more": len(rows) > SHOWN,
         "shown": SHOWN,
-        "about": record.pk,
+        "about": pointer_to(record),
         "findings": findings,
         "add_url": reverse("admin:actions_action_add") if may_add else "",
     }

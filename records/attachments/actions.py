@@ -37,12 +37,13 @@ def add_attachment(
     may: May,
     operation: str = "AddAttachment",
     reason: str = "",
-    drafts: bool = False,
+    on: SiteRecord | None = None,
     key: uuid.UUID | None = None,
 ) -> Attachment:
-    """Store a file for the record `record_id`, or for its finding `finding_id` (DECISIONS 12.1).
+    """Store a file for a record, or for its finding `finding_id` (DECISIONS 12.1).
 
-    Everybody who may change the record may attach files. `key` is the attachment's id (IntegrityError if it is taken).
+    The record is `on`, of which drafts have attachments too, or the one that has the Id `record_id`. Everybody who may
+    change it may attach files. `key` is the attachment's id (IntegrityError if it is taken).
     Raises PermissionDenied, ValidationError (InvalidReference for a record that does not exist for the author,
     InvalidTransition for an archived one, or for a state in which only others change it), SiteFullError or
     StorageUnavailableError; then nothing is stored.
@@ -53,15 +54,15 @@ def add_attachment(
 
     check_file_name(values)
     given = {**values}
-    record_id, finding_id = given.pop("record_id"), given.pop("finding_id", None)
+    record_id, finding_id = given.pop("record_id", None), given.pop("finding_id", None)
     attachment = Attachment(site_id=site_id, **({"id": key} if key else {}))
-    record = attachment.point_at(record_id, finding_id, drafts=drafts, sees=sees)
+    record = attachment.point_at(on or record_id, finding_id, sees=sees)
     check_may_attach(record, author, may)
     kind: type[SiteRecord] = type(record)
 
     def begin() -> list[Statement]:
         """Return the statements that run first; from then on, other adds of attachments at the site wait."""
-        found = finding_statements(kind, record_id, finding_id)
+        found = finding_statements(kind, record.pk, finding_id)
         return [
             locking(kind).by(record.pk),
             holding_number(site_id, Entity.ATTACHMENT),

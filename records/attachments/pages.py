@@ -35,7 +35,7 @@ from records.files.storage import StorageUnavailableError
 from records.operations import conditional
 from records.operations.error_handlers import refused
 from records.operations.errors import ApiError
-from records.sites.about import NOT_ABOUT, about, kinds
+from records.sites.about import NOT_ABOUT, about, kinds, pointer_to
 from records.sites.models import SiteRecord
 from records.sites.text import read_uuid
 from records.sites.writing import Values
@@ -166,7 +166,7 @@ def attach(
 
     A file that is sent again under the same id `once`, because the first answer was lost, is stored only once.
     """
-    key = once and key_of_row(request, once, record.pk)
+    key = once and key_of_row(request, once, pointer_to(record))
     if key and (known := Attachment.objects.filter(pk=key).first()):
         return known
     try:
@@ -174,11 +174,11 @@ def attach(
         file = {"file_name": without_hidden(upload.name), "file_type": upload.content_type or BYTES}
         return actions.add_attachment(
             record.site_id,
-            {**values, **file, "record_id": record.pk},
+            {**values, **file},
             content,
             author=author_of(request),
             may=asking(request.user, record.site_id),
-            drafts=True,
+            on=record,
             key=key,
         )
     except IntegrityError:

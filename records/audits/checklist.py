@@ -32,7 +32,7 @@ from records.backoffice.current import author_of, show_times_of, site_at, user_o
 from records.backoffice.datetimes import shown
 from records.backoffice.extension_points import RecordLink
 from records.backoffice.permissions import Pages, SitePermissions
-from records.sites.about import about, kinds
+from records.sites.about import about, kinds, pointer_to
 from records.sites.models import Entity, permission_on
 from records.sites.text import normalise, read_uuid
 from records.sites.writing import RecordNotFoundError
@@ -74,7 +74,7 @@ class ChecklistPages(SitePermissions):
             return redirect(self.page_of(record.pk))
         scale = record.rating_scale
         responses = list(scale.responses.filter(is_archived=False)) if scale is not None else []
-        user, pointing = user_of(request), {"about": str(record.pk)}
+        user, pointing = user_of(request), {"about": pointer_to(record)}
         may_add_action = access.may(user, record.site_id, "actions.add_action")
         photos, acts = (self._counts(request, record, kind) for kind in (Entity.ATTACHMENT, Entity.ACTION))
         cards: list[dict[str, Any]] = []

@@ -1,6 +1,7 @@
 """The URLs of pages of records, links to them, and which records exist for a user."""
 
 import uuid
+from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
@@ -51,10 +52,10 @@ def name_pointers(user: User, changes: Sequence[Change]) -> None:
     """Put names in place of the ids by which loaded changes tell which record and finding a row is about.
 
     Only the objects in memory change. A query for each kind of record at each site of the changes, and none if no
-    change has such an id.
+    change has such an id. The history does not say the kind of the record, so an id of two records gets both names.
     """
     entries = [(change.site_id, entry) for change in changes for entry in change.fields if entry["field"] in POINTERS]
-    found: dict[uuid.UUID, str] = {}
+    found: dict[uuid.UUID, list[str]] = defaultdict(list)
     for site_id in {site_id for site_id, _ in entries if site_id is not None}:
         may = asking(user, site_id)
 
@@ -71,11 +72,14 @@ def name_pointers(user: User, changes: Sequence[Change]) -> None:
             for pointer in POINTERS
         )
         removed = gettext("a finding that was removed")
-        found |= names_of(site_id, records, seen) | findings_called(site_id, findings, seen, removed=removed)
+        for (_, key), name in names_of(site_id, records, seen).items():
+            found[key].append(name)
+        for key, name in findings_called(site_id, findings, seen, removed=removed).items():
+            found[key].append(name)
     for _, entry in entries:
         for side in SIDES:
             if (key := read_uuid(entry.get(side))) is not None:
-                entry[side] = {"id": str(key), "name": found.get(key) or gettext("not shown to you")}
+                entry[side] = {"id": str(key), "name": " / ".join(found[key]) or gettext("not shown to you")}
 
 
 def reads_first(model: type[Any]) -> bool:

@@ -39,6 +39,11 @@ def changes_of(record: models.Model) -> ChangeQuerySet:
     return Change.objects.filter(record_id=record.pk, model=record._meta.label).order_by("-number")
 
 
+def is_of(change: Change, record: models.Model) -> bool:
+    """Return whether the change is one of the record's own."""
+    return (change.model, change.record_id) == (record._meta.label, record.pk)
+
+
 def newest_change(model: type[models.Model]) -> models.Subquery:
     """Return the column with the id of a record's newest change, for a query of the model's rows."""
     changes = Change.objects.filter(record_id=models.OuterRef("pk"), model=model._meta.label).order_by("-number")

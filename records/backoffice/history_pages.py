@@ -20,7 +20,7 @@ from records.accounts import access
 from records.accounts.access import asking
 from records.accounts.models import User
 from records.backoffice.about import name_pointers
-from records.backoffice.conflicts import Conflict, changes_of
+from records.backoffice.conflicts import Conflict, changes_of, is_of
 from records.backoffice.current import show_times_of, site_at, user_of
 from records.backoffice.datetimes import shown
 from records.backoffice.fields import as_number
@@ -32,7 +32,7 @@ from records.backoffice.wording import choice_label, field_label, operation_labe
 from records.history.digests import SIDES, FieldChange
 from records.history.models import Change, ChangeQuerySet
 from records.history.snapshots import children_of
-from records.sites.about import about_models, history_ids, kinds
+from records.sites.about import in_history_of, kinds
 from records.sites.hidden import hides, revealing_fields
 from records.sites.models import SiteRecord
 from records.sites.text import read_uuid
@@ -167,13 +167,13 @@ class HistoryPages(SitePermissions):
         ends = self._chosen(record, asked)
         name_pointers(user_of(request), [*found, *ends.values()])
         elsewhere = {change.pk: change for change in ends.values() if change.pk not in shown_here}
-        own = [change for change in found if change.record_id == record.pk]
+        own = [change for change in found if is_of(change, record)]
         older = ends["from"].pk if "from" in ends else own[-1].pk if own else None
         newer = ends["to"].pk if "to" in ends else own[0].pk if own else None
         offers = self.offers_on(request, record)
 
         def entry(change: Change) -> dict[str, Any]:
-            is_own = change.record_id == record.pk
+            is_own = is_of(change, record)
             model: Any = self.model if is_own else apps.get_model(change.model)
             return {
                 "change": change,
@@ -244,7 +244,7 @@ class HistoryPages(SitePermissions):
         self, record: Any, change: Change, hidden: Sequence[str], offers: Mapping[Place, str] | None
     ) -> list[dict[str, str]]:
         """Return the changed fields of a change of the record, or of a row about it."""
-        is_own = change.record_id == record.pk
+        is_own = is_of(change, record)
         model: Any = self.model if is_own else apps.get_model(change.model)
         days = self.is_day if is_own else (lambda name: name == "due_date")
         return lines_of(model, change.fields, hidden if is_own else (), days, offers)
@@ -257,9 +257,7 @@ class HistoryPages(SitePermissions):
         seen_with = record.ATTACHMENTS_SEEN_WITH
         if seen_with and not access.may(request.user, record.site_id, seen_with):
             return rows
-        labels = [record._meta.label, *(model._meta.label for model in about_models())]
-        found = Change.objects.filter(record_id__in=history_ids(record), model__in=labels)
-        return found.order_by("-number")
+        return Change.objects.filter(in_history_of(record)).order_by("-number")
 
     def _field_choices(self, record: Any, hidden: Sequence[str]) -> list[tuple[str, str]]:
         left_out = {*hidden, *getattr(self.model, "HISTORY_EXCLUDE", ())}

@@ -21,6 +21,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext
 
 from records.backoffice.about import address_of, hide_targets
+from records.backoffice.conflicts import is_of
 from records.backoffice.current import FormState, show_times_of, site_at, state_of
 from records.backoffice.datetimes import NOTHING, shown
 from records.backoffice.history_pages import HistoryPages
@@ -215,7 +216,7 @@ class ReadingPage(StepPages, HistoryPages):
                     )
                     if name not in hidden
                 ]
-                if change.record_id == record.pk
+                if is_of(change, record)
                 else [change.record_name],
             }
             for change in self.history_of(request, record)[:CHANGES_SHOWN]

@@ -24,6 +24,7 @@ from records.accounts import access
 from records.attachments import pages as attachment_pages
 from records.backoffice.about import address_of
 from records.backoffice.autocomplete import choices_at, choose_url
+from records.backoffice.conflicts import changes_of
 from records.backoffice.current import author_of, current_site, may_here, show_times_of, site_at
 from records.backoffice.extension_points import RecordLink
 from records.backoffice.fields import TextField
@@ -35,7 +36,6 @@ from records.backoffice.responses import page_response
 from records.complaints import workflow
 from records.complaints.actions import update_complaint_detail
 from records.complaints.models import REQUIRED, Complaint
-from records.history.models import Change
 from records.history.trail import recording
 from records.sites.models import Site
 from records.sites.text import FREE_TEXT, NAME, read_uuid
@@ -175,7 +175,7 @@ def _keep(request: HttpRequest, site: Site, given: Values) -> tuple[Complaint, b
 
 def _refuse_when_changed_elsewhere(complaint: Complaint) -> None:
     """Refuse to write over anything that was not written by this form, such as the erasure of a consumer."""
-    others = Change.objects.filter(record_id=complaint.pk).exclude(operation__in=OWN_OPERATIONS)
+    others = changes_of(complaint).exclude(operation__in=OWN_OPERATIONS)
     if others.exclude(reason=SENT_AGAIN).exists():
         raise ValidationError(SENT_ALREADY)
 

@@ -138,14 +138,14 @@ def names_of_records(rows: Sequence[Any], user_id: uuid.UUID, may: May) -> dict[
     for row in rows:
         if row.record_id is not None:
             wanted[row.entity].add(row.record_id)
-    found: dict[Any, str] = {}
+    found: dict[tuple[str, Any], str] = {}
     for entity, keys in wanted.items():
         model = kinds()[Entity(entity)]
         names = Sheet(model).pointers
         for key, record in seen_by(user_id, may, model._base_manager.select_related(*names)).in_bulk(keys).items():
             kind, name = capfirst(str(model._meta.verbose_name)), str(record)
-            found[key] = name if name.startswith(kind) else f"{kind} {record.site_sequence_id}: {name}"
-    return {row.pk: found.get(row.record_id, "") for row in rows if row.record_id is not None}
+            found[entity, key] = name if name.startswith(kind) else f"{kind} {record.site_sequence_id}: {name}"
+    return {row.pk: found.get((row.entity, row.record_id), "") for row in rows if row.record_id is not None}
 
 
 ATTACHMENT = Sheet(Attachment, left_out=("entity_folder",))

@@ -50,9 +50,9 @@ def holds_at(site_id: uuid.UUID) -> list[Hold]:
     """Return the legal holds that last at a site, newest first; one query."""
     by_label = {model._meta.label: model for model in kinds().values()}
     changes = Change.objects.filter(site_id=site_id, operation__in=(SET, LIFTED)).order_by("-number")
-    newest: dict[uuid.UUID, Change] = {}
+    newest: dict[tuple[str, uuid.UUID], Change] = {}
     for change in changes.filter(model__in=by_label):
-        newest.setdefault(change.record_id, change)
+        newest.setdefault((change.model, change.record_id), change)
     return [
         Hold(by_label[change.model], change.record_id, change.record_name, change.at, change.author_name, change.reason)
         for change in newest.values()

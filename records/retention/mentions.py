@@ -76,15 +76,15 @@ def mentions(record: SiteRecord, personal: Personal, identifying: Sequence[str],
                 names = [name.removesuffix("_key") for name in (*searched, *others)]
                 names = [name for name in names if words.occur_in(str(getattr(row, name)))]
                 target = getattr(row, of) if of else row
-                if names and target.pk != record.pk:
-                    mention = found.setdefault(target.pk, Mention(target))
+                if names and target != record:
+                    mention = found.setdefault(target, Mention(target))
                     labels = [label for name in names if (label := field_label(model, name)) not in mention.labels]
                     mention.labels += labels
     # What is about the record comes first, so that a long list of others does not cut it off.
     in_order = sorted(
         found.values(),
         key=lambda one: (
-            getattr(one.record, "record_id", None) != record.pk,
+            not (isinstance(one.record, AboutRecord) and one.record.is_about(record)),
             one.record._meta.label,
             one.record.site_sequence_id or 0,
         ),

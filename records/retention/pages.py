@@ -68,7 +68,7 @@ def holds(request: HttpRequest) -> HttpResponse:
     for one in page:
         keys.setdefault(one.model, set()).add(one.record_id)
     records = {
-        record.pk: record
+        (model, record.pk): record
         for model, some in keys.items()
         for record in existing_for(user, model._base_manager.filter(pk__in=some), [site.pk])
     }
@@ -80,12 +80,12 @@ def holds(request: HttpRequest) -> HttpResponse:
         lines=[
             {
                 "hold": one,
-                "link": link_to(records[one.record_id]),
+                "link": link_to(records[one.model, one.record_id]),
                 "since": shown(one.since),
                 "lift": reverse("admin:retention_hold", args=("lift", one.model.ENTITY.value, one.record_id)),
             }
             for one in page
-            if one.record_id in records
+            if (one.model, one.record_id) in records
         ],
         may_lift=access.may(user, site, LIFT_HOLD),
     )

@@ -16,9 +16,10 @@ from django.db import models
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 
-from records.history.statements import ANY_ROW, ANY_SITE, Asked, Reading, Statement, ask, compiled
+from records.history.statements import ANY_ROW, ANY_SITE, Asked, Reading, Statement, ask, compiled, together
 from records.sites.models import Entity, SiteRecord
 from records.sites.targets import UNKNOWN
+from records.sites.text import read_uuid
 
 POINTERS = ("record_id", "finding_id")
 """The columns by which a row refers to the record that it is about."""
@@ -37,37 +38,42 @@ _FINDING = uuid.uuid4()
 """The placeholder in the query for a finding of a record."""
 
 
-def record_of(site_id: uuid.UUID, record_id: uuid.UUID, among: Collection[Entity] = ()) -> SiteRecord | None:
-    """Return the site's record with this Id, of any kind (or one of the kinds `among`); one round trip.
+def pointer_to(record: SiteRecord) -> str:
+    """Return the kind and the Id of a record in one text, as addresses and forms carry them."""
+    return f"{record.ENTITY.value}:{record.pk}"
 
-    A record without a number is a draft and is not returned; only the back-office shows it.
+
+def record_at(site_id: uuid.UUID, pointer: str, among: Collection[Entity]) -> SiteRecord | None:
+    """Return the site's record of one of these kinds to which a text of `pointer_to` points; one round trip.
+
+    None for any other text, and for a draft, which has no number.
     """
-    return _record_and_finding(site_id, record_id, None, among, drafts=False)[0]
+    kind, _, text = pointer.partition(":")
+    key = read_uuid(text)
+    found = _record_and_finding(site_id, key, None, (Entity(kind),)) if key is not None and kind in among else None
+    return found[0] if found is not None else None
 
 
 def _record_and_finding(
-    site_id: uuid.UUID,
-    record_id: uuid.UUID,
-    finding_id: uuid.UUID | None,
-    among: Collection[Entity],
-    *,
-    drafts: bool,
+    site_id: uuid.UUID, record_id: uuid.UUID, finding_id: uuid.UUID | None, among: Collection[Entity]
 ) -> tuple[SiteRecord | None, bool]:
-    """Return the record, and whether it has the finding; one round trip with one statement for each kind."""
+    """Return the record, and whether it has the finding; one round trip with one statement for each kind.
+
+    An Id alone does not say which is meant if records of two kinds have it, so neither is returned. Nor are drafts,
+    which have no number; only the back-office shows them.
+    """
     asked_for = [model for kind, model in kinds().items() if kind not in NOT_ABOUT and (not among or kind in among)]
-    queries = [
-        Asked(read, read.given({ANY_SITE: site_id, ANY_ROW: record_id}))
-        for read in (_numbered(model, drafts) for model in asked_for)
-    ]
+    queries = [Asked(read, read.given({ANY_SITE: site_id, ANY_ROW: record_id})) for read in map(_numbered, asked_for)]
     about_finding = [one for model in asked_for for one in finding_statements(model, record_id, finding_id)]
     answers, findings = ask(queries, *about_finding)
-    return next((record for records in answers for record in records), None), any(findings)
+    found = [record for records in answers for record in records]
+    return found[0] if len(found) == 1 else None, any(findings)
 
 
 @cache
-def _numbered(model: type[SiteRecord], drafts: bool) -> Reading:
-    rows = model._base_manager.filter(pk=ANY_ROW, site_id=ANY_SITE).order_by()
-    return compiled(rows if drafts else rows.filter(site_sequence_id__isnull=False))
+def _numbered(model: type[SiteRecord]) -> Reading:
+    rows = model._base_manager.filter(pk=ANY_ROW, site_id=ANY_SITE, site_sequence_id__isnull=False)
+    return compiled(rows.order_by())
 
 
 def about(record: SiteRecord) -> models.Q:
@@ -75,29 +81,32 @@ def about(record: SiteRecord) -> models.Q:
     return models.Q(entity=record.ENTITY, record_id=record.pk)
 
 
-def history_ids(record: SiteRecord) -> list[uuid.UUID]:
-    """Return the ids of the record and of all rows about it, whose changes its history shows; two queries."""
-    found = [record.pk]
+def in_history_of(record: SiteRecord) -> models.Q:
+    """Return the condition for the changes of the record and of all rows about it; two queries."""
+    found = models.Q(model=record._meta.label, record_id=record.pk)
     for model in about_models():
-        found += model._base_manager.filter(about(record)).values_list("pk", flat=True)
+        rows = model._base_manager.filter(about(record)).values_list("pk", flat=True)
+        found |= models.Q(model=model._meta.label, record_id__in=list(rows))
     return found
 
 
 def names_of(
     site_id: uuid.UUID, keys: Collection[uuid.UUID], seen: Callable[[models.QuerySet[Any]], models.QuerySet[Any]]
-) -> dict[uuid.UUID, str]:
-    """Return what the site's records with these Ids are called, with their kind; one query for each kind.
+) -> dict[tuple[str, uuid.UUID], str]:
+    """Return what the site's records with these Ids are called, by kind and Id; one query for each kind.
 
     `seen` removes the records of a kind that do not exist for the user.
     """
-    found: dict[uuid.UUID, str] = {}
-    for model in kinds().values() if keys else ():
+    found: dict[tuple[str, uuid.UUID], str] = {}
+    for entity, model in kinds().items() if keys else ():
         pointers = [field.name for field in model._meta.concrete_fields if field.many_to_one]
         rows = seen(model._base_manager.filter(site_id=site_id, pk__in=keys))
         kind = capfirst(str(model._meta.verbose_name))
         for record in rows.select_related(*pointers):
             name = str(record)
-            found[record.pk] = name if name.startswith(kind) else f"{kind} {record.site_sequence_id or ''}: {name}"
+            found[entity, record.pk] = (
+                name if name.startswith(kind) else f"{kind} {record.site_sequence_id or ''}: {name}"
+            )
     return found
 
 
@@ -146,47 +155,58 @@ class AboutRecord(models.Model):
 
     def point_at(
         self: Any,
-        record_id: uuid.UUID | None,
+        target: SiteRecord | uuid.UUID | None,
         finding_id: uuid.UUID | None,
         *,
-        drafts: bool = False,
         sees: Callable[[SiteRecord], bool] = lambda record: True,
     ) -> Any:
         """Set or clear the record that the row is about; return the record. The caller saves the row.
 
-        Raises ValidationError: InvalidReference for an Id that the site does not have or a record that `sees` refuses,
-        InvalidTransition for an archived record.
+        The target is a record of the site, or the Id of one whose kind is not known. Raises ValidationError:
+        InvalidReference for an Id that no record or more than one has, for a record that `sees` refuses, or for another
+        record's finding; InvalidTransition for an archived record.
         """
         record, has_finding = None, False
-        if record_id is not None:
-            record, has_finding = _record_and_finding(self.site_id, record_id, finding_id, self.ABOUT, drafts=drafts)
-        if record_id is not None and (record is None or not sees(record)):
-            raise _unknown("record_id", "record")
+        if isinstance(target, SiteRecord):
+            record = target
+            has_finding = any(together(finding_statements(type(record), record.pk, finding_id)))
+        elif target is not None:
+            record, has_finding = _record_and_finding(self.site_id, target, finding_id, self.ABOUT)
+        if target is not None and (record is None or not sees(record)):
+            raise unknown("record_id", "record")
         self.set_about(record, finding_id, has_finding=has_finding)
         return record
 
     def point_as(
-        self: Any, values: dict[str, object], sees: Callable[[SiteRecord], bool] = lambda record: True
+        self: Any,
+        values: dict[str, object],
+        sees: Callable[[SiteRecord], bool] = lambda record: True,
+        *,
+        on: SiteRecord | None = None,
     ) -> None:
         """Take `record_id` and `finding_id` out of the values and point at them if they differ; raises as `point_at`.
 
-        An absent name keeps its value.
+        An absent name keeps its value. `on` is the record itself, if the caller knows it.
         """
         stored = [self.record_id, self.finding_id]
-        named = [values.pop(name, old) for name, old in zip(POINTERS, stored, strict=True)]
-        if named != stored:
-            self.point_at(*named, sees=sees)
+        record_id, finding_id = (values.pop(name, old) for name, old in zip(POINTERS, stored, strict=True))
+        if on is not None or [record_id, finding_id] != stored:
+            self.point_at(on or record_id, finding_id, sees=sees)
 
     def set_about(self: Any, record: SiteRecord | None, finding_id: uuid.UUID | None, *, has_finding: bool) -> None:
         """Set or clear the record; raises as `point_at` does, for a record and a finding that were read already."""
         if finding_id is not None and not has_finding:
-            raise _unknown("finding_id", gettext("finding of this record"))
+            raise unknown("finding_id", gettext("finding of this record"))
         if record is not None and record.is_archived:
             text = gettext("This %(kind)s is archived; restore it first.") % {"kind": record._meta.verbose_name}
             raise ValidationError({"record_id": ValidationError(text, code="InvalidTransition")})
         self._about = record
         self.entity = "" if record is None else record.ENTITY
         self.record_id, self.finding_id = None if record is None else record.pk, finding_id
+
+    def is_about(self, record: SiteRecord) -> bool:
+        """Return whether the row is about this record."""
+        return (self.entity, self.record_id) == (record.ENTITY, record.pk)
 
     def about(self) -> SiteRecord | None:
         """Return the record that the row is about, or None; one query unless it was loaded already."""
@@ -211,5 +231,6 @@ def _finding(model: type[SiteRecord]) -> Reading | None:
     return compiled(rows.order_by())
 
 
-def _unknown(field: str, name: str) -> ValidationError:
+def unknown(field: str, name: str) -> ValidationError:
+    """Return the error InvalidReference of a row whose record or finding, as `name` says, does not exist."""
     return ValidationError({field: ValidationError(UNKNOWN.format(name=name), code="InvalidReference")})

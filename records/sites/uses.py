@@ -59,10 +59,11 @@ def used_among(model: type[models.Model], keys: Collection[uuid.UUID]) -> dict[u
     """
     found: dict[uuid.UUID, set[str]] = defaultdict(set)
     own = {model._meta.get_field(name).related_model for name in getattr(model, "HISTORY_CHILDREN", ())}
-    columns = [(holder, name) for holder, name in _columns_to(model) if holder not in own]
-    columns += [(about, "record_id") for about in about_models()]
-    for holder, name in columns:
-        rows: Any = holder._base_manager.filter(**{f"{name}__in": keys})
+    columns = [(holder, name, Q()) for holder, name in _columns_to(model) if holder not in own]
+    if issubclass(model, SiteRecord):
+        columns += [(rows, "record_id", Q(entity=model.ENTITY)) for rows in about_models()]
+    for holder, name, of_kind in columns:
+        rows: Any = holder._base_manager.filter(of_kind, **{f"{name}__in": keys})
         if any(field.name == "is_archived" for field in holder._meta.concrete_fields):
             rows = rows.filter(is_archived=False)
         if holder is model:

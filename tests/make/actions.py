@@ -21,10 +21,9 @@ def make_action(site: Site, *, about: Any = None, owner: User | None = None, **f
         "name": f"Action {next(_counter)}",
         "owner": owner or make.make_user(site=site, role=DefaultRole.READER),
         "due_date": DUE,
-        "record_id": None if about is None else about.pk,
         **fields,
     }
-    return actions.add_action(site.pk, given, author=make.SYSTEM)
+    return actions.add_action(site.pk, given, author=make.SYSTEM, on=about)
 
 
 def everything(permission: str) -> bool:

@@ -1,6 +1,5 @@
 """The export of rows that are about other records, such as actions and attachments."""
 
-import uuid
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -16,14 +15,15 @@ class AboutResource(RecordResource):
 
     can_import: ClassVar[bool] = False
 
-    def describe(self, values: Sequence[dict[str, Any]]) -> dict[str, dict[uuid.UUID, str]]:
-        """Return the names of the records and the questions of the findings; a fixed number of queries."""
+    def describe(self, values: Sequence[dict[str, Any]]) -> None:
+        """Put the names of the records and the questions of the findings in place of their Ids."""
 
         def seen(rows: QuerySet[Any]) -> QuerySet[Any]:
             return self.names.seen(rows) if self.may(permission_on(rows.model)) else rows.none()
 
         records, findings = ({row[name] for row in values} - {None} for name in ("RecordId", "FindingId"))
-        return {
-            "RecordId": names_of(self.site_id, records, seen),
-            "FindingId": findings_called(self.site_id, findings, seen),
-        }
+        names, questions = names_of(self.site_id, records, seen), findings_called(self.site_id, findings, seen)
+        kinds = dict(self.model._base_manager.filter(pk__in=[row["Id"] for row in values]).values_list("pk", "entity"))
+        for row in values:
+            row["RecordId"] = names.get((kinds[row["Id"]], row["RecordId"]), "")
+            row["FindingId"] = questions.get(row["FindingId"], "")

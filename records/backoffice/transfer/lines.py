@@ -72,9 +72,7 @@ class Export:
         for batch in self._batches():
             names = self._names(self.table, self.columns, batch)
             if self.in_words:
-                for name, texts in self.resource.describe(batch).items():
-                    for values in batch:
-                        values[name] = texts.get(values[name], "")
+                self.resource.describe(batch)
             for values in batch:
                 yield self._line(self.table, self.columns, values, names)
             for name, sheet in sheets.items():

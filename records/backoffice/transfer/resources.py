@@ -139,12 +139,11 @@ class RecordResource:
             except (ValidationError, RecordNotFoundError, PermissionDenied, IntegrityError) as refusal:
                 row.faults += self.sentences(refusal)
 
-    def describe(self, values: Sequence[dict[str, Any]]) -> dict[str, dict[uuid.UUID, str]]:
-        """Return, by column, the texts for ids to which no field of the model leads; others are not shown.
+    def describe(self, values: Sequence[dict[str, Any]]) -> None:
+        """Put texts in place of the ids to which no field of the model leads, for an export in people's words.
 
-        For an export in people's words, whose values of some records are given; a fixed number of queries.
+        The values are those of some records; a fixed number of queries.
         """
-        return {}
 
     def sentences(self, refusal: Exception) -> list[str]:
         """Return why an action refused a row."""

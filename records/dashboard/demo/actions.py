@@ -29,10 +29,10 @@ def fill(place: DemoSite) -> None:
                     **{name: story[name] for name in ("name", "description", "kind", "priority")},
                     "owner": owner,
                     "due_date": _day(place, story["due_in_days"]),
-                    "record_id": None if record is None else record.pk,
                     "finding_id": finding,
                 },
                 author=place.author(),
+                on=record,
             )
             for step, values in _steps(Status(story["status"]), story.get("effective")):
                 by = owner if step == DONE else place.admin if judge == owner else judge

@@ -26,14 +26,9 @@ def fill(place: DemoSite) -> None:
 
 
 def _attach(place: DemoSite, record: SiteRecord, name: str, kind: str, content: bytes, description: str) -> None:
-    values: dict[str, object] = {
-        "record_id": record.pk,
-        "file_name": name,
-        "file_type": kind,
-        "description": description,
-    }
+    values: dict[str, object] = {"file_name": name, "file_type": kind, "description": description}
     file = UploadedPart(ContentFile(content), LARGEST)
-    actions.add_attachment(place.site.pk, values, file, author=place.author(), may=lambda permission: True)
+    actions.add_attachment(place.site.pk, values, file, author=place.author(), may=lambda permission: True, on=record)
 
 
 def _photo(number: int) -> bytes:

@@ -71,7 +71,8 @@ def _made_by_demo(accounts: QuerySet[User], name: str) -> User:
     """Return the account with that name that the demo made; raises DemoGoneError if there is none or another one."""
     user = accounts.filter(is_active=True, removed__isnull=True).first()
     filled = Change.objects.get(operation="FillDemo")
-    added = Change.objects.filter(operation="AddUser", author_id=filled.record_id, at__lt=filled.at + FILLING)
+    accounts_added = Change.objects.filter(operation="AddUser", model=User._meta.label)
+    added = accounts_added.filter(author_id=filled.record_id, at__lt=filled.at + FILLING)
     if user is None or (user.pk != filled.record_id and not added.filter(record_id=user.pk).exists()):
         raise DemoGoneError(name)
     return user

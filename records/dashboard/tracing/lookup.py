@@ -178,10 +178,14 @@ def _conditions(source: Source, lot: str) -> Iterator[Q]:
 
 def _add_actions_about(found: TraceResult, visible: models.QuerySet[Any] | None) -> None:
     """Add the actions about the complaints, materials and items in the trace; one query."""
-    about = [row.pk for model in (Complaint, Material, Item) for row in found.records.get(model, ())]
+    about = [
+        Q(entity=model.ENTITY, record_id__in=[row.pk for row in named])
+        for model in (Complaint, Material, Item)
+        if (named := found.records.get(model))
+    ]
     if visible is None or not about:
         return
-    rows = visible.filter(record_id__in=about).select_related("owner").order_by("site_sequence_id", "pk")
+    rows = visible.filter(reduce(or_, about)).select_related("owner").order_by("site_sequence_id", "pk")
     known = {row.pk for row in found.records.get(Action, ())}
     more = [row for row in rows[:MOST] if row.pk not in known]
     if more:

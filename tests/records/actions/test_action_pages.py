@@ -9,6 +9,7 @@ from records.accounts.models import DefaultRole
 from records.actions import actions
 from records.actions.models import Action, Status
 from records.actions.workflow import Mover
+from records.sites.about import pointer_to
 from records.sites.models import Site
 from tests import make
 from tests.make.actions import everything, make_action, move
@@ -45,9 +46,9 @@ def test_an_action_is_made_from_a_record_and_shown_on_it(site: Site, make_record
     client, record = browser(site, MANAGER), make_record(site)
     page = client.get(address(record)).content.decode()
     assert "No action has been agreed yet." in page
-    assert f'name="about" value="{record.pk}"' in page
-    assert str(record) in client.get(f"{ADD}?about={record.pk}").content.decode()
-    assert add(client, f"?about={record.pk}").status_code == 302
+    assert f'name="about" value="{pointer_to(record)}"' in page
+    assert str(record) in client.get(f"{ADD}?about={pointer_to(record)}").content.decode()
+    assert add(client, f"?about={pointer_to(record)}").status_code == 302
     action = Action.objects.get()
     assert (action.entity, action.record_id, action.owner) == (record.ENTITY, record.pk, action.created_by)
     page = client.get(address(record)).content.decode()
@@ -60,7 +61,7 @@ def test_an_action_is_made_from_a_finding_and_alone(site: Site) -> None:
     client, audit = browser(site, MANAGER), make_audit(make_program(site))
     finding = audit.findings.create(question="Are the crates whole?")
     assert "Are the crates whole?" in client.get(address(audit)).content.decode()
-    assert add(client, f"?about={audit.pk}&finding={finding.pk}").status_code == 302
+    assert add(client, f"?about={pointer_to(audit)}&finding={finding.pk}").status_code == 302
     assert Action.objects.get().finding_id == finding.pk
     assert "Are the crates whole?" in client.get(address(Action.objects.get())).content.decode()
     assert add(client, name="Alone").status_code == 302
@@ -74,11 +75,14 @@ def test_a_record_that_is_archived_or_elsewhere_takes_no_action_and_the_input_st
     archived = make_item(site)
     make.archive(archived, reason="Sold.")
     for record in (archived, make_item(other_site)):
-        answer = add(client, f"?about={record.pk}")
+        answer = add(client, f"?about={pointer_to(record)}")
         assert answer.status_code == 200
         assert "Train line 2" in answer.content.decode()
         assert answer.context["errors"]
-    assert str(make_item(other_site)) not in client.get(f"{ADD}?about={make_item(other_site).pk}").content.decode()
+    assert (
+        str(make_item(other_site))
+        not in client.get(f"{ADD}?about={pointer_to(make_item(other_site))}").content.decode()
+    )
     assert not Action.objects.exists()
 
 

@@ -151,7 +151,7 @@ def test_the_page_shows_what_stands_and_works_without_a_script(site: Site) -> No
     text = page.content.decode()
     assert "1 of 3 answered" in text
     assert "1 action" in text
-    assert f"about={audit.pk}&amp;finding={first.pk}" in text
+    assert f"about=auditrecord%3A{audit.pk}&amp;finding={first.pk}" in text
     where = reverse("admin:audits_auditrecord_answer", args=(audit.pk,))
     back = client.post(where, {"finding": str(second.pk), "response": str(response(audit.rating_scale, "No").pk)})
     assert back.url == f"{address(audit, 'checklist')}#question-{second.pk}"

@@ -13,6 +13,7 @@ from django.urls import reverse
 from records.accounts import clients, directories, keys
 from records.accounts.models import DefaultRole
 from records.history.models import Change
+from records.sites.about import pointer_to
 from records.sites.models import Site
 from records.webhooks.models import Delivery, Kind, Outcome
 from tests import make
@@ -126,7 +127,7 @@ def _quick(site: Site, user: Any) -> Door:
 
 
 def _action(site: Site, user: Any) -> Door:
-    page = f"{reverse('admin:actions_action_add')}?about={make_complaint(site).pk}"
+    page = f"{reverse('admin:actions_action_add')}?about={pointer_to(make_complaint(site))}"
     return Door(page, "", "AddAction", {"name": "Sweep", "due_date": "2031-05-01"})
 
 
