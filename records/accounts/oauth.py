@@ -158,10 +158,12 @@ class Revocation(RevocationEndpoint):
     CLIENT_AUTH_METHODS = AUTH_METHODS
 
     def authenticate_token(self, request: FormRequest, client: OAuthClient) -> AccessToken | None:
-        """Return the client's own live token, or None; raises an OAuth error for a missing or unsupported parameter."""
+        """Return the client's own live token, or None; raises InvalidRequestError if none is named.
+
+        What token_type_hint says changes nothing, whatever it is (RFC 7009, 2.2).
+        """
         if not request.form.get("token"):
             raise InvalidRequestError("token is required.")
-        self.check_params(request, client)
         return AccessToken.objects.filter(
             digest__in=peppers.digests(request.form["token"]), client=client, revoked__isnull=True
         ).first()

@@ -7,11 +7,14 @@ signed in to the account or with a link that was mailed to the account's recover
 import logging
 import secrets
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import jwt
 from allauth.account.decorators import reauthentication_required
 from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.mfa.models import Authenticator
 from allauth.mfa.utils import is_mfa_enabled
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter, get_adapter
 from allauth.socialaccount.models import SocialAccount, SocialLogin
@@ -39,6 +42,7 @@ from requests import RequestException
 from records.accounts.models import SecurityKind, User
 from records.backoffice.current import user_of
 from records.backoffice.sign_in.events import note
+from records.backoffice.sign_in.provider_calls import ProviderSession
 
 registry.load()
 logger = logging.getLogger("larder.security")
@@ -48,6 +52,12 @@ CLOCKS_DIFFER = 30
 """The number of seconds by which the provider's clock may be slow."""
 SIGNATURES = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"})
 """How the provider may sign an ID token: with a private key of its own, and never with a secret that we share."""
+LONGEST_SUBJECT = 191
+"""How many characters the table of identities holds."""
+REQUIRED_CLAIMS = ("iss", "sub", "aud", "exp")
+"""What an ID token must say (OpenID Connect Core 1.0, 2)."""
+UNREADABLE = (ArithmeticError, AttributeError, LookupError, NotImplementedError, TypeError, ValueError, jwt.PyJWTError)
+"""What reading an answer raises that has another form than the standards demand."""
 UNREACHABLE = _("The sign-in service of your company does not answer. Try again in a minute.")
 
 
@@ -102,7 +112,9 @@ def to_provider(
     asked = {"nonce": nonce, **({"max_age": "0", "prompt": "login"} if fresh else {})}
     try:
         answer = way.redirect(request, "login", next_url=next_url or None, data=data, auth_params=asked)
-    except (RequestException, KeyError, ValueError):
+        if not answer["Location"].startswith(("https://", "http://")):
+            raise ValueError
+    except (RequestException, *UNREADABLE):
         logger.warning("The OpenID Connect provider cannot be reached.")
         messages.error(request, UNREACHABLE)
         return redirect(next_url or "account_login")
@@ -157,9 +169,9 @@ def confirm(request: HttpRequest) -> HttpResponse:
 def disconnect(request: HttpRequest) -> HttpResponse:
     """Remove the link to the provider, if the account has another way to sign in."""
     user = user_of(request)
-    passkey = user.authenticator_set.filter(type="webauthn").exists()  # type: ignore[attr-defined]
-    if not passkey and not (settings.PASSWORD_SIGN_IN and user.has_usable_password()):
-        messages.error(request, gettext("You could not sign in any more. Choose a password or add a passkey first."))
+    identity = identity_of(user)
+    if identity is not None and not signs_in_without(identity):
+        messages.error(request, LAST_WAY_IN)
     else:
         SocialAccount.objects.filter(user=user).delete()
         note(SecurityKind.PROVIDER_UNLINKED, request, user, settings.OIDC_ISSUER)
@@ -167,25 +179,74 @@ def disconnect(request: HttpRequest) -> HttpResponse:
     return redirect("mfa_index")
 
 
+def signs_in_without(way: SocialAccount | Authenticator) -> bool:
+    """Return whether the person of a passkey or identity can also sign in without it."""
+    user = way.user
+    passkeys = Authenticator.objects.filter(user=user, type=Authenticator.Type.WEBAUTHN)
+    if settings.PASSWORD_SIGN_IN and user.has_usable_password():
+        return True
+    if isinstance(way, SocialAccount):
+        return passkeys.exists()
+    return passkeys.exclude(pk=way.pk).exists() or identity_of(user) is not None
+
+
+LAST_WAY_IN = _("You could not sign in any more. Choose a password or add a passkey first.")
+
 # --- The way back ---------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Read an answer of the provider; raises OAuth2Error if it has another form than the standards demand."""
+    try:
+        yield
+    except UNREADABLE as error:
+        raise OAuth2Error("The provider's answer cannot be read.") from error
 
 
 class Provider(OpenIDConnectOAuth2Adapter):
     """Reads what the provider says about the person, which is its ID token."""
 
-    def _decode_id_token(self, app: object, id_token: str) -> dict[str, object]:
-        """Return the claims of an ID token, of which the library checks issuer, audience and time.
+    def get_client(self, *args: Any, **kwargs: Any) -> Any:
+        """Return what calls the provider, by its description of itself; raises OAuth2Error and RequestException."""
+        with _reading():
+            return super().get_client(*args, **kwargs)
+
+    def get_access_token_data(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the answer to the code; raises OAuth2Error and RequestException."""
+        with _reading():
+            return super().get_access_token_data(*args, **kwargs)
+
+    def parse_token(self, data: Any) -> Any:
+        """Return the access token, which is not used; raises OAuth2Error."""
+        with _reading():
+            # When it ends is of no interest.
+            return super().parse_token({"access_token": data["access_token"]})
+
+    def complete_login(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the identity; raises OAuth2Error and RequestException."""
+        with _reading():
+            return super().complete_login(*args, **kwargs)
+
+    def _decode_id_token(self, app: Any, id_token: str) -> dict[str, Any]:
+        """Return the claims of an ID token, of which the library checks issuer, audience and time where they are there.
 
         We check the signature too, although the token comes directly from the provider: somebody in between then
         needs the provider's key. Raises OAuth2Error.
         """
-        try:
-            if jwt.get_unverified_header(id_token).get("alg") not in SIGNATURES:
-                raise OAuth2Error("The ID token is not signed with a key of the provider.")
-            self.did_fetch_access_token = False
-            claims: dict[str, object] = super()._decode_id_token(app, id_token)
-        except (jwt.PyJWTError, TypeError) as error:
-            raise OAuth2Error("The ID token cannot be read.") from error
+        if jwt.get_unverified_header(id_token).get("alg") not in SIGNATURES:
+            raise OAuth2Error("The ID token is not signed with a key of the provider.")
+        if not self.openid_config["issuer"]:
+            raise OAuth2Error("The provider does not name its issuer.")
+        self.did_fetch_access_token = False
+        claims: dict[str, Any] = super()._decode_id_token(app, id_token)
+        if any(claims.get(name) is None for name in REQUIRED_CLAIMS):
+            raise OAuth2Error("The ID token does not say all that it must.")
+        if len(claims["sub"]) > LONGEST_SUBJECT or not claims["sub"].isprintable():
+            raise OAuth2Error("The ID token names nobody.")
+        is_for_others = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
+        if claims.get("azp", "" if is_for_others else app.client_id) != app.client_id:
+            raise OAuth2Error("The ID token is for others too, and was not issued to us.")
         return claims
 
 
@@ -196,8 +257,9 @@ def callback(request: HttpRequest, provider_id: str) -> HttpResponse:
         raise Http404("There is no such provider.")
     try:
         answer: HttpResponse = OAuth2CallbackView.adapter_view(Provider(request, provider_id))(request)
-    except (KeyError, ValueError):
-        return _failed(request, gettext("The answer of the sign-in service could not be read."))
+    except (RequestException, OAuth2Error):
+        logger.warning("The OpenID Connect provider cannot be reached.")
+        return _failed(request, str(UNREACHABLE))
     return answer
 
 
@@ -212,6 +274,10 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
         """Return False: administrators and directories make accounts."""
         return False
+
+    def get_requests_session(self) -> ProviderSession:
+        """Return a session for a call to the provider."""
+        return ProviderSession()
 
     def can_authenticate_by_email(self, login: SocialLogin, email: str) -> bool:
         """Return False: no e-mail address identifies anybody."""

@@ -5,6 +5,7 @@ from typing import Any
 from allauth.account import views as account_views
 from allauth.account.models import Login
 from allauth.account.utils import get_next_redirect_url
+from allauth.mfa.adapter import get_adapter
 from allauth.mfa.base import views as factor_views
 from allauth.mfa.recovery_codes import views as recovery_views
 from allauth.mfa.totp import views as totp_views
@@ -13,10 +14,13 @@ from allauth.mfa.webauthn.internal import flows
 from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.http import HttpRequest
+from django.shortcuts import redirect
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from records.accounts.models import User
 from records.backoffice.current import current_site, show_times_of, user_of
 from records.backoffice.sign_in import provider
 from records.backoffice.sign_in.adapters import factor_demanded
@@ -84,6 +88,39 @@ class Factor(InBackoffice, factor_views.AuthenticateView):
         return super().post(request, *args, **kwargs)
 
 
+class OneAtATime(InBackoffice):
+    """Removes a second factor, one after the other, so that of two at once the last one stays that somebody needs."""
+
+    def post(self, request: HttpRequest, *args: object, **kwargs: object) -> Any:
+        """Remove the factor. Locks the account's row."""
+        with transaction.atomic():
+            User.objects.select_for_update(of=("self",), no_key=True).get(pk=request.user.pk)
+            return super().post(request, *args, **kwargs)  # type: ignore[misc]
+
+
+class RemoveApp(OneAtATime, totp_views.DeactivateTOTPView):
+    """Removes the authenticator app."""
+
+    title = _("Remove the authenticator app")
+
+
+class RemovePasskey(OneAtATime, passkey_views.RemoveWebAuthnView):
+    """Removes a passkey, unless the person needs it."""
+
+    title = _("Remove a passkey")
+
+    def form_valid(self, form: Any) -> Any:
+        """Remove it, or say why it stays."""
+        passkey, adapter = self.get_object(), get_adapter()
+        if not adapter.can_delete_authenticator(passkey):
+            messages.error(self.request, adapter.error_messages["cannot_delete_authenticator"])
+        elif not provider.signs_in_without(passkey):
+            messages.error(self.request, provider.LAST_WAY_IN)
+        else:
+            return super().form_valid(form)
+        return redirect(self.get_success_url())
+
+
 class Factors(InBackoffice, factor_views.IndexView):
     """Shows the person's factors, and the identity at the company's provider."""
 
@@ -106,10 +143,8 @@ ConfirmByPassword = in_backoffice(account_views.ReauthenticateView, _("Confirm t
 ConfirmByCode = in_backoffice(factor_views.ReauthenticateView, _("Confirm that it is you"))
 ConfirmByPasskey = in_backoffice(passkey_views.ReauthenticateWebAuthnView, _("Confirm that it is you"))
 AddApp = in_backoffice(totp_views.ActivateTOTPView, _("Set up an authenticator app"))
-RemoveApp = in_backoffice(totp_views.DeactivateTOTPView, _("Remove the authenticator app"))
 ShowCodes = in_backoffice(recovery_views.ViewRecoveryCodesView, _("Recovery codes"))
 MakeCodes = in_backoffice(recovery_views.GenerateRecoveryCodesView, _("New recovery codes"))
 Passkeys = in_backoffice(passkey_views.ListWebAuthnView, _("Passkeys"))
 AddPasskey = in_backoffice(passkey_views.AddWebAuthnView, _("Add a passkey"))
 RenamePasskey = in_backoffice(passkey_views.EditWebAuthnView, _("Rename a passkey"))
-RemovePasskey = in_backoffice(passkey_views.RemoveWebAuthnView, _("Remove a passkey"))

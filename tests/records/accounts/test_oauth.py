@@ -136,7 +136,9 @@ def test_a_token_is_ended_by_its_own_client_alone(user: Any, site: Any) -> None:
     assert by_other.status_code == 200
     assert tokens.opened_by(key.secret, token).caller is not None
     for _ in range(2):
-        answer = post_form("/oauth/revoke", {"token": token}, Authorization=basic(client.client_id, secret))
+        # A hint that nobody knows changes nothing (RFC 7009, 2.2).
+        named = {"token": token, "token_type_hint": "x"}
+        answer = post_form("/oauth/revoke", named, Authorization=basic(client.client_id, secret))
         assert answer.status_code == 200
     assert tokens.opened_by(key.secret, token).caller is None
     header = basic(client.client_id, secret)
@@ -144,8 +146,6 @@ def test_a_token_is_ended_by_its_own_client_alone(user: Any, site: Any) -> None:
         "error": "invalid_request",
         "error_description": "token is required.",
     }
-    hint = post_form("/oauth/revoke", {"token": token, "token_type_hint": "x"}, Authorization=header)
-    assert hint.json()["error"] == "unsupported_token_type"
     assert post_form("/oauth/revoke", {"token": token}).status_code == 401
 
 

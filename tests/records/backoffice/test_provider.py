@@ -1,5 +1,6 @@
 """The company's OpenID Connect provider: linking, signing in, confirming, against a real one."""
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,16 +12,17 @@ from canaille.oidc.jose import server_jwks
 from cryptography.hazmat.primitives.asymmetric import rsa
 from django.test import Client
 from django.urls import reverse
+from flask import Response, request
 
 from records.accounts import actions
 from records.accounts.models import DefaultRole, User
 from records.backoffice import passwords
-from records.backoffice.sign_in import provider
+from records.backoffice.sign_in import provider, provider_calls
 from records.sites.models import Site
 from tests import make
 from tests.make.backoffice import sign_in
 from tests.make.documents import make_document, make_signer
-from tests.make.provider import answer_of_provider, asks_again, make_identity, use_provider
+from tests.make.provider import CLIENT_ID, answer_of_provider, asks_again, make_identity, use_provider
 from tests.make.signing_in import give_app, is_signed_in
 
 pytestmark = pytest.mark.django_db
@@ -199,6 +201,91 @@ def test_an_answer_that_nobody_asked_for_opens_nothing(company: Any, ann: User, 
     assert Client().get("/accounts/oidc/elsewhere/login/callback/?code=x").status_code == 404
 
 
+# --- A provider with faults -----------------------------------------------------------------------------------------
+
+DESCRIPTION, TOKEN, KEYS = "/.well-known/openid-configuration", "/oauth/token", "/oauth/jwks.json"
+
+
+def _answers(company: Any, path: str, answer: Callable[[], Any]) -> None:
+    """Let the provider give another answer at a path from now on."""
+    company.app.before_request_funcs[None].append(lambda: answer() if request.path == path else None)
+
+
+def _json(text: str) -> Callable[[], Response]:
+    return lambda: Response(text, mimetype="application/json")
+
+
+FAULTS = {
+    f"{path} {text}": (path, text)
+    for path, texts in {
+        DESCRIPTION: ("[]", "null", "{}", '{"token_endpoint_auth_methods_supported": 5, "token_endpoint": "x"}'),
+        TOKEN: ("1", "null", '["access_token"]', '{"access_token": "a", "id_token": 5}'),
+        KEYS: ("[]", "{}", '{"keys": [1]}'),
+    }.items()
+    for text in texts
+}
+
+
+@pytest.mark.parametrize(("path", "text"), FAULTS.values(), ids=FAULTS.keys())
+def test_a_provider_that_answers_what_cannot_be_read_is_named_in_words(
+    company: Any, ann: User, path: str, text: str
+) -> None:
+    linked(company, ann)
+    client = Client()
+    page = client.post(START)
+    _answers(company, path, _json(text))
+    assert answer_of_provider(company, client, page)["Location"] == "/admin/login/"
+    assert "sign-in" in str(next(iter(client.get("/admin/login/").context["messages"])))
+    assert not is_signed_in(client)
+    if path == DESCRIPTION:
+        assert client.post(START)["Location"] == "/admin/login/"
+
+
+def test_a_provider_that_is_gone_when_the_person_comes_back_is_named_in_words(company: Any, ann: User) -> None:
+    linked(company, ann)
+    client = Client()
+    page = client.post(START)
+    _answers(company, DESCRIPTION, lambda: Response("", 503))
+    assert answer_of_provider(company, client, page)["Location"] == "/admin/login/"
+    assert "does not answer" in client.get("/admin/login/").content.decode()
+
+
+def test_an_answer_without_an_end_is_not_waited_for(company: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(provider_calls, "SECONDS", 0.5)
+
+    def drops() -> Iterator[bytes]:
+        for _ in range(60):
+            yield b" "
+            time.sleep(0.1)
+
+    _answers(company, DESCRIPTION, lambda: Response(drops()))
+    started = time.monotonic()
+    assert Client().post(START)["Location"] == "/admin/login/"
+    assert time.monotonic() - started < 4
+
+
+def test_no_more_than_a_megabyte_of_an_answer_is_read(company: Any) -> None:
+    sent = []
+
+    def parts() -> Iterator[bytes]:
+        for _ in range(1_000):
+            sent.append(1)
+            yield b" " * 64 * 1024
+
+    _answers(company, DESCRIPTION, lambda: Response(parts()))
+    assert Client().post(START)["Location"] == "/admin/login/"
+    assert len(sent) < 500
+
+
+def test_while_two_wait_for_the_provider_the_next_does_not(company: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(provider_calls, "TURN_SECONDS", 0.01)
+    turns = threading.BoundedSemaphore(1)
+    monkeypatch.setattr(provider_calls, "_calls", turns)
+    with turns:
+        assert Client().post(START)["Location"] == "/admin/login/"
+    assert Client().post(START).status_code == 200
+
+
 # --- ID tokens ------------------------------------------------------------------------------------------------------
 
 
@@ -206,7 +293,8 @@ def _signed(token: str, key: Any, algorithm: str, **claims: Any) -> str:
     """Return the claims of an ID token, some of them changed, signed otherwise under the same key id."""
     said = jwt.decode(token, options={"verify_signature": False})
     kept = {"kid": jwt.get_unverified_header(token)["kid"]}
-    return jwt.encode({**said, **claims}, key, algorithm=algorithm, headers=kept)
+    changed = {name: value for name, value in {**said, **claims}.items() if value is not None}
+    return jwt.encode(changed, key, algorithm=algorithm, headers=kept)
 
 
 def _with_another_key(token: str) -> str:
@@ -257,6 +345,11 @@ CLAIMS: dict[str, dict[str, Any]] = {
     "for others": {"aud": ["another", "third"]},
     "of another issuer": {"iss": "https://login.elsewhere.example"},
     "expired": {"exp": 1_700_000_000},
+    "without an end": {"exp": None},
+    "for others too": {"aud": [CLIENT_ID, "another"]},
+    "issued to another": {"azp": "another"},
+    "of a name that cannot be stored": {"sub": "x" * 192},
+    "of a name with a NUL": {"sub": "x\0"},
     "for another browser": {"nonce": "another"},
 }
 

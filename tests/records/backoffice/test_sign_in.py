@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -245,6 +246,48 @@ def test_the_last_factor_of_somebody_who_needs_one_stays(ann: User, settings: An
     page = client.post(f"{SECURITY}app/remove/")
     assert "Add another one before you remove this one" in page.content.decode()
     assert Authenticator.objects.filter(user=ann, type="totp").exists()
+
+
+def _passkeys(user: User, number: int) -> list[str]:
+    """Give the account passkeys that no device has, and return the pages that remove them."""
+    made = [Authenticator.objects.create(user=user, type="webauthn", data={"name": "Key"}) for _ in range(number)]
+    return [f"{SECURITY}passkeys/{key.pk}/remove/" for key in made]
+
+
+def _confirmed(user: User) -> Client:
+    client = sign_in(user)
+    client.post("/accounts/confirm/password/", {"password": make.PASSWORD})
+    return client
+
+
+def test_the_last_passkey_of_somebody_who_needs_a_factor_stays(ann: User, settings: Any) -> None:
+    settings.SECOND_FACTOR = "everybody"
+    first, last = _passkeys(ann, 2)
+    client = _confirmed(ann)
+    assert client.post(first).status_code == 302
+    page = client.post(last, follow=True)
+    assert "Add another one before you remove this one" in page.content.decode()
+    assert Authenticator.objects.filter(user=ann, type="webauthn").count() == 1
+
+
+def test_a_passkey_without_which_nobody_could_sign_in_stays(ann: User, settings: Any) -> None:
+    first, last = _passkeys(ann, 2)
+    client = _confirmed(ann)
+    settings.PASSWORD_SIGN_IN = False
+    assert client.post(first).status_code == 302
+    assert "You could not sign in any more." in client.post(last, follow=True).content.decode()
+    assert Authenticator.objects.filter(user=ann, type="webauthn").count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_factors_that_are_removed_at_once_one_stays(ann: User, settings: Any) -> None:
+    settings.SECOND_FACTOR = "everybody"
+    pages = _passkeys(ann, 2)
+    clients = [_confirmed(ann) for _ in pages]
+    for client, page in zip(clients, pages, strict=True):
+        assert client.get(page).status_code == 200
+    make.at_once(*[partial(client.post, page) for client, page in zip(clients, pages, strict=True)])
+    assert Authenticator.objects.filter(user=ann, type="webauthn").count() == 1
 
 
 NOT_SENT_BY_PASSKEYS = (
