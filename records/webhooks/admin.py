@@ -14,7 +14,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.text import capfirst
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.choice_filters import ArchivedFilter, ChoiceFilter, Offered
@@ -157,7 +157,7 @@ class SubscriptionAdmin(PlainAdmin):
                 "at": shown(newest.at),
                 "fault": newest.fault,
             }
-        attempts = "1 attempt" if webhook.failures == 1 else f"{webhook.failures} attempts"
+        attempts = ngettext("%(count)s attempt", "%(count)s attempts", webhook.failures) % {"count": webhook.failures}
         state = gettext("Failing since %(failing_since)s, %(attempts)s") % {
             "failing_since": shown(webhook.failing_since),
             "attempts": attempts,

@@ -165,11 +165,13 @@ class _Turn:
         failures = subscription.failures + 1
         asked = datetime.timedelta(seconds=answer.retry_after)
         next_attempt = min(moment + max(delay_after(failures), asked), max(since + GIVES_UP_AFTER, moment))
-        still_claimed = self._claimed().update(
-            failing_since=since, failures=failures, next_attempt=next_attempt, failed=F("failed") + 1
-        )
         logger.warning("A webhook could not be delivered: %s", answer.fault, extra={"detail": str(subscription.pk)})
-        if not still_claimed:
+        self._claimed().update(failed=F("failed") + 1)
+        # If somebody entered another address or resumed the deliveries meanwhile, the next attempt is made at once.
+        unchanged = self._claimed().filter(
+            address=subscription.address, failures=subscription.failures, failing_since=subscription.failing_since
+        )
+        if not unchanged.update(failing_since=since, failures=failures, next_attempt=next_attempt):
             return
         if answer.is_gone:
             self._pause(subscription, "The receiver answered 410 Gone: it wants no more messages.")

@@ -152,7 +152,8 @@ class Connection:
         if not response.isclosed() or response.will_close:
             # The bytes that were not read would be taken for the next answer.
             self.close()
-        return response.status, _printable(text), min(int(wait), LONGEST_WAIT) if wait.isdecimal() else 0
+        # The digits end somewhere: Python refuses to read thousands of them.
+        return response.status, _printable(text), min(int(wait[:20]), LONGEST_WAIT) if wait.isdecimal() else 0
 
     def _timer(self, until: float) -> threading.Timer:
         """Start a timer that cuts the connection off at a moment; cancel it when there is an answer."""

@@ -219,6 +219,39 @@ def test_a_receiver_says_how_long_it_wants_to_be_left_alone(receiver: Receiver, 
     assert HOUR * 0.9 < webhook.next_attempt - now() <= HOUR
 
 
+def test_an_answer_is_taken_however_long_it_asks_to_be_left_alone(receiver: Receiver, site: Site, api: Api) -> None:
+    make_webhook(site, receiver.address)
+    change(api)
+    receiver.headers = {"Retry-After": "9" * 5_000}
+    assert tasks.deliver.call() == 1
+
+
+@pytest.mark.parametrize("status", [410, 503])
+@pytest.mark.parametrize("earlier", [0, 1])
+def test_what_a_former_address_answers_does_not_hold_up_the_new_one(
+    receiver: Receiver, site: Site, api: Api, monkeypatch: Any, status: int, earlier: int
+) -> None:
+    webhook = make_webhook(site, receiver.address.replace("larder", "former"))
+    change(api)
+    receiver.status = 503
+    for _ in range(earlier):
+        tasks.deliver.call()
+        Subscription.objects.update(failing_since=now() - datetime.timedelta(days=4), next_attempt=None)
+    send = deliverer.send
+
+    def corrected(*args: Any) -> Any:
+        monkeypatch.undo()
+        actions.update_subscription(webhook, {"address": receiver.address}, author=make.SYSTEM)
+        return send(*args)
+
+    monkeypatch.setattr(deliverer, "send", corrected)
+    receiver.status = status
+    assert tasks.deliver.call() == 0
+    receiver.status = 204
+    assert tasks.deliver.call() == 1
+    assert [message.path for message in receiver.got[earlier:]] == ["/former?from=test", "/larder?from=test"]
+
+
 def test_redirects_are_not_followed(receiver: Receiver, site: Site, api: Api) -> None:
     make_webhook(site, receiver.address)
     change(api)

@@ -96,6 +96,7 @@ def test_pause_resume_test_and_send_again_are_buttons(receiver: Receiver, site: 
     tasks.deliver.call()
     page = admin.get(address(webhook)).text
     assert "Failing since" in page
+    assert "1 Versuch" in admin.get(address(webhook), headers={"Accept-Language": "de"}).text
     assert "Delivered up to change" in page
     press(admin, step(webhook, "pause"), {"change_reason": "Waiting for the receiver."})
     webhook.refresh_from_db()
