@@ -10,6 +10,8 @@ document.addEventListener("allauth.error", (event) => {
       ? window.larderSay("Passkeys work only at an address with https and a host name.")
       : reason === "InvalidStateError"
         ? window.larderSay("This device already has a passkey for your account.")
-        : window.larderSay("The passkey was not used, because you cancelled or waited too long. Try again.");
+        : reason === "NotAllowedError" || reason === "AbortError"
+          ? window.larderSay("The passkey was not used, because you cancelled or waited too long. Try again.")
+          : window.larderSay("This page is out of date, or Larder does not answer. Open it again.");
   place.hidden = false;
 });

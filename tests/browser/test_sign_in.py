@@ -147,6 +147,20 @@ def test_a_passkey_is_added_signs_in_alone_and_signs_a_document(
     assert faults == []
 
 
+def test_a_sign_in_page_that_was_left_open_in_another_tab_says_that_it_is_out_of_date(
+    ann: User, page_of: PageOf, live_server: Any
+) -> None:
+    page = page_of()
+    start = at_host_name(page, live_server)
+    page.goto(f"{start}/admin/")
+    other = page.context.new_page()
+    type_password(other, ann, start)
+    page.get_by_role("button", name="Use a passkey").click()
+    expect(page.get_by_text("This page is out of date")).to_be_visible()
+    page.reload()
+    expect_signed_in(page)
+
+
 def test_a_session_elsewhere_is_ended_from_the_page_of_sessions(ann: User, page_of: PageOf) -> None:
     here, there = with_axe(page_of()), page_of()
     for page in (here, there):
