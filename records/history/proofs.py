@@ -8,7 +8,7 @@ from records.history import seals, verification
 from records.history.models import Proof
 from records.history.seals import Sealed
 from records.history.trail import now
-from records.history.verification import Report
+from records.history.verification import Fault, Report
 
 logger = logging.getLogger("larder.history")
 
@@ -26,10 +26,10 @@ def prove(sealed: Sealed | None = None) -> Report:
     return report
 
 
-def described(report: Report) -> list[str]:
-    """Return a line for each fault, with the name of the site of its chain."""
-    names = {chain: seals.site_name(chain) for chain in {fault.chain for fault in report.faults}}
-    return [f"{names[fault.chain]}: {fault.text}" for fault in report.faults]
+def described(found: list[Fault]) -> list[str]:
+    """Return a line for each fault or notice, with the name of the site of its chain."""
+    names = {chain: seals.site_name(chain) for chain in {fault.chain for fault in found}}
+    return [f"{names[fault.chain]}: {fault.text}" for fault in found]
 
 
 def last_proof() -> Proof | None:

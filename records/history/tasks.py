@@ -15,11 +15,14 @@ DAY = datetime.timedelta(days=1)
 def prove_history() -> int:
     """Prove the history and seal its heads; returns the number of faults, each of which is an error in the log.
 
-    A history with faults is not sealed, because the last seal without faults is what proves them.
+    A history with faults is not sealed, because the last seal without faults is what proves them. Records of two kinds
+    that have one Id are a warning and do not prevent the seal.
     """
     folder = Path(settings.SEALS_DIR)
     report = proofs.prove(proofs.newest_seal(folder))
-    for line in proofs.described(report):
+    for line in proofs.described(report.notices):
+        proofs.logger.warning("Records of two kinds have one Id. %s", line)
+    for line in proofs.described(report.faults):
         proofs.logger.error("The history has a fault. %s", line)
     if not report.faults:
         made = seals.write_seal(proofs.seal_of_today(folder))

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
@@ -47,6 +48,8 @@ class Report:
     records: int = 0
     heads: list[ChainHead] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
+    notices: list[Fault] = field(default_factory=list)
+    """Records of two kinds that have one Id: the history is whole, and somebody has to decide about them."""
 
     broken: list[Row] = field(default_factory=list)
     """Changes whose hash does not match their content, until they are added to the faults."""
@@ -60,6 +63,7 @@ class Report:
         self.changes += part.changes
         self.records += part.records
         self.faults += part.faults
+        self.notices += part.notices
         self.broken += part.broken
 
 
@@ -184,16 +188,50 @@ def _read_part(part: parallel.Part) -> Report:
     """Compute the hashes of a part's changes, and compare its records with their changes."""
     report = Report()
     waiting: list[list[Row]] = []
-    for _, group in groupby(stored_rows(part.first, part.end), key=attrgetter("record_id", "model")):
-        rows = list(group)
-        report.changes += len(rows)
-        report.broken += _with_wrong_hash(rows, report)
-        waiting.append(rows)
-        if len(waiting) == RECORDS_AT_ONCE:
+    for _, group in groupby(stored_rows(part.first, part.end), key=attrgetter("record_id")):
+        records = [list(rows) for _, rows in groupby(group, key=attrgetter("model"))]
+        if len(records) > 1:
+            _name_one_id(records, report)
+        for rows in records:
+            report.changes += len(rows)
+            report.broken += _with_wrong_hash(rows, report)
+            waiting.append(rows)
+        if len(waiting) >= RECORDS_AT_ONCE:
             _compare_records(waiting, report)
             waiting.clear()
     _compare_records(waiting, report)
     return report
+
+
+def _name_one_id(records: list[list[Row]], report: Report) -> None:
+    """Add a notice if records of several kinds that are not archived have this Id; two kinds may share their Ids."""
+    known = {rows[0].model: rows for rows in records if _model(rows[0].model) is not None}
+    for label in list(known):
+        known.pop(getattr(_model(label), "HISTORY_SHARES_ID", ""), None)
+    if len(known) < 2:
+        return
+    active = sorted((rows[0] for rows in known.values() if _is_active(rows[0])), key=attrgetter("at"))
+    if len(active) > 1:
+        *earlier, last = active
+        others = " and ".join(row.model for row in earlier)
+        text = f"change {last.number} added {last.model} {last.record_id} with an Id that {others} had already"
+        report.notices.append(Fault(uuid.UUID(last.chain), last.number, f"{text}: enter it anew, then archive it"))
+
+
+def _is_active(row: Row) -> bool:
+    """Return whether the record of a change is stored and not archived; one query."""
+    model: Any = _model(row.model)
+    kept = {"is_archived": False} if any(one.name == "is_archived" for one in model._meta.concrete_fields) else {}
+    return bool(model._base_manager.filter(pk=row.record_id, **kept).exists())
+
+
+@cache
+def _model(label: str) -> type[models.Model] | None:
+    """Return the model with this label; None for one that is gone."""
+    try:
+        return apps.get_model(label)
+    except (LookupError, ValueError):
+        return None
 
 
 def _with_wrong_hash(rows: list[Row], report: Report) -> Iterator[Row]:
@@ -261,11 +299,8 @@ def _compare_records(groups: list[list[Row]], report: Report) -> None:
     for rows in groups:
         by_model[rows[-1].model][rows[-1].record_id] = rows
     for label, known in by_model.items():
-        try:
-            model = apps.get_model(label)
-        except (LookupError, ValueError):
-            continue
-        if not is_proven(model):
+        model = _model(label)
+        if model is None or not is_proven(model):
             continue
         # The records of a group are next to each other in the order of their ids.
         standing = snapshots(model, min(known), max(known))

@@ -101,7 +101,7 @@ def test_a_history_shows_the_changes_of_its_record_alone(site: Site) -> None:
     assert [entry["of"] for entry in page.context["changes"]] == ["action Repair", ""]
     assert "Calibrate" not in client.get(address(item, "read")).text
     file = client.get(reverse("admin:items_item_history_export", args=(item.pk, "csv")))
-    assert b"Every year" not in b"".join(file)  # type: ignore[arg-type]
+    assert b"Every year" not in b"".join(file)
 
 
 def test_a_row_about_a_record_with_the_id_of_its_own_action_is_told_as_the_actions(site: Site) -> None:

@@ -21,7 +21,9 @@ from records.history.digests import digest
 from records.history.models import ChainHead, Change, Proof
 from records.history.tasks import prove_history
 from records.history.verification import verify
+from records.items.models import Item
 from records.sites.models import Site
+from records.sites.writing import add_record
 from tests import make
 from tests.make.complaints import make_completed
 from tests.make.customers import make_customer
@@ -432,6 +434,26 @@ def test_a_seal_that_a_wrong_clock_left_does_not_stand_for_those_made_later(
     _cut(site)
     assert prove_history.func() > 0
     assert f"change {number}, which was sealed" in caplog.text
+
+
+def test_records_of_two_kinds_with_one_id_are_named_until_one_is_archived(
+    site: Site, employees: list[Employee], caplog: pytest.LogCaptureFixture
+) -> None:
+    employee = employees[0]
+    actions.give_account(site.pk, employee.pk, "ada", author=make.SYSTEM, reason="Joined")
+    assert not verify().notices
+    item = add_record(Item(id=employee.pk, site_id=site.pk), {"name": "Scale"}, author=make.SYSTEM, operation="AddItem")
+    said = StringIO()
+    call_command("verify_history", stdout=said)
+    line = (
+        f"Hillside Bakery: change {last(site)} added items.Item {item.pk} with an Id that employees.Employee had "
+        "already: enter it anew, then archive it"
+    )
+    assert line in said.getvalue().splitlines()
+    assert prove_history.func() == 0
+    assert f"Records of two kinds have one Id. {line}" in caplog.messages
+    make.archive(item)
+    assert not verify().notices
 
 
 def test_the_worker_proves_the_history_once_a_day(settings: Any) -> None:
