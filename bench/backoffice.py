@@ -57,6 +57,8 @@ from records.items.models import Item  # noqa: E402
 from records.sites.models import Site  # noqa: E402
 from tests import make  # noqa: E402
 from tests.make.backoffice import address, list_address, sign_in  # noqa: E402
+from tests.make.complaints import make_complaint  # noqa: E402
+from tests.make.customers import make_customer  # noqa: E402
 
 ROWS = int(os.environ.get("BENCH_ROWS", "100000"))
 BESIDE = int(os.environ.get("BENCH_BESIDE", ROWS))
@@ -168,6 +170,29 @@ def calls(visit: Visit, site: Site) -> None:
     visit.open("calls: failed ones", reverse("key-calls", args=(key.pk,)), outcome="failed")
 
 
+def erasures(visit: Visit, site: Site) -> None:
+    """Open the page before an erasure, and the same page with the other records that name the person."""
+    if not wanted("erasure"):
+        return
+    known = Complaint.objects.at(site).filter(product__isnull=False)[0]
+    needed = {name: getattr(known, name) for name in ("customer", "product", "nonconformance")}
+    phone = "0171 2345678"
+    for what, name in {"a usual name": "Przybylski", "two letters": "Ng", "two frequent letters": "of"}.items():
+        facts = {"address": f"{name}\nWolkengasse 3", "phone": phone, "mobile": "+49 900 5551234"}
+        of_consumer = {"last_name": name, "email": "p.wolke@example.com", **facts}
+        complaint = make_complaint(site, **needed, **{f"consumer_{key}": value for key, value in of_consumer.items()})
+        contact = {"last_name": name, "phone": phone, "email": "p.wolke@example.com"}
+        customer = make_customer(site, name=f"{time.time_ns()}", party_contacts=[contact])
+        employee = make.make_employee(site, address=name, phone=phone)
+        make.archive(employee)
+        steps = ((complaint, "erase-consumer"), (customer, "erase-contact"), (employee, "erase-private-facts"))
+        for record, step in steps:
+            kind = f"{record._meta.model_name}: erasure of {what}"
+            name = f"admin:{record._meta.app_label}_{record._meta.model_name}_step"
+            visit.open(kind, reverse(name, args=(record.pk, step)))
+            visit.open(f"{kind}, searched", reverse(name, args=(record.pk, step)), searched="")
+
+
 def filters_of(page: Any, where: str, client: Any) -> Iterator[tuple[str, str]]:
     """Yield the first choice of each filter of a list, as name and query."""
     context = client.get(where).context
@@ -268,6 +293,7 @@ def main() -> None:
     visit = Visit(site)
     overviews(visit, Complaint.objects.at(site).order_by("-site_sequence_id")[0])
     calls(visit, site)
+    erasures(visit, site)
     for model, page in admin.site._registry.items():
         if not hasattr(page, "get_changelist") or model._meta.app_label == "scim":
             continue

@@ -61,6 +61,11 @@ class Listing:
     items: Sequence[Any]
 
 
+Consequences = Callable[[Any, HttpRequest, Any], Sequence[str | Listing]]
+SEARCHED = "searched"
+"""The parameter of a step's address with which the page also shows the consequences that have to be searched for."""
+
+
 @dataclass(frozen=True, slots=True)
 class RecordStep:
     """One button of a record's page: its name in the URL, label, who may use it, when, and what it does.
@@ -79,7 +84,9 @@ class RecordStep:
     explanation: Any = ""
     done: Any = CHANGED
     initial: Callable[[Any], dict[str, Any]] | None = None
-    consequences: Callable[[Any, HttpRequest, Any], Sequence["str | Listing"]] | None = None
+    consequences: Consequences | None = None
+    searched: Consequences | None = None
+    """Further consequences, for which many records are searched: the page loads them after it is shown (`SEARCHED`)."""
     is_next: bool = False
     """Whether this is what usually happens next to the record, so that its button is the primary one."""
     fill: Callable[[Any, Any], None] | None = None
@@ -263,6 +270,10 @@ class StepPages(SitePermissions):
             consequences=step.consequences(self, request, record)
             if step.consequences is not None and not too_late
             else (),
+            is_searched=step.searched is not None and not too_late,
+            searched=step.searched(self, request, record)
+            if step.searched is not None and SEARCHED in request.GET and not too_late
+            else None,
             form=form,
             conflict=conflict,
             seen=seen,

@@ -18,7 +18,7 @@ from records.complaints import workflow
 from records.complaints.actions import update_complaint_detail
 from records.complaints.erasure import IDENTIFYING, PERSONAL, erase_consumer
 from records.complaints.models import Complaint, RecordStatus, Severity
-from records.retention.forms import EraseWithTextsForm, asking_about_texts, before_erasing
+from records.retention.forms import EraseWithTextsForm, asking_about_texts, before_erasing, who_else_names
 from records.sites.text import FREE_TEXT
 
 TRIAGED = ("owner", "severity", "target_date")
@@ -123,6 +123,7 @@ ERASE = RecordStep(
         "Nobody can undo this."
     ),
     done=_("The consumer was erased from %(record)s."),
-    consequences=before_erasing(PERSONAL, IDENTIFYING),
+    consequences=before_erasing,
+    searched=who_else_names(PERSONAL, IDENTIFYING),
     fill=asking_about_texts(PERSONAL),
 )

@@ -7,10 +7,10 @@ from django.http import HttpRequest
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from records.backoffice.transitions import Listing, RecordStep, by_key
+from records.backoffice.transitions import RecordStep, by_key
 from records.customers.erasure import EVERYBODY, IDENTIFYING, contacts_of, erase_contact
 from records.customers.models import Customer
-from records.retention.forms import EraseWithTextsForm, asking_about_texts, before_erasing
+from records.retention.forms import EraseWithTextsForm, asking_about_texts, before_erasing, who_else_names
 
 
 class EraseContactForm(EraseWithTextsForm):
@@ -25,12 +25,9 @@ def _fill(form: Any, customer: Customer) -> None:
     asking_about_texts(EVERYBODY)(form, customer)
 
 
-_known = before_erasing(EVERYBODY, IDENTIFYING)
-
-
-def _warnings(model_admin: object, request: HttpRequest, customer: Customer) -> list[str | Listing]:
+def _warnings(model_admin: object, request: HttpRequest, customer: Customer) -> list[str]:
     nobody = [] if contacts_of(customer) else [gettext("The customer has no contact whose identity could be erased.")]
-    return [*_known(model_admin, request, customer), *nobody]
+    return [*before_erasing(model_admin, request, customer), *nobody]
 
 
 ERASE = RecordStep(
@@ -46,4 +43,5 @@ ERASE = RecordStep(
     done=_("The contact was erased from %(record)s."),
     fill=_fill,
     consequences=_warnings,
+    searched=who_else_names(EVERYBODY, IDENTIFYING),
 )

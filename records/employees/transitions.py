@@ -19,7 +19,7 @@ from records.employees import actions
 from records.employees.erasure import IDENTIFYING, PERSONAL, erase_private_facts
 from records.employees.models import Employee
 from records.history.trail import recording
-from records.retention.forms import EraseForm, before_erasing
+from records.retention.forms import EraseForm, before_erasing, who_else_names
 from records.sites.text import NAME
 
 MAY_GIVE_ROLES = "accounts.change_role"
@@ -105,5 +105,6 @@ ERASE = RecordStep(
         "other texts of this page are not searched."
     ),
     done=_("The private data of %(record)s was erased."),
-    consequences=before_erasing(PERSONAL, IDENTIFYING),
+    consequences=before_erasing,
+    searched=who_else_names(PERSONAL, IDENTIFYING),
 )

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from records.backoffice.about import link_to
 from records.backoffice.fields import TextField
 from records.backoffice.forms import ReasonForm
-from records.backoffice.transitions import Listing
+from records.backoffice.transitions import Consequences, Listing
 from records.backoffice.wording import field_label
 from records.history.erasure import Personal
 from records.retention.actions import kept_until, on_hold_since
@@ -25,7 +25,6 @@ from records.sites.text import REASON
 
 SHOWN = 50
 """How many other records the page of an erasure lists."""
-Consequences = Callable[[Any, HttpRequest, Any], Sequence[str | Listing]]
 
 
 class EraseForm(ReasonForm):
@@ -69,51 +68,56 @@ def asking_about_texts(personal: Personal) -> Callable[[Any, Any], None]:
     return fill
 
 
-def before_erasing(personal: Personal, identifying: Sequence[str]) -> Consequences:
-    """Return a function that lists the consequences of an erasure; 6 queries, and two for each kind of record.
+def before_erasing(model_admin: object, request: HttpRequest, record: SiteRecord) -> list[str]:
+    """Return what the person who erases must know about the record: a legal hold, and the period of retention."""
+    name, found = record._meta.verbose_name, []
+    if on_hold_since(record) is not None:
+        found.append(
+            gettext("This %(name)s is on legal hold. Nothing can be erased until the hold is lifted.") % {"name": name}
+        )
+    if until := kept_until(record):
+        found.append(
+            gettext("The %(name)s is kept at least until %(until)s. It stays; only personal data is erased.")
+            % {"name": name, "until": until.isoformat()}
+        )
+    return found
 
-    They are a legal hold, which refuses it, the period of retention, and the other records of the site that identify
-    the person (`identifying` as for `mentions`), as far as the user may see them.
+
+def who_else_names(personal: Personal, identifying: Sequence[str]) -> Consequences:
+    """Return a function that lists the other records that identify the person, as far as the user sees them.
+
+    `identifying` is as for `mentions`. It takes three queries, and two for each kind of record.
     """
 
-    def consequences(model_admin: Any, request: HttpRequest, record: SiteRecord) -> list[str | Listing]:
-        name, found = record._meta.verbose_name, list[str | Listing]()
+    def listed(model_admin: Any, request: HttpRequest, record: SiteRecord) -> list[str | Listing]:
+        found = list[str | Listing]()
 
         def seen(model: type[SiteRecord]) -> tuple[QuerySet[Any], Collection[str]] | None:
             rows = model_admin.rows_seen(request, model, record.site_id)
             pages: Any = admin.site._registry.get(model)
             return None if rows is None else (rows, pages.hidden_fields(request, record))
 
-        if on_hold_since(record) is not None:
-            found.append(
-                gettext("This %(name)s is on legal hold. Nothing can be erased until the hold is lifted.")
-                % {"name": name}
-            )
-        if until := kept_until(record):
-            found.append(
-                gettext("The %(name)s is kept at least until %(until)s. It stays; only personal data is erased.")
-                % {"name": name, "until": until.isoformat()}
-            )
         others = mentions(record, personal, identifying, seen)
-        if others is not None and others.found:
+        if others is None:
+            return [gettext("The record contains none of the values, so no other record was searched.")]
+        if others.found:
             text = gettext(
                 "These other records contain one of the values and stay as they are. Look at them first: after the "
                 "erasure, they cannot be found by that value."
             )
             links = [format_html("{} ({})", link_to(one.record), ", ".join(one.labels)) for one in others.found[:SHOWN]]
             found.append(Listing(text, [*links, *([gettext("and others")] if len(others.found) > SHOWN else [])]))
-        elif others is not None:
+        else:
             found.append(gettext("No other record that you may see was found to contain one of the values."))
-        if others is not None and others.are_cut:
+        if others.are_cut:
             found.append(gettext("Many records may contain one of the values, and not all were looked at. Search too."))
-        if others is not None:
-            owner = personal.relation and record._meta.get_field(personal.relation).related_model
-            labels = ", ".join(field_label(owner or type(record), name) for name in identifying)
-            text = gettext(
-                "Other records are searched for these values, phone numbers in any spelling, all others as they are "
-                "spelled here: %(fields)s. Attached files and the history of other records are not searched."
-            )
-            found.append(text % {"fields": labels})
+        owner = personal.relation and record._meta.get_field(personal.relation).related_model
+        labels = ", ".join(field_label(owner or type(record), name) for name in identifying)
+        text = gettext(
+            "Other records are searched for these values, phone numbers in any spelling, all others as they are "
+            "spelled here: %(fields)s. Attached files and the history of other records are not searched."
+        )
+        found.append(text % {"fields": labels})
         return found
 
-    return consequences
+    return listed

@@ -28,6 +28,18 @@
     span.addEventListener("change", () => { if (span.value) for (const end of ends) end.value = ""; });
     for (const end of ends) end.addEventListener("change", () => { if (end.value) span.value = ""; });
   }
+  // A part of the page that takes long to find is loaded now; until it is there, or cannot be loaded, the step waits.
+  for (const part of document.querySelectorAll("[data-part]")) {
+    const [wait, link] = [part.querySelector("[data-wait]"), part.querySelector("a")];
+    if (!wait) continue;
+    const button = document.querySelector("button.default");
+    const show = (isLoading) => { wait.hidden = !isLoading; link.hidden = button.disabled = isLoading; };
+    show(true);
+    fetch(link.href, { redirect: "error" })
+      .then((answer) => (answer.ok ? answer.text() : Promise.reject(answer)))
+      .then((text) => { part.innerHTML = new DOMParser().parseFromString(text, "text/html").querySelector("[data-part]").innerHTML; button.disabled = false; })
+      .catch(() => show(false));
+  }
   const summary = document.querySelector("[data-focus]");
   if (summary) {
     summary.focus();

@@ -6,7 +6,7 @@ from io import BytesIO
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from pypdf import PdfReader
 
 from documents.models import Reading
@@ -20,7 +20,7 @@ from records.sites.models import Site
 from records.sites.writing import add_record
 from tests import make
 from tests.browser.test_jobs import choose, staff, take
-from tests.browser.waiting import follow
+from tests.browser.waiting import follow, held_back
 from tests.make.actions import make_action, move
 from tests.make.backoffice import address, list_address
 from tests.make.complaints import make_complaint
@@ -165,6 +165,30 @@ def test_a_hold_keeps_a_contact_from_being_erased_until_it_is_lifted(site: Site,
     page.get_by_role("button", name="Erase a contact").click()
     expect(page.get_by_text("The contact was erased from")).to_be_visible()
     expect(page.get_by_text("Przybylski")).to_have_count(0)
+
+
+def test_before_an_erasure_other_records_are_searched_while_the_page_is_read(site: Site, page_of: PageOf) -> None:
+    customer = make_customer(site, party_contacts=[{"first_name": "Wilhelmina", "last_name": "Przybylski"}])
+    make_complaint(site, trace_number="L26-1", complaint_description="Wilhelmina Przybylski called.")
+    page = page_of(staff(site, ADMINISTRATOR), site)
+    sent: list[Route] = []
+    page.route(re.compile(r"\?searched$"), lambda route: sent.append(route))
+    page.goto(address(customer, "read"))
+    page.get_by_role("link", name="Erase a contact").click()
+    button, link = page.get_by_role("button", name="Erase a contact"), page.get_by_role("link", name="Search other")
+    expect(page.get_by_text("Other records are being searched for these values.")).to_be_visible()
+    expect(button).to_be_disabled()
+    expect(link).to_have_count(0)
+    held_back(page, sent).abort()
+    expect(link).to_be_visible()
+    expect(button).to_be_enabled()
+    page.unroute_all()
+    follow(link)
+    expect(page.get_by_role("list").get_by_role("link", name="Complaint 1")).to_be_visible()
+    page.get_by_role("link", name="Cancel").click()
+    page.get_by_role("link", name="Erase a contact").click()
+    expect(page.get_by_role("list").get_by_role("link", name="Complaint 1")).to_be_visible()
+    expect(button).to_be_enabled()
 
 
 def test_the_monthly_report_leads_to_its_lists_and_is_printed(site: Site, page_of: PageOf, tmp_path: Any) -> None:

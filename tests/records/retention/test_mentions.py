@@ -41,12 +41,15 @@ def complaint(site: Site) -> Complaint:
 
 
 def place(record: Any, name: str = "erase-consumer") -> str:
-    return reverse(f"admin:{record._meta.app_label}_{record._meta.model_name}_step", args=(record.pk, name))
+    """Return the address of the step's page with what it has searched for."""
+    return (
+        reverse(f"admin:{record._meta.app_label}_{record._meta.model_name}_step", args=(record.pk, name)) + "?searched"
+    )
 
 
 def listed(page: Any) -> list[tuple[str, str]]:
     """Return the address and the text after the link of each record that the page lists."""
-    [listing] = [line for line in page.context["consequences"] if isinstance(line, Listing)] or [Listing("", ())]
+    [listing] = [line for line in page.context["searched"] if isinstance(line, Listing)] or [Listing("", ())]
     parts = [str(item).partition("</a>") for item in listing.items]
     return [(link.partition('href="')[2].partition('"')[0], after.strip()) for link, _, after in parts]
 
@@ -74,6 +77,22 @@ def test_actions_attachments_and_other_records_that_name_the_consumer_are_listed
         ]
     )
     assert "These other records contain one of the values" in page.text
+
+
+def test_the_page_is_shown_before_other_records_are_searched(site: Site, complaint: Complaint) -> None:
+    oven = make_item(site, name="Oven of Mrs. Przybylski")
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    with CaptureQueriesContext(connection) as asked:
+        page = client.get(place(complaint).partition("?")[0])
+    assert not [query for query in asked if "items_item" in query["sql"]]
+    assert (page.context["searched"], address_of(oven) in page.text) == (None, False)
+    assert '<a href="?searched">Search other records for these values</a>' in page.text
+    assert listed(client.get(place(complaint))) == [(address_of(oven), "(Name)")]
+
+
+def test_a_record_without_the_values_says_so(site: Site) -> None:
+    page = browser(site, DefaultRole.SITE_ADMINISTRATOR).get(place(make_complaint(site)))
+    assert "The record contains none of the values, so no other record was searched." in page.text
 
 
 def test_records_that_the_user_may_not_see_are_not_listed(site: Site, complaint: Complaint) -> None:
