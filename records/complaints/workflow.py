@@ -30,7 +30,7 @@ def add_draft(
     author: Author,
     key: uuid.UUID | None = None,
 ) -> Complaint:
-    """Save a complaint that is still incomplete, without a number; `key` sets its id.
+    """Save a complaint that is still incomplete, without a number; `key` sets its id, a digest of the form's.
 
     Raises ValidationError, or IntegrityError if the key is already in use.
     """

@@ -7,6 +7,10 @@ record of a site, an entry of a list, an account, a role. A model defines what i
 - `check_row()` replaces Django's `full_clean` if the row needs its own checks;
 - `history_site_id` is the site whose chain numbers the changes, if that is not the row's own site;
 - `LOCKED_WHOLE` requests the stronger lock, for which writers who refer to the row wait too.
+
+No caller chooses the Id of a new row. It is random, or the digest of a form's id (`records.backoffice.once`), or, for
+an employee and the account, that of the other. So no record gets the Id of one of another kind, and adds need not look
+for it. An Id that a body, a file or a form names can only be that of a stored row.
 """
 
 import uuid
