@@ -67,14 +67,35 @@ class WireField:
 
     empty: Any = None
     show: Show = None
+    read_only: bool
+    required: bool
 
     def __init__(self, *args: object, source_name: str = "", **kwargs: object) -> None:
         self.source_name = source_name
         super().__init__(*args, **kwargs)
 
+    @property
+    def clears(self: Any) -> tuple[object, ...]:
+        """Return the values, besides those of its kind, by which a body can clear the field (DECISIONS 1.5)."""
+        return (None,) if self.allow_null else ()
+
     def read(self, value: object) -> Any:
         """Return the value to store; raises WireError."""
         raise NotImplementedError
+
+
+class ArrayField(WireField):
+    """An array, which a body also clears with null."""
+
+    @property
+    def empty(self) -> list[Any]:
+        """Return a new empty list."""
+        return []
+
+    @property
+    def clears(self) -> tuple[object, ...]:
+        """Return null unless the field is required."""
+        return () if self.required else (None,)
 
 
 class TextField(WireField, serializers.CharField):
@@ -86,6 +107,11 @@ class TextField(WireField, serializers.CharField):
         kwargs.setdefault("max_length", FREE_TEXT)
         kwargs.setdefault("allow_blank", not kwargs.get("required", False))
         super().__init__(**kwargs)
+
+    @property
+    def clears(self) -> tuple[object, ...]:
+        """Return null if the text may be empty and absent."""
+        return (None,) if self.allow_blank and not self.required else ()
 
     def read(self, value: object) -> str:
         """Return the normalised text; raises WireError."""
@@ -150,6 +176,11 @@ class IdField(WireField, serializers.UUIDField):
         kwargs.setdefault("allow_null", not kwargs.get("required", False))
         super().__init__(**kwargs)
 
+    @property
+    def clears(self) -> tuple[object, ...]:
+        """Return null and the empty text unless the field is required."""
+        return () if self.required else (None, "")
+
     def read(self, value: object) -> uuid.UUID | None:
         """Return the id; raises WireError."""
         if value == "":
@@ -167,6 +198,11 @@ class ReferenceField(IdField):
         self.model = model
         super().__init__(**kwargs)
 
+    @property
+    def clears(self) -> tuple[object, ...]:
+        """Return null and the empty text if the record can do without the reference."""
+        return super().clears if self.allow_null else ()
+
     def read(self, value: object) -> Any:
         """Return the Reference, not resolved yet; raises WireError."""
         found = super().read(value)
@@ -181,6 +217,11 @@ class DateTimeField(WireField, serializers.DateTimeField):
     def __init__(self, **kwargs: Any) -> None:
         kwargs.setdefault("allow_null", not kwargs.get("required", False))
         super().__init__(**kwargs)
+
+    @property
+    def clears(self) -> tuple[object, ...]:
+        """Return null and the empty text if the record can do without the date-time."""
+        return (None, "") if self.allow_null else ()
 
     def read(self, value: object) -> datetime.datetime | None:
         """Return the date-time in UTC; raises WireError."""
@@ -259,17 +300,12 @@ class BooleanField(WireField, serializers.BooleanField):
         return value
 
 
-class TextListField(WireField, serializers.ListField):
+class TextListField(ArrayField, serializers.ListField):
     """An array of short texts."""
 
     def __init__(self, **kwargs: Any) -> None:
         self.entry = TextField(max_length=NAME)
         super().__init__(child=self.entry, **kwargs)
-
-    @property
-    def empty(self) -> list[str]:
-        """Return a new empty list."""
-        return []
 
     def read(self, value: object) -> list[str]:
         """Return the texts; raises WireError or CompositeError."""

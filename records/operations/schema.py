@@ -11,7 +11,7 @@ from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiRespo
 from rest_framework import serializers
 
 from records.accounts.default_roles import ORDER, lowest_with
-from records.operations.fields import MOST_IDS, MOST_ROWS
+from records.operations.fields import MOST_IDS, MOST_ROWS, WireField
 from records.operations.lists import IN_FOLDERS, LARGEST_PAGE, USUAL_PAGE
 from records.operations.operation import ErrorShape, Operation, Parameter
 from records.operations.values import INTEGER_LIMIT, read_boolean
@@ -214,6 +214,19 @@ class OperationSchema(AutoSchema):
             if value is not None and (direction == "request" or str(status_code) == str(example.status)):
                 found.append(OpenApiExample(example.title or f"Example {number}", value=value))
         return build_examples_list(found)
+
+    def _map_serializer_field(self, field: Any, direction: Any, bypass_extensions: bool = False) -> Any:
+        """Return the field's schema, for a body with the values that clear the field."""
+        found = super()._map_serializer_field(field, direction, bypass_extensions)
+        if direction != "request" or not isinstance(field, WireField) or field.read_only:
+            return found
+        if None in field.clears:
+            found["nullable"] = True
+        if "" in field.clears:
+            # In a union the first kind of text keeps its format, and with it its type in generated clients.
+            about = {"description": found.pop("description")} if "description" in found else {}
+            found = {**about, "anyOf": [found, {"type": "string", "maxLength": 0}]}
+        return found
 
     def _get_paginator(self) -> None:
         return None

@@ -137,18 +137,13 @@ def source_of(name: str, field: Any) -> str:
 _ID = wire.IdField()
 
 
-class ChildRows(wire.WireField, serializers.Field[Any, Any, Any, Any]):
+class ChildRows(wire.ArrayField, serializers.Field[Any, Any, Any, Any]):
     """An array of objects stored as child rows; entries have an Id if they are updated (DECISIONS 1.5)."""
 
     def __init__(self, serializer_class: type[WireSerializer], source_name: str = "", **kwargs: Any) -> None:
         self.serializer_class = serializer_class
         kwargs.setdefault("required", None if kwargs.get("read_only") else False)
         super().__init__(source_name=source_name, **kwargs)
-
-    @property
-    def empty(self) -> list[Any]:
-        """Return a new empty list."""
-        return []
 
     def read(self, value: object) -> list[dict[str, Any]]:
         """Return the entries under model names; raises WireError or CompositeError."""
@@ -187,18 +182,13 @@ class ChildRows(wire.WireField, serializers.Field[Any, Any, Any, Any]):
         return rows_of(child, owner, sources, order), shaper(columns)
 
 
-class IdList(wire.WireField, serializers.Field[Any, Any, Any, Any]):
+class IdList(wire.ArrayField, serializers.Field[Any, Any, Any, Any]):
     """An array of `{Id}` objects stored as a many-to-many list; a repeated Id counts once."""
 
     def __init__(self, model: type[models.Model] | None = None, source_name: str = "", **kwargs: Any) -> None:
         self.model = model
         kwargs.setdefault("required", None if kwargs.get("read_only") else False)
         super().__init__(source_name=source_name, **kwargs)
-
-    @property
-    def empty(self) -> list[Any]:
-        """Return a new empty list."""
-        return []
 
     def read(self, value: object) -> list[wire.Reference]:
         """Return the references, not resolved yet; raises WireError or CompositeError."""

@@ -7,14 +7,20 @@ from unittest.mock import patch
 
 import pytest
 from drf_spectacular.generators import SchemaGenerator
-from openapi_schema_validator import OAS30ReadValidator
+from openapi_schema_validator import OAS30ReadValidator, OAS30WriteValidator, oas30_format_checker
 from openapi_spec_validator import validate
 
 from tests import make
 from tests.conftest import Api
 from tests.interface.subjects import ENDPOINT_OPERATIONS, KEY_OPERATIONS, named, path_of, stored
 
+BODIES = [entry for entry in ENDPOINT_OPERATIONS if entry[0].request is not None]
 READS = [entry for entry in ENDPOINT_OPERATIONS if entry[0].method == "GET" and entry[0].takes_id and not entry[0].many]
+
+
+def writes(shape: Any) -> OAS30WriteValidator:
+    """Return what holds a body against a shape, formats included."""
+    return OAS30WriteValidator(shape, format_checker=oas30_format_checker)
 
 
 @pytest.fixture(scope="module")
@@ -119,9 +125,36 @@ def test_a_body_has_no_other_fields_and_its_rows_can_carry_their_id(document: An
     bodies = {name: shape for name, shape in shapes.items() if name.endswith("Request")}
     assert all(shape["additionalProperties"] is False for shape in bodies.values())
     for name in ("EducationTraining", "EmploymentHistory", "PartyContact"):
-        assert bodies[f"{name}Request"]["properties"]["Id"] == {"type": "string", "format": "uuid"}
+        uuid, empty = bodies[f"{name}Request"]["properties"]["Id"]["anyOf"]
+        assert uuid == {"type": "string", "format": "uuid", "nullable": True}
+        assert empty == {"type": "string", "maxLength": 0}
         assert shapes[name]["properties"]["Id"] == {"type": "string", "format": "uuid"}
         assert set(shapes[name]["required"]) == set(shapes[name]["properties"])
+
+
+@pytest.mark.parametrize(("operation", "viewset"), BODIES, ids=named(BODIES))
+def test_a_body_is_cleared_with_what_the_document_allows(operation: Any, viewset: Any, document: Any) -> None:
+    described = document["paths"][path_of(operation, viewset, "{id}")][operation.method.lower()]
+    content = described["requestBody"]["content"]["application/json"]["schema"]
+    shape = document["components"]["schemas"][content.get("oneOf", [content])[0]["$ref"].rpartition("/")[2]]
+    for name, one in shape["properties"].items():
+        for value in (None, ""):
+            faults = [fault for fault in operation.request.read_body({name: value})[1] if fault.field == name]
+            if writes({**one, "components": document["components"]}).is_valid(value):
+                assert not faults, (name, value, faults)
+
+
+def test_ids_and_dates_are_cleared_with_an_empty_text_and_arrays_with_null(api: Any, document: Any) -> None:
+    cleared = {"TitleId": "", "DateOfBirth": "", "ReportingToId": None, "EducationTraining": None, "Notes": None}
+    row = {"Id": "", "Company": None, "StartDate": "", "FinishDate": None}
+    body = make.employee_body(**cleared, EmploymentHistory=[row])
+    shape = {**document["components"]["schemas"]["EmployeeRequest"], "components": document["components"]}
+    assert [fault.message for fault in writes(shape).iter_errors(body)] == []
+    assert api.post("/employee/AddEmployee", body).status_code == 200
+    for name in ("CustomerId", "ReasonForChange"):
+        required = document["components"]["schemas"]["ComplaintChangeRequest"]["properties"][name]
+        assert not writes(required).is_valid("")
+        assert not writes(required).is_valid(None)
 
 
 @pytest.mark.parametrize(("operation", "viewset"), READS, ids=named(READS))
