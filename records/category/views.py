@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -34,12 +35,22 @@ class CategoryViewSet(OperationViewSet):
     """
 
     def entries(
-        self, rows: models.QuerySet[Any, Any], serializer: type[EntrySerializer], rules: lists.ListRules
+        self,
+        rows_at: Callable[[uuid.UUID], models.QuerySet[Any, Any]],
+        serializer: type[EntrySerializer],
+        rules: lists.ListRules,
+        *,
+        alike: bool = True,
     ) -> HttpResponse:
-        """Return one page of the rows as a bare array, with the paging headers."""
+        """Return one page of the rows of the caller's site as a bare array, with the paging headers.
+
+        `alike` says that the rows depend on nothing but the site.
+        """
         plan = serializer.plan()
         hidden = frozenset() if self.sees_private(serializer) else serializer.option("private")
-        return self.page_of(plan.computing(rows), plan, rules, hidden=frozenset(hidden))
+        return self.page_of(
+            lambda _, site_id: plan.computing(rows_at(site_id)), plan, rules, alike=alike, hidden=frozenset(hidden)
+        )
 
     def get_rating(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Read one rating with the responses that findings can have and its score bands."""
@@ -57,30 +68,33 @@ class CategoryViewSet(OperationViewSet):
 
     def get_folder_list(self, request: Request) -> HttpResponse:
         """List the site's folders, of all entities or of those asked for."""
-        return self.entries(EntityFolder._default_manager.at(self.site_id), FolderEntrySerializer, OTHERS)
+        return self.entries(EntityFolder._default_manager.at, FolderEntrySerializer, OTHERS)
 
     def get_site_list(self, request: Request) -> HttpResponse:
         """List the sites at which the caller holds a role."""
         rows = Site._default_manager.all()
         if not access.EVERYTHING.issubset(self.caller.permissions):
             rows = rows.filter(pk__in=self.caller.site_ids)
-        return self.entries(rows, SiteEntrySerializer, OTHERS)
+        return self.entries(lambda _: rows, SiteEntrySerializer, OTHERS, alike=False)
 
     def get_user_list(self, request: Request) -> HttpResponse:
         """List the people who hold a role at the site: who can review, approve, be notified, audit.
 
         Service accounts are left out, since they cannot sign.
         """
-        members = access.accounts_at(self.site_id).order_by().values("pk")
-        rows = User._default_manager.filter(pk__in=members, is_service_account=False)
-        return self.entries(rows, UserEntrySerializer, OTHERS)
+        return self.entries(_people_at, UserEntrySerializer, OTHERS)
+
+
+def _people_at(site_id: uuid.UUID) -> models.QuerySet[Any, Any]:
+    members = access.accounts_at(site_id).order_by().values("pk")
+    return User._default_manager.filter(pk__in=members, is_service_account=False)
 
 
 def _lister(
     model: type[ReferenceEntry], serializer: type[EntrySerializer]
 ) -> Callable[[CategoryViewSet, Request], HttpResponse]:
     def get_list(self: CategoryViewSet, request: Request) -> HttpResponse:
-        return self.entries(entries_at(model, self.site_id), serializer, ENTRIES)
+        return self.entries(partial(entries_at, model), serializer, ENTRIES)
 
     get_list.__doc__ = f"List the {model._meta.verbose_name_plural} that records can point at."
     return get_list

@@ -19,7 +19,7 @@ from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, connectio
 from django.db.models import Model
 
 from records.history.models import INSTALLATION, ChainHead
-from records.history.statements import parameter, together
+from records.history.statements import Rows, Statement, parameter, together
 
 R = TypeVar("R")
 Heads = tuple[uuid.UUID, int, int]
@@ -68,6 +68,13 @@ def reading_from_replica() -> Iterator[None]:
         yield
     finally:
         _reading.reset(token)
+
+
+def rows_of(statement: Statement) -> Rows:
+    """Return the rows of a statement, which the replica answers within `reading_from_replica`."""
+    database: Any = connections[ALIAS if _reading.get() else DEFAULT_DB_ALIAS]
+    found: list[Rows] = database.together([statement])
+    return found[0]
 
 
 def head_columns(site_id: uuid.UUID) -> list[tuple[str, tuple[Any, ...]]]:

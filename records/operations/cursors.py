@@ -11,12 +11,13 @@ from typing import Any
 import msgspec
 import orjson
 from django.core import signing
-from django.db import models
+from django.db import connection, models
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import F, Q
 from django.db.models.functions import Cast, Left
 from django.db.models.sql.compiler import SQLCompiler
 
+from records.history.statements import ANY_ROW, parameter
 from records.operations.errors import ApiError
 from records.operations.names import spelt, unknown
 from records.operations.plans import ReadPlan
@@ -108,7 +109,24 @@ class Position:
     key: uuid.UUID
     start: int
 
+    def parameters(self) -> tuple[Any, Any]:
+        """Return the value and the key in the forms in which the database compares them."""
+        if self.value is ANY_VALUE:
+            return ANY_VALUE, self.key
+        return self.order.kind.get_db_prep_value(self.value, connection), parameter(self.key)
 
+    def anywhere(self) -> "Position":
+        """Return the position with placeholders, for a statement that serves every position of the same kind."""
+        return Position(self.order, None if self.value is None else ANY_VALUE, ANY_ROW, 0)
+
+    def given(self) -> dict[uuid.UUID, Any]:
+        """Return the values of the placeholders."""
+        value, key = self.parameters()
+        return {ANY_VALUE: value, ANY_ROW: key}
+
+
+ANY_VALUE = uuid.uuid4()
+"""The placeholder of a position's value."""
 PAGING = frozenset({"startIndex", "limit", "cursor"})
 """Query parameters that choose a page; all others choose or order the rows."""
 
@@ -160,16 +178,21 @@ class Beyond(models.Func):
     output_field = models.BooleanField()
 
     def __init__(self, position: Position) -> None:
-        value = models.Value(position.value, position.order.kind)
-        super().__init__(position.order.sorted, F("pk"), value, models.Value(position.key))
-        self.compared = "<" if position.order.descending else ">"
+        super().__init__(position.order.sorted, F("pk"))
+        self.position = position
 
     def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **context: object) -> Any:  # type: ignore[override]
         """Return the comparison and its parameters."""
-        parts = [compiler.compile(expression) for expression in self.source_expressions]
-        column, key, value, bound = (sql for sql, _ in parts)
-        parameters = [parameter for _, found in parts for parameter in found]
-        return f"({column}, {key}) {self.compared} ({value}, {bound})", parameters
+        (column, given), (key, more) = (compiler.compile(expression) for expression in self.source_expressions)
+        compared = "<" if self.position.order.descending else ">"
+        return f"({column}, {key}) {compared} (%s, %s)", [*given, *more, *self.position.parameters()]
+
+
+def parts(position: Position | None) -> int:
+    """Return how many queries find the rows after a position, or of a list from its start."""
+    if position is None or position.order.is_key:
+        return 1
+    return 2 if position.order.lacks_values and (position.value is None) == position.order.descending else 1
 
 
 def after(ordered: models.QuerySet[Any, Any], position: Position) -> list[models.QuerySet[Any, Any]]:

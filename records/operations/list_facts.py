@@ -2,6 +2,7 @@
 
 import datetime
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from django.db import connection, models
 from records.accounts.opening import PROOF_SQL, Proof, check
 from records.history.moments import until_column, until_of
 from records.history.replica import Heads, head_columns
+from records.history.statements import Rows, Statement, together
 from records.sites.models import Entity
 from records.sites.sequences import total_columns
 
@@ -36,8 +38,11 @@ def facts(
     counted: models.QuerySet[Any, Any] | None = None,
     proof: Proof | None = None,
     heads: bool = False,
-) -> Facts:
+    then: Sequence[Statement] = (),
+) -> tuple[Facts, list[Rows]]:
     """Return what a list of the site needs to know, and check the caller's proof; one statement.
+
+    The statements `then` run after it, on PostgreSQL in the same round trip; returns the rows of each of them.
 
     `entity` asks for the stored totals of the site's records, `counted` for the number of a query's rows; without them
     the numbers are 0. `heads` asks for what a replica has to know. Raises StaleAccessError.
@@ -48,14 +53,12 @@ def facts(
     columns.append(("0", ()) if proof is None else (PROOF_SQL, proof.owners))
     if heads:
         columns += head_columns(site_id)
-    with connection.cursor() as cursor:
-        sql = f"SELECT {', '.join(column for column, _ in columns)}"
-        cursor.execute(sql, [parameter for _, given in columns for parameter in given])
-        row = cursor.fetchone()
+    sql = f"SELECT {', '.join(column for column, _ in columns)}"
+    [row], *answers = together([(sql, [parameter for _, given in columns for parameter in given]), *then])
     if proof is not None:
         check(proof, row[4])
     newest = (site_id, row[5] or 0, row[6] or 0) if heads else None
-    return Facts(until_of(row[0]), row[1] or 0, row[2] or 0, row[3], newest)
+    return Facts(until_of(row[0]), row[1] or 0, row[2] or 0, row[3], newest), answers
 
 
 def _count_column(rows: models.QuerySet[Any, Any]) -> tuple[str, tuple[Any, ...]]:

@@ -3,9 +3,9 @@
 import datetime
 import re
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from operator import or_
 from typing import Any
 from urllib.parse import unquote_to_bytes, urlencode
@@ -14,17 +14,17 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Cast
 from django.http import HttpRequest
 
 from records.accounts.opening import Proof
 from records.history import replica
+from records.history.statements import ANY_SITE
 from records.operations import cursors, values
 from records.operations.errors import ApiError
 from records.operations.list_facts import facts
 from records.operations.names import nearest, spelt
 from records.operations.operation import Parameter
-from records.operations.plans import ReadPlan, Shape
+from records.operations.plans import Prepared, ReadPlan, Shape
 from records.sites.text import normalise, read_uuid
 from records.sites.trigrams import holding
 
@@ -80,69 +80,99 @@ def invalid(name: str, message: str) -> ApiError:
     return ApiError(400, "InvalidParameter", f"{name}: {message}")
 
 
+Source = Callable[[ReadPlan, uuid.UUID], models.QuerySet[Any, Any]]
+"""Returns what a list chooses from: the rows of a site that exist for the reader of a plan."""
+
+
 def page(
-    records: models.QuerySet[Any, Any],
+    records: Source,
     plan: ReadPlan,
     rules: ListRules,
     query: Mapping[str, list[str]],
     parameters: Sequence[Parameter],
     *,
     site_id: uuid.UUID,
+    alike: bool = True,
     narrowed: bool = False,
     hidden: frozenset[str] = frozenset(),
     proof: Proof | None = None,
     own: bool = False,
 ) -> Page:
-    """Return the requested page of the records, which are already the site's own; at most three statements.
+    """Return the requested page of the records; at most three statements.
 
-    `narrowed` says that they are not all records of the site, so that the stored total does not apply. `hidden` are
-    wire names that the caller may not see, search or sort by. `own` says that every change of the rows is in the
-    history of the site; a replica may then answer, for which it is asked first how far it is. The first statement
-    checks the caller's proof. A list without a stored total is counted only if its first page is full, or, for a later
-    page, in that statement. Raises the 400 InvalidParameter, and StaleAccessError.
+    `alike` says that the records depend on nothing but the plan and the site; the statement of a page without filters
+    is then compiled once for all callers. `narrowed` says that they are not all records of the site, so that the stored
+    total does not apply. `hidden` are wire names that the caller may not see, search or sort by. `own` says that every
+    change of the rows is in the history of the site; a replica may then answer, for which it is asked first how far it
+    is. The first statement checks the caller's proof. On the primary, the rows of a first page, and of one with a
+    cursor, come with its answer in one round trip. A list without a stored total is counted only if its first page is
+    full, or, for a later page, in the first statement. Raises the 400 InvalidParameter, and StaleAccessError.
     """
-    unsearched, filtered = _filtered(records, plan, query, parameters)
-    start = integer(query, "startIndex", 0, 0, values.INTEGER_LIMIT)
-    limit = integer(query, "limit", USUAL_PAGE, 1, LARGEST_PAGE)
-    order = cursors.Order.read(plan, query, hidden)
-    of = cursors.list_of(plan.model, site_id, query)
-    position = cursors.read(query["cursor"][-1], of, order) if "cursor" in query else None
-    if position is not None:
-        if "startIndex" in query and start != position.start:
-            raise invalid("startIndex", f"The cursor belongs to {position.start}. Follow the link as it is.")
-        start = position.start
-    searched = query.get("search", [""])[-1].strip()
-    entity = None if filtered or narrowed or searched else getattr(plan.model, "ENTITY", None)
-    later = entity is None and (start > 0 or "search" in query)
+    choice = Choice(records, plan, _open_to(rules, plan, hidden), query, parameters, site_id, alike=alike)
+    window = Window.read(plan, query, site_id, hidden)
+    entity = None if choice.is_narrowed or narrowed else getattr(plan.model, "ENTITY", None)
+    later = entity is None and (window.start > 0 or "search" in query)
     from_replica = own and replica.is_configured()
-
-    def found() -> models.QuerySet[Any]:
-        """Return the rows that are asked for. A search asks the database at once: call it where it is to be read."""
-        return _search(unsearched, _open_to(rules, plan, hidden), searched) if searched else unsearched
-
-    counted = found() if later and not from_replica else None
-    known = facts(site_id, entity, counted=counted, proof=proof, heads=from_replica)
-    kept = None if entity is None else Kept(site_id, known.known, known.archived)
-    states = archive_states(query)
-    if kept is not None and states == {True, False}:
-        kept = Kept(site_id, known.known, 0)
+    counted = choice.rows if later and not from_replica else None
+    first = None if window.is_deep or from_replica else choice.part(window, 0)
+    then = [] if first is None else [first.statement]
+    known, answers = facts(site_id, entity, counted=counted, proof=proof, heads=from_replica, then=then)
+    begun = None if first is None else first.read(answers[0])
+    archived = 0 if choice.states == {True, False} else known.archived
+    kept = None if entity is None else Kept(site_id, known.known, archived)
 
     def read() -> tuple[Sequence[Any], int]:
-        asked = found() if counted is None else counted
-        rows = _rows(asked, plan, order, start, limit, position, kept if False in states else None)
+        rows = choice.skipping(window, kept) if window.is_deep else choice.parts(window, begun)
         if kept is not None:
-            return rows, kept.known - kept.archived if False in states else kept.archived
+            return rows, kept.known - kept.archived if False in choice.states else kept.archived
         if counted is not None:
             return rows, known.counted
-        return rows, len(rows) if not later and len(rows) <= limit else asked.count()
+        return rows, len(rows) if not later and len(rows) <= window.limit else choice.rows.count()
 
     rows, total = replica.read(known.heads, read)
-    shapes = plan.show_all(rows[:limit], with_private=not hidden)
-    following = None
-    if len(rows) > limit:
-        last = rows[limit - 1]
-        following = {"startIndex": start + limit, "cursor": cursors.write(of, order, last[-2], last[-1], start + limit)}
-    return Page(shapes, total, following, known.until)
+    shapes = plan.show_all(rows[: window.limit], with_private=not hidden)
+    return Page(shapes, total, window.following(plan, rows), known.until)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The place of a page in a list: after a number of rows or after a position, in an order."""
+
+    of: list[Any]
+    """What identifies the list to its cursors."""
+    order: cursors.Order
+    start: int
+    limit: int
+    position: cursors.Position | None
+
+    @classmethod
+    def read(
+        cls, plan: ReadPlan, query: Mapping[str, list[str]], site_id: uuid.UUID, hidden: frozenset[str]
+    ) -> "Window":
+        """Return what the query asks for; raises the 400 InvalidParameter."""
+        start = integer(query, "startIndex", 0, 0, values.INTEGER_LIMIT)
+        limit = integer(query, "limit", USUAL_PAGE, 1, LARGEST_PAGE)
+        order = cursors.Order.read(plan, query, hidden)
+        of = cursors.list_of(plan.model, site_id, query)
+        position = cursors.read(query["cursor"][-1], of, order) if "cursor" in query else None
+        if position is not None:
+            if "startIndex" in query and start != position.start:
+                raise invalid("startIndex", f"The cursor belongs to {position.start}. Follow the link as it is.")
+            start = position.start
+        return cls(of, order, start, limit, position)
+
+    @property
+    def is_deep(self) -> bool:
+        """Return whether rows have to be skipped by their number."""
+        return self.start > 0 and self.position is None
+
+    def following(self, plan: ReadPlan, rows: Sequence[Any]) -> dict[str, Any] | None:
+        """Return the query of the next page if there is one; `rows` are this page's and, if there are more, another."""
+        if len(rows) <= self.limit:
+            return None
+        start, last = self.start + self.limit, rows[self.limit - 1]
+        cursor = cursors.write(self.of, self.order, last[-1], last[plan.key_place], start)
+        return {"startIndex": start, "cursor": cursor}
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,40 +187,104 @@ class Kept:
     archived: int
 
 
-def _rows(
-    asked: models.QuerySet[Any, Any],
-    plan: ReadPlan,
-    order: cursors.Order,
-    start: int,
-    limit: int,
-    position: cursors.Position | None,
-    kept: Kept | None,
-) -> Sequence[Any]:
-    """Fetch one row more than the page has; deep pages find their ids in an index first and then join the rows.
+class Choice:
+    """The rows that a request chooses from a list, and how those of a page are read."""
 
-    Each tuple ends with the sort value and the id as text.
-    """
-    ordered = asked.order_by(*order.terms())
-    end = (order.selected, Cast("pk", models.CharField()))
-    if position is not None:
-        rows: list[Any] = []
-        for part in cursors.after(ordered, position):
-            if len(rows) <= limit:
-                rows += plan.fetching(part, extra=end)[: limit + 1 - len(rows)]
-        return rows
-    if start and kept is not None and order.attribute == "site_sequence_id":
-        ordered, start = _from_number(ordered, plan.model, kept, start, descending=order.descending)
-        if start:
-            # Counting the archived records to be skipped took a statement, so this one does all the rest.
-            keys = ordered.values("pk")[start : start + limit + 1]
-            chosen = plan.model._default_manager.filter(pk__in=keys).order_by()
-            return sorted(plan.fetching(chosen, extra=end), key=lambda row: row[-2], reverse=order.descending)
-    if start == 0:
-        return list(plan.fetching(ordered, extra=end)[: limit + 1])
-    ids = list(ordered.values_list("pk", flat=True)[start : start + limit + 1])
-    found = plan.fetching(plan.model._default_manager.filter(pk__in=ids).order_by(), extra=(order.selected, "pk"))
-    by_id = {row[-1]: row for row in found}
-    return [by_id[key] for key in ids if key in by_id]
+    def __init__(
+        self,
+        records: Source,
+        plan: ReadPlan,
+        rules: ListRules,
+        query: Mapping[str, list[str]],
+        parameters: Sequence[Parameter],
+        site_id: uuid.UUID,
+        *,
+        alike: bool,
+    ) -> None:
+        self._records, self._plan, self._rules, self._site_id = records, plan, rules, site_id
+        self.states = archive_states(query)
+        filters = [one for one in parameters if one.filters and one.name in query]
+        is_filtered = bool(filters) or "modifiedSince" in query or IN_FOLDERS in query
+        self._filtered = _filtered(self._all, self._in_states(self._all), query, filters) if is_filtered else None
+        self._searched = query.get("search", [""])[-1].strip()
+        self.is_narrowed = is_filtered or bool(self._searched)
+        self._alike = alike and not self.is_narrowed
+
+    @cached_property
+    def _whole(self) -> ReadPlan:
+        """Return the plan with the reader in its expressions."""
+        return self._plan.for_rows()
+
+    @property
+    def _all(self) -> models.QuerySet[Any, Any]:
+        """Return all rows of the list, archived or not."""
+        return self._records(self._whole, self._site_id)
+
+    def _in_states(self, rows: models.QuerySet[Any, Any]) -> models.QuerySet[Any, Any]:
+        return rows if len(self.states) == 2 else rows.filter(is_archived=True in self.states)
+
+    @cached_property
+    def rows(self) -> models.QuerySet[Any, Any]:
+        """Return the rows. A search asks the database for them at once: use this where they are to be read."""
+        found = self._in_states(self._all) if self._filtered is None else self._filtered
+        return _search(found, self._rules, self._searched) if self._searched else found
+
+    def part(self, window: Window, number: int) -> Prepared:
+        """Return the statement of the tuples of a first page or of those after a position, from the start of a part.
+
+        Each part has so many rows as the page, and one more.
+        """
+        order, position = window.order, window.position
+
+        def tuples(plan: ReadPlan, rows: models.QuerySet[Any, Any], after: cursors.Position | None) -> Any:
+            ordered = rows.order_by(*order.terms())
+            return plan.fetching(
+                ordered if after is None else cursors.after(ordered, after)[number], extra=(order.selected,)
+            )
+
+        if self._alike:
+            given, after = {ANY_SITE: self._site_id}, None
+            if position is not None:
+                given, after = given | position.given(), position.anywhere()
+            found = self._plan.prepared(
+                (order.name, order.descending, frozenset(self.states), after and (after.value, number)),
+                lambda plan: tuples(plan, self._in_states(self._records(plan, ANY_SITE)), after),
+                given,
+            )
+        else:
+            found = Prepared.of(tuples(self._whole, self.rows, position))
+        return found.limited(window.limit + 1)
+
+    def parts(self, window: Window, begun: Sequence[Any] | None) -> Sequence[Any]:
+        """Return the tuples of a page and, if there are more, another one; `begun` are those of the first part."""
+        rows = [] if begun is None else [*begun]
+        for number in range(begun is not None, cursors.parts(window.position)):
+            if len(rows) <= window.limit:
+                part = self.part(window, number)
+                rows += part.read(replica.rows_of(part.statement))
+        return rows[: window.limit + 1]
+
+    def skipping(self, window: Window, kept: Kept | None) -> Sequence[Any]:
+        """Return the tuples after a number of rows and, if there are more, another one.
+
+        Their ids are found in an index first, and the rows are joined to them.
+        """
+        order, start, limit, plan = window.order, window.start, window.limit, self._whole
+        ordered = self.rows.order_by(*order.terms())
+        if kept is not None and False in self.states and order.attribute == "site_sequence_id":
+            ordered, start = _from_number(ordered, plan.model, kept, start, descending=order.descending)
+            if start:
+                # Counting the archived records to be skipped took a statement, so this one does all the rest.
+                keys = ordered.values("pk")[start : start + limit + 1]
+                chosen = plan.model._default_manager.filter(pk__in=keys).order_by()
+                return sorted(
+                    plan.fetching(chosen, extra=(order.selected,)), key=lambda row: row[-1], reverse=order.descending
+                )
+            return list(plan.fetching(ordered, extra=(order.selected,))[: limit + 1])
+        ids = list(ordered.values_list("pk", flat=True)[start : start + limit + 1])
+        found = plan.fetching(plan.model._default_manager.filter(pk__in=ids).order_by(), extra=("pk", order.selected))
+        by_id = {row[-2]: row for row in found}
+        return [by_id[key] for key in ids if key in by_id]
 
 
 def _from_number(
@@ -238,31 +332,22 @@ def integer(query: Mapping[str, list[str]], name: str, usual: int, lowest: int, 
 
 def _filtered(
     records: models.QuerySet[Any, Any],
-    plan: ReadPlan,
+    asked: models.QuerySet[Any, Any],
     query: Mapping[str, list[str]],
-    parameters: Sequence[Parameter],
-) -> tuple[models.QuerySet[Any, Any], bool]:
-    states = archive_states(query)
-    asked = records if len(states) == 2 else records.filter(is_archived=True in states)
-    filtered = False
+    filters: Sequence[Parameter],
+) -> models.QuerySet[Any, Any]:
+    """Return those of the rows `asked` that the query's filters choose; `records` are all of the list."""
     many = False
-    for parameter in parameters:
-        if parameter.filters and parameter.name in query:
-            asked = asked.filter(
-                reduce(
-                    or_, (_condition(parameter, lookup, query[parameter.name], records) for lookup in parameter.lookups)
-                )
-            )
-            filtered = True
-            many = many or any(_crosses_rows(plan.model, lookup) for lookup in parameter.lookups)
+    for parameter in filters:
+        asked = asked.filter(
+            reduce(or_, (_condition(parameter, lookup, query[parameter.name], records) for lookup in parameter.lookups))
+        )
+        many = many or any(_crosses_rows(records.model, lookup) for lookup in parameter.lookups)
     if "modifiedSince" in query:
         asked = asked.filter(last_modified__gte=_moment("modifiedSince", query["modifiedSince"][-1]))
-        filtered = True
     if IN_FOLDERS in query:
-        parameter = Parameter(IN_FOLDERS, "id")
-        asked = asked.filter(_condition(parameter, "entity_folder_id", query[IN_FOLDERS], records))
-        filtered = True
-    return (asked.distinct() if many else asked), filtered
+        asked = asked.filter(_condition(Parameter(IN_FOLDERS, "id"), "entity_folder_id", query[IN_FOLDERS], records))
+    return asked.distinct() if many else asked
 
 
 def _crosses_rows(model: type[models.Model], lookup: str) -> bool:

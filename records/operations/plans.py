@@ -2,17 +2,17 @@
 
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any, NamedTuple
 
 import orjson
-from django.db import DEFAULT_DB_ALIAS, connection, connections, models
+from django.db import connection, models
 from django.db.models import Case, F, Value, When
 from django.db.models.expressions import RawSQL
 
 from records.accounts.opening import Proof, check, proof_column
-from records.history.statements import converted, parameter
+from records.history.statements import Rows, Statement, converted, parameter, together, vendor
 from records.operations.json_subqueries import DATE_TIME_FORM, Convert, JsonRows
 from records.sites.about import POINTERS, AboutRecord, kinds
 from records.sites.hidden import hides, is_about_hidden, is_hidden
@@ -66,7 +66,7 @@ class ReadPlan:
         """The foreign keys, and what a row is about, of a record whose targets can be hidden from an account."""
         self.lists: dict[str, tuple[type[models.Model], str]] = {}
         """The id lists whose targets can be hidden from an account: their kind, and the column of the target's key."""
-        self._compiled: dict[tuple[str, bool, str, frozenset[str]], Compiled] = {}
+        self._compiled: dict[tuple[str, Hashable, frozenset[str]], Compiled] = {}
         self._for_anybody: dict[frozenset[str], ReadPlan] = {}
         """The plans for accounts that lack permissions, with a placeholder as the account."""
         self._sql: dict[tuple[str, str], tuple[Any, Any]] = {}
@@ -177,8 +177,12 @@ class ReadPlan:
     @property
     def instead(self) -> dict[str, str]:
         """Return the attributes that show other values than the record's columns, by the column."""
-        attributes = {column.attname for column in self.columns.values()}
-        return {name.removeprefix("shown_"): name for name in self.rows if name in attributes}
+        return {name.removeprefix("shown_"): name for name in self.rows if name.startswith("shown_")}
+
+    @property
+    def key_place(self) -> int:
+        """Return the place of the record's key in a tuple."""
+        return self.names.index(next(name for name, column in self.columns.items() if column.primary_key))
 
     @property
     def tells_of_others(self) -> bool:
@@ -205,14 +209,13 @@ class ReadPlan:
     def fetching(
         self, queryset: models.QuerySet[Any, Any], *, extra: Sequence[object] = (), as_stored: bool = False
     ) -> models.QuerySet[Any, Any]:
-        """Return the queryset reduced to the plan's values, the revision and the extra attributes, as tuples.
+        """Return the queryset reduced to the plan's values and the extra attributes, as tuples.
 
         The values are those that `show` takes; with `as_stored`, times and ids are objects instead.
         """
-        also = ("revision",) if hasattr(self.model, "revision") else ("pk",)
         if as_stored or connection.vendor != "postgresql":
-            return queryset.annotate(**self._ready(self.rows)).values_list(*self.sources, *also, *extra)
-        return queryset.annotate(**self._ready(self.rows | self.written)).values_list(*self.texts, *also, *extra)
+            return queryset.annotate(**self._ready(self.rows)).values_list(*self.sources, *extra)
+        return queryset.annotate(**self._ready(self.rows | self.written)).values_list(*self.texts, *extra)
 
     def _ready(self, expressions: Mapping[str, object]) -> dict[str, object]:
         """Return the expressions as the SQL that they compile to, which is kept: compiling it costs most of a list.
@@ -246,20 +249,17 @@ class ReadPlan:
 
     def show_all(self, rows: Iterable[Sequence[Any]], *, with_private: bool = True) -> list[Shape]:
         """Return the response objects of fetched tuples."""
-        steps = self.text_steps if connection.vendor == "postgresql" else self.steps
-        converted = [
-            (position, name, step)
-            for position, (name, step) in enumerate(zip(self.names, steps, strict=True))
-            if step is not None
-        ]
-        names, shapes = self.names, []
-        for row in rows:
-            shape = dict(zip(names, row, strict=False))
-            for position, name, step in converted:
-                shape[name] = step(row[position])
-            if not with_private:
+        steps = self.text_steps if vendor() == "postgresql" else self.steps
+        names = self.names
+        # Without `strict`, since the tuples are longer, this takes two thirds of the time.
+        shapes = [dict(zip(names, row)) for row in rows]  # noqa: B905
+        for name, step in zip(names, steps, strict=True):
+            if step is not None:
+                for shape in shapes:
+                    shape[name] = step(shape[name])
+        if not with_private:
+            for shape in shapes:
                 shape.update(self.private)
-            shapes.append(shape)
         return shapes
 
     def fetch_one(
@@ -269,65 +269,53 @@ class ReadPlan:
         key: "uuid.UUID | KeyQuery",
         proof: Proof | None = None,
     ) -> Sequence[Any] | None:
-        """Return the tuple of one record of the site, or None; the statement is compiled once per process.
+        """Return the tuple of one record of the site with its revision, or None; compiled once per process.
 
         `queryset` returns the records without site and id; it must not depend on the request. The statement selects by
         the key alone, and the site is compared here: given both, a database without statistics reads the whole site.
         The statement also checks the proof, if there is one; raises StaleAccessError.
         """
         query = key if isinstance(key, KeyQuery) else KeyQuery("", _RECORD_ID, {_RECORD_ID: key})
-        database = connections[DEFAULT_DB_ALIAS]  # not its proxy, which would be asked several times
-        compiled = self._compiled.get((database.vendor, proof is not None, query.name, self.lacking))
-        if compiled is None:
-            plan = self if self.reader is None else self.whole._for_anybody[self.lacking]
-            compiled = plan._compile(queryset, query, asks=proof is not None)
-        parameters = list(compiled.parameters)
-        if self.reader is not None:
-            parameters = [parameter(self.reader) if one in (_READER, _READER.hex) else one for one in parameters]
-        for place, placeholder in compiled.key_at:
-            value = query.given[placeholder]
-            is_id = isinstance(value, uuid.UUID) and database.vendor != "postgresql"
-            parameters[place] = value.hex if is_id else value
-        if proof is not None:
-            parameters[compiled.owners_at : compiled.owners_at + len(proof.owners)] = proof.owners
-        [rows] = database.together([(compiled.sql, parameters)])  # type: ignore[attr-defined]
+        given = query.given if proof is None else {**query.given, **dict(zip(_OWNERS, proof.owners, strict=True))}
+
+        def one(plan: ReadPlan) -> models.QuerySet[Any, Any]:
+            rows = plan.seen(queryset())
+            if proof is not None:
+                rows = rows.annotate(access_version=proof_column(_OWNERS))
+            revision = "revision" if hasattr(plan.model, "revision") else "pk"
+            extra = (revision, "site_id") if proof is None else (revision, "site_id", "access_version")
+            return plan.fetching(rows, extra=extra).filter(pk=query.key).order_by()
+
+        prepared = self.prepared((query.name, proof is not None), one, given)
+        [rows] = together([prepared.statement])
         if not rows:
             return None
-        row = rows[0]
+        row = prepared.read(rows)[0]
         if proof is not None:
             check(proof, row[-1])
             row = row[:-1]
-        if compiled.converters:
-            row = converted(row, compiled.converters)
         return row if row[-1] == site_id else None
 
-    def _compile(
-        self, queryset: Callable[[], models.QuerySet[Any, Any]], query: "KeyQuery", *, asks: bool
-    ) -> "Compiled":
-        with self._lock:
-            rows = self.seen(queryset())
-            if asks:
-                rows = rows.annotate(access_version=proof_column(_OWNERS))
-            extra = ("site_id", "access_version") if asks else ("site_id",)
-            narrowed = self.fetching(rows, extra=extra).filter(pk=query.key).order_by()
-            compiler = narrowed.query.get_compiler(connection=connection)
-            sql, parameters = compiler.as_sql()
-            shown = compiler.select[:-1] if asks else compiler.select
-            texts = {getattr(placeholder, "hex", placeholder): placeholder for placeholder in query.given}
-            compiled = Compiled(
-                sql,
-                tuple(parameters),
-                [
-                    (place, placeholder)
-                    for place, value in enumerate(parameters)
-                    if isinstance(value, str | uuid.UUID | int)
-                    and (placeholder := texts.get(getattr(value, "hex", value))) is not None
-                ],
-                parameters.index(_OWNERS[0]) if asks else 0,
-                compiler.get_converters([column[0] for column in shown]),
-            )
-            self._compiled[connection.vendor, asks, query.name, self.lacking] = compiled
-            return compiled
+    def prepared(
+        self,
+        name: Hashable,
+        queryset: Callable[["ReadPlan"], models.QuerySet[Any, Any]],
+        given: Mapping[Any, Any],
+    ) -> "Prepared":
+        """Return a statement of the plan's tuples, which is compiled once per process for each name.
+
+        `queryset` returns the query for a plan. In place of all that depends on the request it has placeholders, for
+        which `given` has the values, and the plan that it is called with has one for the reader.
+        """
+        compiled = self._compiled.get((vendor(), name, self.lacking))
+        if compiled is None:
+            plan = self if self.reader is None else self.whole._for_anybody[self.lacking]
+            with self._lock:
+                compiled = Compiled.of(queryset(plan), {*given, _READER})
+                if len(self._compiled) >= MOST_COMPILED:
+                    self._compiled.clear()
+                self._compiled[vendor(), name, self.lacking] = compiled
+        return compiled.filled({**given, _READER: self.reader})
 
 
 class KeyQuery(NamedTuple):
@@ -341,18 +329,68 @@ class KeyQuery(NamedTuple):
     given: Mapping[Any, Any]
 
 
-class Compiled(NamedTuple):
-    """A compiled statement; for each run, the record's key and the proof's owners are inserted into its parameters.
+class Prepared(NamedTuple):
+    """A statement of a plan's tuples, with its parameters, and the function that returns the tuples in its rows."""
 
-    `key_at` are the positions of the placeholders of the key's query.
+    statement: Statement
+    read: Callable[[Rows], Sequence[Sequence[Any]]]
+
+    @classmethod
+    def of(cls, rows: models.QuerySet[Any, Any]) -> "Prepared":
+        """Compile a query of tuples to be run once."""
+        return Compiled.of(rows).filled({})
+
+    def limited(self, most: int) -> "Prepared":
+        """Return the statement for so many rows at most."""
+        sql, parameters = self.statement
+        # PostgreSQL plans a limit that it does not know for a tenth of the table.
+        return Prepared((f"{sql} LIMIT {most:d}", parameters), self.read)
+
+
+class Compiled(NamedTuple):
+    """A compiled statement of a plan's tuples.
+
+    `places` are the positions of placeholders among the parameters. `width` is the number of values that belong to the
+    tuples, if the statement returns more.
     """
 
     sql: str
     parameters: tuple[Any, ...]
-    key_at: list[tuple[int, Any]]
-    owners_at: int
+    places: Sequence[tuple[int, Any]]
     converters: Any
+    width: int | None
+
+    @classmethod
+    def of(cls, rows: models.QuerySet[Any, Any], placeholders: Collection[Any] = ()) -> "Compiled":
+        """Compile a query of tuples."""
+        compiler = rows.query.get_compiler(connection=connection, elide_empty=False)
+        sql, parameters = compiler.as_sql()
+        texts = {getattr(placeholder, "hex", placeholder): placeholder for placeholder in placeholders}
+        places = [
+            (place, texts[text])
+            for place, value in enumerate(parameters)
+            if isinstance(value, str | uuid.UUID | int) and (text := getattr(value, "hex", value)) in texts
+        ]
+        width = compiler.col_count if compiler.has_extra_select else None
+        columns = [column[0] for column in compiler.select[: compiler.col_count]]
+        return cls(sql, tuple(parameters), places, compiler.get_converters(columns), width)
+
+    def filled(self, given: Mapping[Any, Any]) -> Prepared:
+        """Return the statement with these values in place of the placeholders."""
+        parameters = list(self.parameters)
+        for place, placeholder in self.places:
+            value = given[placeholder]
+            parameters[place] = parameter(value) if isinstance(value, uuid.UUID) else value
+        return Prepared((self.sql, parameters), self.read)
+
+    def read(self, rows: Rows) -> Sequence[Sequence[Any]]:
+        """Return the tuples in the rows that the statement returned."""
+        if self.width is not None:
+            rows = [row[: self.width] for row in rows]
+        return [converted(row, self.converters) for row in rows] if self.converters else rows
 
 
+MOST_COMPILED = 200
+"""How many statements of a plan a process keeps: each sort order of a list has its own."""
 _RECORD_ID, _READER = uuid.uuid4(), uuid.uuid4()
 _OWNERS = tuple(uuid.uuid4() for _ in range(3))

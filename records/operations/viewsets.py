@@ -231,12 +231,17 @@ class OperationViewSet(CalledViewSet):
 
         `within` restricts the list to the records that belong to the one in the path.
         """
-        asked = self.records(serializer.Meta.model).filter(site_id=self.site_id)
-        plan = self.plan_of(serializer).for_rows()
+        plan = self.plan_of(serializer)
+
+        def rows(plan: ReadPlan, site_id: uuid.UUID) -> models.QuerySet[Any]:
+            asked = self.records(serializer.Meta.model).filter(site_id=site_id)
+            return plan.seen(asked if within is None else asked.filter(within))
+
         return self.page_of(
-            plan.seen(asked if within is None else asked.filter(within)),
+            rows,
             plan,
             rules,
+            alike=within is None,
             narrowed=within is not None or plan.hides_rows,
             hidden=frozenset() if self.sees_private(serializer) else serializer.option("private"),
             own=True,
@@ -247,9 +252,7 @@ class OperationViewSet(CalledViewSet):
         """Return the query parameters of the operation, with the lookups of the filters."""
         return self.operation.parameters if self.operation else ()
 
-    def page_of(
-        self, rows: models.QuerySet[Any, Any], plan: ReadPlan, rules: lists.ListRules, **options: Any
-    ) -> HttpResponse:
+    def page_of(self, rows: lists.Source, plan: ReadPlan, rules: lists.ListRules, **options: Any) -> HttpResponse:
         """Return the requested page of rows of the caller's site; its statements also prove the caller."""
         # A filter compares what the caller sees, as the sort order does.
         instead = plan.instead

@@ -3,10 +3,13 @@
 import base64
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from django.db import connection
+from django.db.models.sql.compiler import SQLCompiler
 from django.test.utils import CaptureQueriesContext
 
 from records.accounts.models import DefaultRole, RoleMembership, SubscriptionKey, User
@@ -132,6 +135,49 @@ def test_a_list_costs_the_same_for_3_and_for_30_records(operation: Any, viewset:
         counts.append(len(queries))
     assert counts[0] == counts[1] == 2
     assert int(answer["X-Total-Count"]) == known + 30
+
+
+@contextmanager
+def compiling(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Yield a list to which the models of the queries are added that are compiled in the block."""
+    compiled: list[str] = []
+    whole = SQLCompiler.as_sql
+
+    def noting(compiler: Any, *given: Any, **more: Any) -> Any:
+        compiled.append(compiler.query.model.__name__)
+        return whole(compiler, *given, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SQLCompiler, "as_sql", noting)
+        yield compiled
+
+
+alike_lists = [entry for entry in record_lists if entry[0].name != "GetAttachmentList"]
+
+
+@pytest.mark.parametrize("role", [DefaultRole.READER, DefaultRole.MANAGER])
+@pytest.mark.parametrize(("operation", "viewset"), alike_lists, ids=named(alike_lists))
+def test_the_statement_of_a_page_is_compiled_once_for_all_callers(
+    operation: Any, viewset: Any, role: DefaultRole, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where, shown = path_of(operation, viewset), []
+    for at in (site, make.make_site("Other")):
+        key = make.make_key(at, role)
+        api = Api(key) if viewset in BY_KEY_ALONE else SiteApi(key, Authorization=f"Bearer {make_token(key.user)}")
+        for _ in range(3):
+            stored(operation, at)
+        first = api.get(where, {"limit": "1"})
+        # Where some records can be hidden from the caller, a full page and a later one are counted.
+        queries = ["limit=5", "limit=6&order=desc"]
+        if role == DefaultRole.MANAGER:
+            queries.append(first["Link"].partition("?")[2].partition(">")[0])
+        with compiling(monkeypatch) as compiled:
+            for query in queries:
+                answer = api.get(f"{where}?{query}")
+                assert answer.status_code == 200, answer.content
+        shown.append((compiled, {row["Id"] for row in api.get(where).json()}))
+    assert shown[1][0] == []
+    assert shown[0][1].isdisjoint(shown[1][1])
 
 
 @every_list_operation

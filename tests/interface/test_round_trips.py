@@ -1,8 +1,9 @@
-"""How often a write through the interface waits for PostgreSQL, as the trace of libpq shows it."""
+"""How often a write or a list of the interface waits for PostgreSQL, as the trace of libpq shows it."""
 
 import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -252,6 +253,25 @@ def test_every_write_costs_five_round_trips_at_most(operation: Any, viewset: Any
         answer = act()
     assert answer.json()["Message"] == "Success.", answer.content
     assert trips[0] <= MOST
+
+
+record_lists = [
+    entry
+    for entry in ENDPOINT_OPERATIONS
+    if entry[0].many and not entry[0].takes_id and hasattr(entry[0].response.Meta.model, "ENTITY")
+]
+
+
+@pytest.mark.parametrize(("operation", "viewset"), record_lists, ids=named(record_lists))
+def test_a_page_costs_one_round_trip(operation: Any, viewset: Any, site: Site, tmp_path: Path) -> None:
+    key = make.make_key(site)
+    api = Api(key) if viewset in BY_KEY_ALONE else SiteApi(key, Authorization=f"Bearer {make_token(key.user)}")
+    for _ in range(3):
+        stored(operation, site)
+    where = path_of(operation, viewset)
+    following = api.get(where, {"limit": 1})["Link"].partition("?")[2].partition(">")[0]
+    for query in ("limit=5", "limit=5&modifiedSince=2020-01-01", following):
+        assert round_trips(partial(api.get, f"{where}?{query}"), tmp_path / "trace") == 1, query
 
 
 def test_a_refused_write_costs_no_prepared_statement(site: Site, api: Api) -> None:
