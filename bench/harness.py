@@ -1,6 +1,7 @@
 """Servers, load and the table of the measurements."""
 
 import gc
+import importlib.util
 import json
 import os
 import selectors
@@ -84,6 +85,17 @@ def serving(module: str, *, is_at_rest: bool = True, **environment: str) -> Iter
         if is_at_rest:
             _await_rest()
         yield base
+
+
+def has_peer(*packages: str) -> bool:
+    """Return whether the packages of a peer and uvicorn are installed; says so if they are not."""
+    if all(importlib.util.find_spec(name) for name in ("fastapi", "uvicorn", *packages)):
+        return True
+    print(
+        f"FastAPI + {' + '.join(packages)} is not installed: python -m pip install -r bench/requirements.txt",
+        flush=True,
+    )
+    return False
 
 
 @contextmanager
@@ -277,6 +289,12 @@ def rate(
 ) -> Callable[[], float]:
     """Return a function that loads a URL and returns the answers a second."""
     return lambda: load(url, headers, connections=connections, method=method, body=body).rate
+
+
+def pace(url: str, headers: dict[str, str] | None = None) -> Callable[[], float]:
+    """Return a function that loads a URL and returns the milliseconds from one answer to the next."""
+    measure = rate(url, headers)
+    return lambda: 1000 / measure()
 
 
 def paired(ours: Callable[[], float], theirs: Callable[[], float], rounds: int = ROUNDS) -> list[tuple[float, float]]:

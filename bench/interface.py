@@ -1,13 +1,12 @@
 """Single reads and writes through the served product, against the bare floor and the peer."""
 
-import importlib.util
 import json
 from contextlib import ExitStack
 from typing import Any
 
 from django.conf import settings
 
-from bench.harness import Body, Table, paired, rate, serving, serving_asgi
+from bench.harness import Body, Table, has_peer, paired, rate, serving, serving_asgi
 from bench.rows import adding, migrated, numbered, reading
 from records.complaints.models import Complaint
 from records.customers.models import Customer
@@ -56,11 +55,9 @@ def measure(table: Table) -> None:
         product = servers.enter_context(serving("config.wsgi"))
         floor = servers.enter_context(serving("bench.floor:application", FLOOR_STATEMENTS=json.dumps(statements)))
         peer = ""
-        if all(importlib.util.find_spec(name) for name in ("fastapi", "sqlalchemy", "uvicorn")):
+        if has_peer("sqlalchemy"):
             given = {"PEER_TABLES": json.dumps(peers), "PEER_PEPPER": settings.CREDENTIAL_PEPPERS[0]}
             peer = servers.enter_context(serving_asgi("bench.peer:app", **given))
-        else:
-            print("The peer is not installed: python -m pip install -r bench/requirements.txt", flush=True)
         for name, (path, row) in read.items():
             url = product + (path if "?" in path else f"{path}{row.pk}")
             bare = f"{floor}/{row._meta.model_name}/{row.pk}"

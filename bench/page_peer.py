@@ -1,0 +1,59 @@
+"""The peer of a page: FastAPI, asyncpg and orjson, which look up a key and read a page in two queries."""
+
+import hmac
+import json
+import os
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Annotated, Any
+
+import asyncpg
+import orjson
+from fastapi import FastAPI, Header, HTTPException, Query, Response
+
+CALLER = "SELECT user_id, revoked FROM accounts_subscriptionkey WHERE digest = $1"
+PAGE: str = os.environ["PEER_PAGE"]
+"""The statement of a page: its columns under their wire names; $1 is the site, $2 the number of rows."""
+pepper = os.environ["PEER_PEPPER"].encode()
+pool: Any = None
+
+
+async def _prepare(connection: Any) -> None:
+    """Let ids and lists pass as PostgreSQL writes them: with objects in between, a page takes longer."""
+    await connection.set_type_codec("uuid", encoder=str, decoder=str, schema="pg_catalog", format="text")
+    await connection.set_type_codec("jsonb", encoder=json.dumps, decoder=orjson.Fragment, schema="pg_catalog")
+
+
+@asynccontextmanager
+async def _lifespan(_: FastAPI) -> AsyncIterator[None]:
+    """Keep a pool of connections, on which asyncpg prepares each statement once, while the process serves."""
+    global pool
+    # Without the pool's clean-up after each loan, the two queries are all that is sent.
+    async with asyncpg.create_pool(
+        os.environ["DATABASE_URL"], min_size=4, max_size=8, init=_prepare, reset=_keep
+    ) as pool:
+        yield
+
+
+async def _keep(_: Any) -> None:
+    """Leave a connection that is returned to the pool as it is."""
+
+
+app = FastAPI(lifespan=_lifespan)
+
+
+@app.get("/page")
+async def page(
+    ocp_apim_subscription_key: Annotated[str, Header()],
+    site_id: Annotated[uuid.UUID, Query(alias="siteId")],
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> Response:
+    """Answer the first page of the site to a caller whose key is there and not revoked."""
+    digest = hmac.digest(pepper, ocp_apim_subscription_key.encode(), "sha256").hex()
+    async with pool.acquire() as connection:
+        caller = await connection.fetchrow(CALLER, digest)
+        if caller is None or caller["revoked"]:
+            raise HTTPException(401)
+        rows = await connection.fetch(PAGE, site_id, limit)
+    return Response(orjson.dumps([dict(row) for row in rows]), media_type="application/json")
