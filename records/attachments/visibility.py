@@ -11,8 +11,8 @@ from records.accounts.models import User
 from records.attachments.models import Attachment
 from records.operations.plans import KeyQuery
 from records.sites.about import kinds
-from records.sites.hidden import hides
-from records.sites.models import Entity, permission_on
+from records.sites.hidden import hides, sees_attachments
+from records.sites.models import Entity
 
 May = Callable[[str], bool]
 
@@ -47,8 +47,7 @@ def visible(key: uuid.UUID, user_id: uuid.UUID, may: May) -> uuid.UUID | KeyQuer
 
 def sees(entity: Entity | str, may: May) -> bool:
     """Return whether a person sees the attachments of records of this kind."""
-    model = kinds()[Entity(entity)]
-    return may(permission_on(model)) and (not model.ATTACHMENTS_SEEN_WITH or may(model.ATTACHMENTS_SEEN_WITH))
+    return sees_attachments(kinds()[Entity(entity)], may)
 
 
 def without_drafts(rows: QuerySet[Attachment]) -> QuerySet[Any]:

@@ -9,14 +9,13 @@ from django.apps import apps
 from django.contrib import messages
 from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.http import urlencode
 from django.utils.translation import gettext
 
-from records.accounts import access
 from records.accounts.access import asking
 from records.accounts.models import User
 from records.backoffice.about import name_pointers
@@ -33,8 +32,8 @@ from records.history.digests import SIDES, FieldChange
 from records.history.models import Change, ChangeQuerySet
 from records.history.snapshots import children_of
 from records.sites.about import in_history_of, kinds
-from records.sites.hidden import hides, revealing_fields
-from records.sites.models import SiteRecord
+from records.sites.hidden import hides, revealing_fields, sees_attachments
+from records.sites.models import Entity, SiteRecord, permission_on
 from records.sites.text import read_uuid
 
 PAGE = 25
@@ -93,16 +92,33 @@ def net_changes(changes: Iterable[Change]) -> list[FieldChange]:
     return [entry for entry in sums.values() if entry["old"] != entry["new"]]
 
 
-def changes_shown_to(user: User, changes: QuerySet[Any], sites: Collection[uuid.UUID]) -> QuerySet[Any]:
-    """Return those of the changes of these sites that are not about a kind of record that is partly hidden there.
+def changes_shown_to(user: User, changes: ChangeQuerySet, sites: Collection[uuid.UUID]) -> ChangeQuerySet:
+    """Return those of the changes of these sites that are about records which the user may see.
 
-    What was once hidden stays in the history.
+    A kind of record that is partly hidden from the user is left out as a whole: what was once hidden stays in the
+    history. An attachment is left out where those of its record are.
     """
-    for model in (kind for kind in kinds().values() if kind.SEEN_WHOLE_WITH):
-        partly = [site for site in sites if hides(model, asking(user, site))]
-        if partly:
-            changes = changes.exclude(model__startswith=f"{model._meta.app_label}.", site__in=partly)
+    for site in sites:
+        if hidden := _hidden_changes(asking(user, site)):
+            changes = changes.exclude(hidden, site=site)
     return changes
+
+
+def _hidden_changes(may: Callable[[str], bool]) -> Q:
+    """Return the condition for a site's changes that the user may not see; empty if there are none."""
+    found, closed = Q(), []
+    for entity, kind in kinds().items():
+        if is_partly_hidden := hides(kind, may):
+            found |= Q(model__startswith=f"{kind._meta.app_label}.")
+        elif not may(permission_on(kind)):
+            found |= Q(model=kind._meta.label)
+        if is_partly_hidden or not sees_attachments(kind, may):
+            closed.append(entity)
+    if closed:
+        attachments: Any = kinds()[Entity.ATTACHMENT]
+        on_closed = attachments._base_manager.filter(pk=OuterRef("record_id"), entity__in=closed)
+        found |= Q(Exists(on_closed), model=attachments._meta.label)
+    return found
 
 
 class HistoryPages(SitePermissions):
@@ -250,14 +266,12 @@ class HistoryPages(SitePermissions):
         return lines_of(model, change.fields, hidden if is_own else (), days, offers)
 
     def history_of(self, request: HttpRequest, record: Any) -> ChangeQuerySet:
-        """Return the changes of the record, and of its attachments and the actions about it, newest first."""
+        """Return the changes of the record, and of its attachments and actions that the user may see, newest first."""
         rows = changes_of(record)
         if not isinstance(record, SiteRecord):
             return rows
-        seen_with = record.ATTACHMENTS_SEEN_WITH
-        if seen_with and not access.may(request.user, record.site_id, seen_with):
-            return rows
-        return Change.objects.filter(in_history_of(record)).order_by("-number")
+        found = Change.objects.filter(in_history_of(record))
+        return changes_shown_to(user_of(request), found, [record.site_id]).order_by("-number")
 
     def _field_choices(self, record: Any, hidden: Sequence[str]) -> list[tuple[str, str]]:
         left_out = {*hidden, *getattr(self.model, "HISTORY_EXCLUDE", ())}

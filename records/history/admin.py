@@ -28,7 +28,7 @@ from records.backoffice.permissions import Pages
 from records.backoffice.saved_filters import SavedFilterPages
 from records.backoffice.transfer.sheets import KINDS
 from records.backoffice.wording import operation_label, operation_words
-from records.history.models import Change
+from records.history.models import Change, ChangeQuerySet
 from records.history.proofs import last_proof, named_at
 from records.history.snapshots import kinds_with_history
 from records.sites.hidden import revealing_fields
@@ -62,9 +62,9 @@ class ChangeAdmin(LogAdmin, SavedFilterPages):
     ordering: ClassVar[Any] = ("-at", "-number", "id")
     own_pages: ClassVar[Pages] = (("export/<str:kind>/", "export_view", "export"),)
 
-    def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
+    def get_queryset(self, request: HttpRequest) -> ChangeQuerySet:
         """Return the changes of the sites whose history the user may read; superusers also see those of no site."""
-        rows: models.QuerySet[Any] = Change.objects.all()
+        rows: ChangeQuerySet = Change.objects.all()
         if user_of(request).is_superuser:
             return rows
         sites = self.sites_where(request, "view")

@@ -1,8 +1,8 @@
 """The history of a period in a pack: each change in words and as its digest covers it, and the seal over the last.
 
-A value that the person who asked for the pack may not see is replaced by its salted digest, like an erased value. The
-chain can therefore still be checked from its first change in the pack to the last (see `check_pack.py`, which is part
-of every pack).
+A value that the person who asked for the pack may not see is replaced by its salted digest, like an erased value, and
+so is every value of a change that the Changes page does not show that person. The chain can therefore still be checked
+from its first change in the pack to the last (see `check_pack.py`, which is part of every pack).
 """
 
 import uuid
@@ -21,7 +21,7 @@ from django.utils.text import capfirst
 from records.accounts.models import User
 from records.backoffice.about import name_pointers
 from records.backoffice.datetimes import shown
-from records.backoffice.history_pages import lines_of
+from records.backoffice.history_pages import changes_shown_to, lines_of
 from records.backoffice.transfer.formulas import guarded
 from records.backoffice.transfer.sheets import Line
 from records.history.digests import VERSION, canonical, facts, value_digest, values_of
@@ -31,6 +31,7 @@ from records.packs.tables import May, cut
 from records.sites.hidden import revealing_fields
 
 STEP = 1_000
+NOT_SHOWN = "not shown to you"
 HEADER = ("Number", "When", "Who", "Through", "Operation", "Kind", "Record", "Reason", "What changed")
 
 
@@ -78,30 +79,40 @@ class Wording:
         hidden = frozenset() if not private or self.may(page.private_permission) else frozenset(private)
         return hidden if page is None else hidden | revealing_fields(page.model, self.may)
 
+    def shown(self, step: list[Change]) -> set[uuid.UUID]:
+        """Return the keys of those changes of one site that the person may see; one query."""
+        rows = Change.objects.filter(pk__in=[change.pk for change in step])
+        sites = {change.site_id for change in step if change.site_id is not None}
+        return set(changes_shown_to(self.user, rows, sites).values_list("pk", flat=True))
+
     def lines(self, steps: Iterator[list[Change]]) -> Iterator[Line]:
         """Yield the header and a line for each change."""
         yield HEADER
         for step in steps:
-            name_pointers(self.user, step)
+            shown = self.shown(step)
+            name_pointers(self.user, [change for change in step if change.pk in shown])
             for change in step:
-                yield self._line(change)
+                yield self._line(change, is_shown=change.pk in shown)
 
-    def _line(self, change: Change) -> Line:
+    def _line(self, change: Change, *, is_shown: bool) -> Line:
         page = self.page_of(change.model)
         model: Any = page.model if page is not None else Change
         days: Callable[[str], bool] = getattr(page, "is_day", lambda name: False)
         lines = lines_of(model, change.fields, list(self.hidden(change)), days)
         what = "\n".join(f"{line['label']}: {line['old']} → {line['new']}" for line in lines)
         kind = capfirst(str(model._meta.verbose_name)) if page is not None else change.model
-        texts = (change.author_name, change.channel, change.operation, kind, change.record_name, change.reason, what)
+        told = (change.record_name, change.reason, what) if is_shown else (NOT_SHOWN, "", "")
+        texts = (change.author_name, change.channel, change.operation, kind, *told)
         return [change.number, shown(change.at), *(cut(guarded(str(text))) for text in texts)]
 
     def rows(self, steps: Iterator[list[Change]]) -> Iterator[bytes]:
         """Yield a JSON line for each change: everything that its hash covers; digests replace hidden values."""
         for step in steps:
-            yield b"".join(orjson.dumps(self._row(change)) + b"\n" for change in step)
+            shown = self.shown(step)
+            rows = (self._row(change, is_shown=change.pk in shown) for change in step)
+            yield b"".join(orjson.dumps(row) + b"\n" for row in rows)
 
-    def _row(self, change: Change) -> dict[str, object]:
+    def _row(self, change: Change, *, is_shown: bool) -> dict[str, object]:
         row = {
             "number": change.number,
             "version": change.digest_version,
@@ -114,7 +125,7 @@ class Wording:
         names = ["", "", *(entry["field"].partition(".")[0] for entry in change.fields for _ in ("old", "new"))]
         row["facts"] = facts(change).decode()
         row["values"] = [
-            _shown(salt, value, is_hidden=name in hidden)
+            _shown(salt, value, is_hidden=not is_shown or name in hidden)
             for salt, value, name in zip(change.salts, values_of(change), names, strict=True)
         ]
         return row

@@ -34,6 +34,7 @@ from records.packs.models import Pack
 from records.packs.tables import ATTACHMENT, STEP, Table, names_of_records
 from records.sites.about import kinds
 from records.sites.hidden import seen_by
+from records.sites.models import permission_on
 
 CHANGES_PER_SHEET = 500_000
 """An XLSX sheet has at most 1,048,576 rows."""
@@ -68,7 +69,10 @@ class Making:
     def permissions(self) -> list[str]:
         """Return the permissions that somebody needs to see everything in the pack."""
         private = [permission for permission in PRIVATE if self.may(permission)]
-        return [*(permission_of(key) for key in self.keys), *private]
+        # The changes are about every kind of record that the person sees.
+        told = map(permission_on, kinds().values()) if CHANGES in self.keys else ()
+        seen = (*(permission_of(key) for key in self.keys), *filter(self.may, told))
+        return [*dict.fromkeys(seen), *private]
 
     @cached_property
     def counts(self) -> dict[str, int]:

@@ -18,7 +18,7 @@ from django.db import models
 from django.db.models import Exists, OuterRef, Q
 
 from records.sites.about import POINTERS, AboutRecord, kinds
-from records.sites.models import SiteRecord
+from records.sites.models import SiteRecord, permission_on
 
 May = Callable[[str], bool]
 
@@ -27,6 +27,11 @@ def hides(model: type[models.Model], may: May) -> bool:
     """Return whether some records of a kind can be hidden from the account."""
     needed = getattr(model, "SEEN_WHOLE_WITH", "")
     return bool(needed) and not may(needed)
+
+
+def sees_attachments(model: type[SiteRecord], may: May) -> bool:
+    """Return whether the account sees the attachments of records of this kind, as far as it sees the records."""
+    return may(permission_on(model)) and (not model.ATTACHMENTS_SEEN_WITH or may(model.ATTACHMENTS_SEEN_WITH))
 
 
 def seen_by(user_id: uuid.UUID | None, may: May, rows: models.QuerySet[Any]) -> models.QuerySet[Any]:

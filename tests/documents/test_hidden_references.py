@@ -30,6 +30,7 @@ from tests.documents.conftest import Stock
 from tests.make import documents as docs
 from tests.make import packs
 from tests.make.actions import make_action
+from tests.make.attachments import make_attachment
 from tests.make.audits import make_program
 from tests.make.backoffice import address, browser, form_of, list_address, save, sign_in
 from tests.make.transfer import bring_in, export, table
@@ -310,9 +311,15 @@ def test_the_history_does_not_tell_of_hidden_documents(site: Site, stock: Stock)
 def test_a_pack_tells_what_whoever_asked_for_it_sees(site: Site, stock: Stock, tmp_path: Path) -> None:
     job = make.make_job_description(site, required_documents=[stock.newer, stock.pending], document=stock.pending)
     make_action(site, about=stock.pending, name="Withdraw the plan")
+    make_attachment(site, on=stock.pending, file_name="Recall plan.txt")
     asker = editor(site, "packs.make_pack", "history.view_change")
     kinds = ("jobs", "actions", "attachments", "changes")
     folder = packs.unpacked(packs.made(site, asker, kinds), tmp_path / "narrow")
+    for told in (packs.changes_in(folder), (folder / "changes/changes.jsonl").read_text()):
+        assert job.name in told
+        assert "Recall" not in told
+        assert "Withdraw the plan" not in told
+    assert packs.checked(folder)[0] == 0
     (row,) = packs.sheet(folder, "job descriptions")
     assert row["Name"] == job.name
     assert "Cleaning" in str(row)
@@ -321,6 +328,9 @@ def test_a_pack_tells_what_whoever_asked_for_it_sees(site: Site, stock: Stock, t
     whole = packs.unpacked(packs.made(site, None, kinds), tmp_path / "whole")
     assert "Recall" in str(packs.sheet(whole, "job descriptions"))
     assert "Withdraw the plan" in str(packs.sheet(whole, "actions"))
+    for told in (packs.changes_in(whole), (whole / "changes/changes.jsonl").read_text()):
+        assert "Recall" in told
+        assert "Withdraw the plan" in told
 
 
 def test_a_reminder_tells_a_superior_only_of_what_exists_for_them(site: Site, stock: Stock) -> None:

@@ -56,6 +56,15 @@ def sheet(folder: Path, name: str) -> list[dict[str, Any]]:
     return [dict(zip(header, row, strict=False)) for row in rows]
 
 
+def changes_in(folder: Path) -> str:
+    """Return the text of the tables of changes in the pack."""
+    books = [openpyxl.load_workbook(path, read_only=True) for path in sorted((folder / "changes").glob("*.xlsx"))]
+    told = "\n".join(str(row) for book in books for row in book.worksheets[0].iter_rows(values_only=True))
+    for book in books:
+        book.close()
+    return told
+
+
 def papers_of(folder: Path, start: str) -> list[Path]:
     """Return the paths of the PDFs whose names begin so."""
     found = sorted((folder / "records").glob(f"{start}*.pdf"))

@@ -10,7 +10,9 @@ from records.history.trail import now
 from records.items import actions
 from records.sites.models import Site
 from tests import make
+from tests.make.attachments import make_attachment
 from tests.make.backoffice import address, browser, list_address, sign_in
+from tests.make.complaints import make_complaint
 from tests.make.documents import make_document, version_of
 from tests.make.items import make_item
 
@@ -34,6 +36,33 @@ def test_the_trail_shows_private_fields_only_to_those_who_may_see_them(site: Sit
     clerk = make.make_user(site=site)
     make.make_role(site, ["employees.view_employee", "history.view_change"], [clerk])
     assert "Left-handed" not in sign_in(clerk, site).get(address(change)).content.decode()
+
+
+def test_the_trail_tells_only_of_records_that_its_reader_sees(site: Site) -> None:
+    complaint, oven, worker = make_complaint(site), make_item(site, name="Oven"), make.make_employee(site)
+    make_attachment(site, on=complaint, file_name="letter of Berg.txt")
+    make_attachment(site, on=worker, file_name="health check.txt")
+    make_attachment(site, on=oven, file_name="calibration.txt")
+    auditor = make.make_user(site=site)
+    views = ["complaints.view_complaint", "items.view_item", "attachments.view_attachment", "history.view_change"]
+    role = make.make_role(site, views, [auditor])
+    told = sign_in(auditor, site).get(list_address(Change)).text
+    assert "calibration.txt" in told
+    assert str(complaint) in told
+    for unseen in ("letter of Berg", "health check", str(worker)):
+        assert unseen not in told
+    for change in Change.objects.filter(record_name__in=["letter of Berg.txt", "health check.txt", str(worker)]):
+        assert sign_in(auditor, site).get(address(change)).status_code == 404
+    role.permissions.remove(role.permissions.get(codename="view_attachment"))
+    role.revision += 1
+    role.save()
+    for page in (list_address(Change), address(oven, "history"), address(oven, "read")):
+        told = sign_in(auditor, site).get(page).text
+        assert "Oven" in told
+        assert "calibration.txt" not in told
+    assert "calibration.txt" in browser(site).get(address(oven, "history")).text
+    for private in ("letter of Berg", "health check"):
+        assert private in browser(site).get(list_address(Change)).text
 
 
 def test_the_trail_is_searched_by_the_reason_that_it_shows(site: Site) -> None:
