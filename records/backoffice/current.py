@@ -6,16 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest, QueryDict
 from django.utils import timezone
 
 from records.accounts import access
 from records.accounts.models import User
 from records.history.trail import Author, Channel
-from records.sites.models import Site
+from records.sites.models import Site, is_time_zone
+from records.sites.text import read_uuid
 
 SESSION_KEY = "site"
+FORM_SITE, FORM_ZONE = "larder_site", "larder_zone"
+"""The hidden fields in which a form carries the site for which it was opened, and the time zone of the times in it."""
 
 
 @dataclass(slots=True)
@@ -109,6 +112,15 @@ def site_at(request: HttpRequest, site_id: uuid.UUID | None) -> Site | None:
     return None
 
 
+def site_of_form(request: HttpRequest) -> Site | None:
+    """Return the site for which the sent form was opened, even if the user chose another one in the meantime.
+
+    It is the current site for everything else, and None for a form of a site at which the user holds no role any more.
+    """
+    asked = read_uuid(request.POST.get(FORM_SITE, "")) if request.method == "POST" else None
+    return site_at(request, asked) if asked else current_site(request)
+
+
 def zone_of(site: Site | None) -> zoneinfo.ZoneInfo:
     """Return the site's time zone; UTC without a site."""
     return zoneinfo.ZoneInfo(site.time_zone if site is not None else "UTC")
@@ -119,6 +131,20 @@ def show_times_of(site: Site | None) -> None:
     timezone.activate(zone_of(site))
 
 
+def show_times_of_form(request: HttpRequest, site: Site | None) -> str:
+    """Show times in the zone in which the sent form showed them, or for a new form in the site's; return its name.
+
+    What was typed, and what was left alone, then means what it meant, even if the site's zone changed in the meantime.
+    """
+    name = request.POST.get(FORM_ZONE, "")
+    try:
+        is_time_zone(name)
+    except ValidationError:
+        name = zone_of(site).key
+    timezone.activate(zoneinfo.ZoneInfo(name))
+    return name
+
+
 def may_here(request: HttpRequest, *any_of: str) -> bool:
     """Return whether the user has one of the permissions at the current site; no query after the first call."""
     site = current_site(request)
@@ -126,9 +152,12 @@ def may_here(request: HttpRequest, *any_of: str) -> bool:
 
 
 def site_where(request: HttpRequest, *any_of: str) -> Site:
-    """Return the current site and show its times; raises PermissionDenied without one of the permissions there."""
-    site = current_site(request)
-    if site is None or not may_here(request, *any_of):
+    """Return the site of the sent form, or the current one, and show its times.
+
+    Raises PermissionDenied without one of the permissions there.
+    """
+    site = site_of_form(request)
+    if site is None or not any(access.may(request.user, site, permission) for permission in any_of):
         raise PermissionDenied
     show_times_of(site)
     return site

@@ -24,12 +24,14 @@ from records.backoffice import conflicts
 from records.backoffice.about import hide_targets
 from records.backoffice.conflicts import Conflict, StaleError
 from records.backoffice.current import (
+    FORM_SITE,
+    FORM_ZONE,
     FormState,
     author_of,
-    current_site,
     form_state,
-    show_times_of,
+    show_times_of_form,
     site_at,
+    site_of_form,
     state_of,
     user_of,
 )
@@ -40,7 +42,6 @@ from records.backoffice.once import FIELD, acting_once
 from records.backoffice.transitions import StepPages
 from records.sites.hidden import hideable_references, references, with_hidden_kept
 from records.sites.models import SiteRecord
-from records.sites.text import read_uuid
 from records.sites.writing import Recorded, RecordNotFoundError, Values, add_record, apply, changing
 
 Action = Callable[..., Any]
@@ -158,7 +159,7 @@ class FormPages(StepPages, HistoryPages):
             hide_targets(request, record)
         site_id = self.site_id_of(record) if record is not None else self._site_for_new(request)
         state = state_of(request).form = FormState(record, site_id, writable)
-        show_times_of(site_at(request, site_id))
+        zone = show_times_of_form(request, site_at(request, site_id))
         state.readonly = self.get_readonly_fields(request, record) if writable else ()
         state.fieldsets = self.get_fieldsets(request, record)
         form_class = self._form_class(request, state)
@@ -166,9 +167,10 @@ class FormPages(StepPages, HistoryPages):
         if request.method == "POST":
             return self._write(request, state, instance, form_class, extra_context)
         initial = self.get_changeform_initial_data(request) if record is None else {}
-        tokens = {"larder_seen": record.newest_change if record else "", "larder_site": site_id or ""}
+        tokens = {"larder_seen": record.newest_change if record else "", FORM_SITE: site_id or "", FORM_ZONE: zone}
         if record is None:
-            tokens[FIELD] = str(uuid.uuid4())
+            site = site_of_form(request)
+            tokens |= {FIELD: str(uuid.uuid4()), FORM_SITE: site.pk if site else ""}
         form = form_class(instance=instance, initial={**initial, **tokens})
         formsets, inlines = self._rows_of_form(request, instance)
         return self._show(request, state, form, formsets, inlines, None, extra_context)
@@ -211,8 +213,7 @@ class FormPages(StepPages, HistoryPages):
         """Return the site of a new record: the one for which its form was opened, otherwise the current one."""
         if not self.site_field:
             return None
-        asked = read_uuid(request.POST.get("larder_site", "")) if request.method == "POST" else None
-        site = site_at(request, asked) if asked else current_site(request)
+        site = site_of_form(request)
         if site is None or site.pk not in self.sites_where(request, "add"):
             raise PermissionDenied
         return site.pk

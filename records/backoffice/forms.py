@@ -12,13 +12,14 @@ from django.forms.models import BaseInlineFormSet
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from records.backoffice.current import FORM_SITE, FORM_ZONE
 from records.backoffice.fields import ReferenceField, ReferencesField, TextField
 from records.backoffice.once import FIELD
 from records.history.trail import now
 from records.sites.text import REASON
 from records.sites.writing import Values
 
-OWN_FIELDS = ("change_reason", "larder_seen", "larder_site", FIELD)
+OWN_FIELDS = ("change_reason", "larder_seen", FORM_SITE, FORM_ZONE, FIELD)
 NO_REASON = _("Say why the record is changed.")
 
 
@@ -104,6 +105,7 @@ class RecordForm(_KeepsTargets, forms.ModelForm):  # type: ignore[type-arg]
     change_reason = reason_field(required=False)
     larder_seen = forms.CharField(required=False, widget=forms.HiddenInput)
     larder_site = forms.CharField(required=False, widget=forms.HiddenInput)
+    larder_zone = forms.CharField(required=False, widget=forms.HiddenInput)
     larder_once = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

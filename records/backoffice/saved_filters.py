@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy as _
 
 from records.accounts import access
 from records.accounts.models import User
-from records.backoffice.current import author_of, current_site, user_of
+from records.backoffice.current import author_of, site_of_form, user_of
 from records.backoffice.fields import TextField
 from records.backoffice.forms import PlainForm
 from records.backoffice.lists import UnreadableListError, list_of_query
@@ -103,11 +103,12 @@ class SavedFilterPages(SitePermissions):
 
     def saved_filters(self, request: HttpRequest) -> dict[str, Any]:
         """Return what the list shows: saved filters, and whether the active one can be saved and shared."""
-        user, site, active = user_of(request), current_site(request), kept_part(request.GET)
+        user, site, active = user_of(request), site_of_form(request), kept_part(request.GET)
         rows = offered(self.opts.label_lower, user, site)
         return {
             "rows": [{"saved": row, "active": row.query == active, "own": row.user_id == user.pk} for row in rows],
             "address": self.url_of("filters"),
+            "site": site,
             "query": active if site is not None and len(active) <= QUERY else "",
             "may_share": site is not None and access.may(user, site, SHARE),
         }
@@ -123,7 +124,7 @@ class SavedFilterPages(SitePermissions):
 
     def filters_view(self, request: HttpRequest) -> HttpResponse:
         """List the saved filters that the user may manage, and handle the user's changes of them."""
-        site = current_site(request)
+        site = site_of_form(request)
         if site is None or not self.has_view_permission(request):
             raise PermissionDenied
         answer = self._take_filter(request, site) if request.method == "POST" else None

@@ -12,7 +12,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import ValidationError
 from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
@@ -25,7 +25,7 @@ from records.attachments import pages as attachment_pages
 from records.backoffice.about import address_of
 from records.backoffice.autocomplete import choices_at, choose_url
 from records.backoffice.conflicts import changes_of
-from records.backoffice.current import author_of, current_site, may_here, show_times_of, site_at
+from records.backoffice.current import author_of, may_here, site_where
 from records.backoffice.extension_points import RecordLink
 from records.backoffice.fields import TextField
 from records.backoffice.form_errors import faults_of, show_faults
@@ -38,7 +38,7 @@ from records.complaints.actions import update_complaint_detail
 from records.complaints.models import REQUIRED, Complaint
 from records.history.trail import recording
 from records.sites.models import Site
-from records.sites.text import FREE_TEXT, NAME, read_uuid
+from records.sites.text import FREE_TEXT, NAME
 from records.sites.writing import Values
 
 LABELS = {"product": _("Product"), "customer": _("Customer"), "nonconformance": _("Kind of fault")}
@@ -97,11 +97,7 @@ def list_links(request: HttpRequest, model: type[Any]) -> Sequence[RecordLink]:
 
 def quick_complaint(request: HttpRequest) -> HttpResponse:
     """Show the short form, or store what was sent; a script of the page then sends the photos one by one."""
-    site = site_at(request, read_uuid(request.POST["larder_site"])) if request.POST.get("larder_site") else None
-    site = site or current_site(request)
-    if site is None or not access.may(request.user, site, "complaints.add_complaint"):
-        raise PermissionDenied
-    show_times_of(site)
+    site = site_where(request, "complaints.add_complaint")
     initial = {"once": uuid.uuid4(), "larder_site": site.pk}
     sees_consumers = access.may(request.user, site, Complaint.ATTACHMENTS_SEEN_WITH)
     form = QuickComplaintForm(site, request.POST or None, initial=initial, sees_consumers=sees_consumers)

@@ -157,7 +157,8 @@ def new_pack(request: HttpRequest) -> HttpResponse:
             except ValidationError as fault:
                 form.add_error(None, fault)
             else:
-                messages.success(request, gettext("The pack was queued. You may leave this page meanwhile."))
+                text = gettext("The pack of %(site)s was queued. You may leave this page meanwhile.")
+                messages.success(request, text % {"site": site})
                 return redirect("admin:packs")
     else:
         _, first, last = spans[0]
@@ -173,6 +174,7 @@ def new_pack(request: HttpRequest) -> HttpResponse:
         "packs/new.html",
         gettext("New auditor's pack"),
         form=form,
+        record_site=site,
         presets=[
             {"name": name, "query": f"?first={first}&last={last}", "is_chosen": (first, last) == chosen}
             for name, first, last in spans

@@ -19,7 +19,7 @@ from records.accounts.lost_devices import end_all_sessions, has_factors, remove_
 from records.accounts.models import RoleMembership, User
 from records.accounts.recovery import set_recovery_address
 from records.backoffice.choice_filters import ChoiceFilter, Offered
-from records.backoffice.current import author_of, current_site, sites_of, user_of
+from records.backoffice.current import author_of, current_site, site_of_form, sites_of, user_of
 from records.backoffice.datetimes import NOTHING, shown
 from records.backoffice.forms import ReasonForm, WithoutReason
 from records.backoffice.plain_records import PlainAdmin
@@ -171,7 +171,7 @@ class UserAdmin(PlainAdmin):
             return True
         allowed = set(self.sites_where(request, action))
         if record is None:
-            site = current_site(request)
+            site = site_of_form(request)
             return site is not None and site.pk in allowed
         if action == "view":
             return record.home_site_id in allowed or not allowed.isdisjoint(self._sites_of(request, record))
@@ -260,8 +260,8 @@ class UserAdmin(PlainAdmin):
         return shown(user.last_login) or NOTHING
 
     def add_record(self, request: HttpRequest, site_id: uuid.UUID | None, values: Values) -> User:
-        """Add an account whose home site is the current site; its person sets a password by mail."""
-        return add_user(User(home_site=current_site(request), **values), author=author_of(request))
+        """Add an account whose home site is that of the form; its person sets a password by mail."""
+        return add_user(User(home_site=site_of_form(request), **values), author=author_of(request))
 
     def update_record(self, request: HttpRequest, record: Any, values: Values, **recorded: Unpack[Recorded]) -> User:
         """Change an account. Raises ValidationError if the name is in use."""

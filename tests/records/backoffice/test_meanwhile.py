@@ -1,5 +1,6 @@
 """Somebody archives a record, or takes it further, while somebody else writes: what was typed stays on the page."""
 
+import datetime
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +11,7 @@ from django.urls import reverse
 from records.accounts.models import DefaultRole
 from records.actions.models import Status
 from records.complaints import workflow
+from records.complaints.models import Complaint
 from records.history.models import Change
 from records.sites.models import Site
 from tests import make
@@ -72,6 +74,30 @@ def test_what_was_typed_stays_and_the_page_says_what_happened(site: Site, name: 
     assert "Written for an hour" in text
     assert said in text
     assert Change.objects.filter(record_id=record.pk).count() == count
+
+
+def test_times_of_a_form_mean_what_they_meant_before_the_site_s_time_zone_changed(site: Site) -> None:
+    site.time_zone = "Europe/London"
+    site.save()
+    june = datetime.datetime(2026, 6, 15, 13, 30, tzinfo=datetime.UTC)
+    left, moved = (make_complaint(site, date=june) for _ in range(2))
+    client = browser(site)
+    forms = {one: form_of(client.get(address(one))) for one in (left, moved)}
+    new = form_of(client.get(reverse("admin:complaints_complaint_add")))
+    site.time_zone = "America/New_York"
+    site.save()
+    client.post(address(left), {**forms[left], "trace_number": "L1", "change_reason": "Seen"})
+    client.post(address(moved), {**forms[moved], "date": "2026-06-15 15:00", "change_reason": "Late"})
+    client.post(reverse("admin:complaints_complaint_add"), {**new, "date": "2026-06-15 16:00"})
+    for one in (left, moved):
+        one.refresh_from_db()
+    assert (left.date, left.trace_number) == (june, "L1")
+    assert moved.date == june.replace(hour=14, minute=0)
+    assert Complaint.objects.get(site_sequence_id=None).date == june.replace(hour=15, minute=0)
+    odd = client.post(address(left), {**form_of(client.get(address(left))), "larder_zone": "../x", "notes": ""})
+    assert odd.status_code == 302
+    left.refresh_from_db()
+    assert left.date == june
 
 
 def test_a_form_of_an_archived_record_is_refused_to_whoever_may_not_change_it(site: Site, other_site: Site) -> None:

@@ -1,4 +1,4 @@
-"""Where somebody lands who looks at another site from now on."""
+"""Where somebody lands who looks at another site from now on, and what becomes of the forms that they had open."""
 
 import uuid
 from typing import Any
@@ -7,14 +7,16 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from records.accounts.models import DefaultRole
+from records.accounts.models import DefaultRole, RoleMembership, User
+from records.backoffice.models import SavedFilter
 from records.complaints.models import Complaint
 from records.customers.models import Customer
 from records.employees.models import Employee
 from records.history.models import Change
+from records.packs.models import Pack
 from records.sites.models import EntityFolder, Site
 from tests import make
-from tests.make.backoffice import address, list_address, sign_in
+from tests.make.backoffice import address, form_of, list_address, make_superuser, sign_in
 from tests.make.complaints import make_complaint
 
 SOME_ID = str(uuid.UUID(int=7))
@@ -102,3 +104,43 @@ def test_what_follows_an_own_path_stays_on_that_path(site: Site, other_site: Sit
     nasty = f"{list_address(Employee)}?q=//evil.example\r\nX: y"
     assert switched(client, other_site, nasty) == f"{list_address(Employee)}?q=%2F%2Fevil.example%0D%0AX%3A+y"
     assert switched(client, other_site, f"{list_address(Employee)}../../../docs/") == list_address(Employee)
+
+
+def test_a_pack_is_of_the_site_that_its_form_showed(site: Site, other_site: Site) -> None:
+    client = staff_of_both(site, other_site)
+    page = client.get(reverse("admin:packs_new"))
+    assert f"New at <strong>{site}</strong>" in page.text
+    switched(client, other_site, reverse("admin:index"))
+    assert client.post(reverse("admin:packs_new"), {**form_of(page), "count": "1"}).context["record_site"] == site
+    told = client.post(reverse("admin:packs_new"), form_of(page), follow=True).text
+    assert f"The pack of {site} was queued." in told
+    assert [pack.site for pack in Pack.objects.all()] == [site]
+
+
+def test_a_pack_is_refused_to_whoever_may_make_none_at_its_site_any_more(site: Site, other_site: Site) -> None:
+    client = staff_of_both(site, other_site)
+    form = form_of(client.get(reverse("admin:packs_new")))
+    RoleMembership.objects.filter(role__site=site).delete()
+    switched(client, other_site, reverse("admin:index"))
+    assert client.post(reverse("admin:packs_new"), form).status_code == 403
+    assert not Pack.objects.exists()
+
+
+def test_a_filter_is_saved_at_the_site_whose_list_it_filters(site: Site, other_site: Site) -> None:
+    client = staff_of_both(site, other_site)
+    page = client.get(list_address(Employee), {"q": "quill"})
+    form = {"larder_site": str(page.context["saved_filters"]["site"].pk), "query": "q=quill", "is_shared": "on"}
+    assert f'name="larder_site" value="{site.pk}"><input type="hidden" name="query"' in page.text
+    switched(client, other_site, reverse("admin:index"))
+    refused = client.post(reverse("admin:employees_employee_filters"), {**form, "name": ""})
+    assert f"Share with everybody at {site}" in refused.text
+    client.post(reverse("admin:employees_employee_filters"), {**form, **form_of(refused), "name": "Quills"})
+    assert [saved.site for saved in SavedFilter.objects.all()] == [site]
+
+
+def test_an_account_belongs_to_the_site_for_which_its_form_was_opened(site: Site, other_site: Site) -> None:
+    client = sign_in(make_superuser(), site)
+    form = form_of(client.get(reverse("admin:accounts_user_add")))
+    switched(client, other_site, reverse("admin:index"))
+    client.post(reverse("admin:accounts_user_add"), {**form, "user_name": "quinn"})
+    assert User.objects.get(user_name="quinn").home_site == site

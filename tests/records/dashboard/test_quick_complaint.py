@@ -7,7 +7,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from records.accounts.models import DefaultRole
+from records.accounts.models import DefaultRole, RoleMembership
 from records.attachments.models import Attachment
 from records.complaints import workflow
 from records.complaints.erasure import erase_consumer
@@ -19,7 +19,7 @@ from tests import make
 from tests.conftest import Api
 from tests.make.actions import make_action
 from tests.make.attachments import MAKERS, make_attachment
-from tests.make.backoffice import address, browser, list_address, save, sign_in
+from tests.make.backoffice import address, browser, form_of, list_address, save, sign_in
 from tests.make.complaints import required_of
 from tests.make.items import make_item
 
@@ -193,6 +193,16 @@ def test_it_goes_to_the_site_for_which_the_form_was_opened(site: Site, other_sit
     client: Any = sign_in(user, other_site)
     client.post(QUICK, body(site))
     assert Complaint.objects.get().site == site
+
+
+def test_it_goes_to_no_other_site_when_the_role_at_its_own_ended(site: Site, other_site: Site) -> None:
+    user = make.make_user(site=site, role=DefaultRole.STANDARD)
+    make.give_role(user, other_site, DefaultRole.STANDARD)
+    client = sign_in(user, site)
+    form = form_of(client.get(QUICK))
+    RoleMembership.objects.filter(user=user, role__site=site).delete()
+    assert client.post(QUICK, {**form, "complaint_description": "Glass"}).status_code == 403
+    assert not Complaint.objects.exists()
 
 
 def test_photos_come_with_the_form_where_no_script_runs(site: Site) -> None:
