@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import translation
 from pypdf import PdfReader, Transformation
 from pypdf.generic import (
     ArrayObject,
@@ -21,6 +22,7 @@ from documents import actions, copies
 from documents.models import ControlledPrint, Document, DocumentVersion
 from records.accounts.models import DefaultRole
 from records.dashboard.printing import stamping
+from records.dashboard.printing.controlled import signature_paper
 from records.history.models import Change
 from records.history.moments import now
 from records.history.verification import verify
@@ -80,6 +82,9 @@ def test_the_last_page_lists_the_signatures(site: Site) -> None:
     for text in (f"Approved by {signer.printed_name}", "Printed name", "Confirmed by Password", "Approved"):
         assert text in last
     assert last.replace(" ", "").count(signature.file_hash) == 2
+    with translation.override("de"):
+        german = signature_paper(docs.version_of(document), ControlledPrint.objects.get(), "")
+    assert f"Freigegeben von {signer.printed_name}" in [part.title for part in german.parts]
 
 
 def test_copies_are_counted_for_each_version_and_proved_by_the_history(site: Site) -> None:

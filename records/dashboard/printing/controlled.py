@@ -152,7 +152,7 @@ def signature_paper(version: DocumentVersion, copy: ControlledPrint, at: str) ->
         paper.parts.append(
             Part(
                 gettext("%(meaning)s by %(user_name)s")
-                % {"meaning": signature.meaning, "user_name": signature.user_name},
+                % {"meaning": signature.get_meaning_display(), "user_name": signature.user_name},
                 values,
             )
         )

@@ -243,6 +243,8 @@ def value_of(record: Any, name: str, moments: Moments) -> Value:
         text = plain_number(found)
     elif isinstance(found, list):
         text = ", ".join(map(str, found))
+    elif column.choices:
+        text = str(getattr(record, f"get_{name}_display")())
     else:
         text = str(found)
     return Value(capfirst(str(column.verbose_name)), text)

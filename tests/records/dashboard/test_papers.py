@@ -25,9 +25,9 @@ from records.sites.writing import archive_record
 from tests import make
 from tests.make.actions import make_action
 from tests.make.attachments import make_attachment
-from tests.make.audits import make_checklist
+from tests.make.audits import make_audit, make_checklist, make_program
 from tests.make.backoffice import address, browser, list_address, make_superuser, sign_in
-from tests.make.complaints import make_entry
+from tests.make.complaints import make_complaint, make_entry
 from tests.make.customers import make_customer
 from tests.make.documents import make_document, make_signer
 from tests.make.items import make_item
@@ -155,6 +155,25 @@ def test_a_customers_paper_holds_its_fields_contacts_actions_and_attachments(sit
     item = make_item(site, name="Scale")
     make_action(site, about=item, name="Calibrate")
     assert "Calibrate" in text_of(client, paper_of(item))
+
+
+def test_statuses_and_other_choices_are_printed_in_the_reader_s_language(site: Site) -> None:
+    action = make_action(site, kind="Corrective", priority="High")
+    complaint = make_complaint(site, severity="Critical")
+    audit = make_audit(make_program(site))
+    client = browser(site)
+    expected = {
+        action: ["Offen", "Korrekturmaßnahme", "Hoch"],
+        complaint: ["Wartet auf Prüfung", "Kritisch"],
+        audit: ["Geplant"],
+    }
+    for record, words in expected.items():
+        page = client.get(address(record, "read"), headers={"Accept-Language": "de"}).text
+        answer = client.get(paper_of(record), headers={"Accept-Language": "de"}).content
+        paper = " ".join(page.extract_text() for page in pypdf.PdfReader(io.BytesIO(answer)).pages)
+        for word in words:
+            assert word in page
+            assert word in paper
 
 
 def test_a_papers_fields_are_those_that_the_reader_sees(site: Site, other_site: Site) -> None:
