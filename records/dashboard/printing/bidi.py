@@ -39,9 +39,9 @@ def in_shape(text: str) -> str:
 def visual_lines(text: str, width: float, style: ParagraphStyle) -> list[Line]:
     """Return the text's lines of at most this width (in points), each in the order in which it is printed."""
     found: list[Line] = []
-    for paragraph in text.replace("\t", "    ").split("\n"):
+    for paragraph in text.split("\n"):
         from_right = _begins_right_to_left(paragraph)
-        for line in _broken(in_shape(paragraph), width, style):
+        for line in broken(in_shape(paragraph), width, style):
             found.append((_as_read(line, from_right=from_right), from_right))
     return found
 
@@ -67,22 +67,36 @@ def _begins_right_to_left(paragraph: str) -> bool:
     return False
 
 
+def broken(text: str, width: float, style: ParagraphStyle) -> list[str]:
+    """Return lines of at most this width (in points); only a word that is wider than a line is broken."""
+    lines = []
+    for line in text.replace("\t", "    ").split("\n"):
+        if _width(line, style) <= width:
+            lines.append(line)
+        else:
+            lines += _broken(line, width, style)
+    return lines
+
+
 def _broken(paragraph: str, width: float, style: ParagraphStyle) -> list[str]:
-    """Return lines that end between words; only a word that is wider than a line is broken."""
     lines, line = [], ""
     for word in paragraph.split(" "):
         longer = f"{line} {word}" if line else word
-        if width_of(longer, style.fontName, style.fontSize) <= width:
+        if _width(longer, style) <= width:
             line = longer
             continue
         if line:
             lines.append(line)
         line = word
-        while width_of(line, style.fontName, style.fontSize) > width and len(line) > 1:
+        while _width(line, style) > width and len(line) > 1:
             fits = _letters_that_fit(line, width, style)
             lines.append(line[:fits])
             line = line[fits:]
     return [*lines, line]
+
+
+def _width(line: str, style: ParagraphStyle) -> float:
+    return width_of(line, style.fontName, style.fontSize)
 
 
 def _letters_that_fit(word: str, width: float, style: ParagraphStyle) -> int:
@@ -90,7 +104,7 @@ def _letters_that_fit(word: str, width: float, style: ParagraphStyle) -> int:
     least, most = 1, len(word)
     while least < most:
         middle = (least + most + 1) // 2
-        if width_of(word[:middle], style.fontName, style.fontSize) <= width:
+        if _width(word[:middle], style) <= width:
             least = middle
         else:
             most = middle - 1

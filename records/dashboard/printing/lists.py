@@ -17,7 +17,8 @@ from records.accounts.models import User
 from records.backoffice.datetimes import NOTHING
 from records.backoffice.filter_bar import chips
 from records.backoffice.wording import without_markup
-from records.dashboard.printing.fonts import BOLD, PLAIN, use_fonts
+from records.dashboard.printing.bidi import broken, is_right_to_left
+from records.dashboard.printing.fonts import BOLD, PLAIN, is_east_asian, use_fonts
 from records.dashboard.printing.layouts import foot_of
 from records.dashboard.printing.paper import BODY, LINES, Paper, paragraph, set_on_pages, style_of
 from records.sites.hidden import without_hidden
@@ -37,6 +38,7 @@ LONGEST_WORD = 45 * mm
 GAP = 7
 """The points between two columns."""
 YES_OR_NO = {"True": _("Yes"), "False": _("No"), "None": NOTHING}
+FONT = ("FONT", (0, 1), (-1, -1), CELL.fontName, CELL.fontSize, CELL.leading)
 HEADING = ("BACKGROUND", (0, 0), (-1, 0), colors.HexColor("#eef1ee"))
 
 
@@ -46,12 +48,10 @@ def printed_list(changelist: Any, site: Site, user: User) -> bytes:
     found = list(changelist.queryset[: MOST + 1])
     rows = found[:MOST]
     without_hidden(user.pk, changelist.may, rows, lists=False)
-    places = [place for place, name in enumerate(changelist.list_display) if name != "action_checkbox"]
-    headers = list(result_headers(changelist))
-    lines = [[capfirst(str(headers[place]["text"])) for place in places]]
-    for row in rows:
-        cells = [*map(str, items_for_result(changelist, row, None))]
-        lines.append([_text(cells[place]) for place in places])
+    changelist.list_display = [name for name in changelist.list_display if name != "action_checkbox"]
+    changelist.list_display_links = None
+    lines = [[capfirst(str(header["text"])) for header in result_headers(changelist)]]
+    lines += [[_text(str(cell)) for cell in items_for_result(changelist, row, None)] for row in rows]
     narrowed = [chip["text"] for chip in chips(changelist)]
     notes = []
     if narrowed:
@@ -77,10 +77,16 @@ def _table(lines: Sequence[Sequence[str]]) -> Flowable:
     """Return the lines as a table whose first line is repeated on each page; very long texts are cut."""
     widths = _widths(list(zip(*lines, strict=True)))
     head, *body = lines
-    cells = [[paragraph(text, HEAD) for text in head]]
-    for line in body:
-        cells.append([paragraph(_cut(text, width), CELL) for text, width in zip(line, widths, strict=True)])
-    return LongTable(cells, colWidths=widths, style=(*LINES.getCommands(), HEADING), repeatRows=1, hAlign="LEFT")
+    cells = [[paragraph(text, HEAD) for text in head], *(_cells(line, widths) for line in body)]
+    return LongTable(cells, colWidths=widths, style=(*LINES.getCommands(), HEADING, FONT), repeatRows=1, hAlign="LEFT")
+
+
+def _cells(line: Sequence[str], widths: Sequence[float]) -> Sequence[str | Flowable]:
+    """Return the cells of a record: broken into lines here, which takes a tenth of the time, if all are in one font."""
+    texts = [_cut(text, width) for text, width in zip(line, widths, strict=True)]
+    if any(is_right_to_left(text) or is_east_asian(text) for text in texts):
+        return [paragraph(text, CELL) for text in texts]
+    return ["\n".join(broken(text, width - GAP, CELL)) for text, width in zip(texts, widths, strict=True)]
 
 
 def _widths(columns: Sequence[Sequence[str]]) -> list[float]:

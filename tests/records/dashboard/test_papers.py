@@ -109,6 +109,19 @@ def test_long_words_and_long_texts_fit_on_the_pages_of_a_list(site: Site) -> Non
     assert "Customers" in text_of(client, paper_of_list(Customer))
 
 
+def test_cells_of_a_list_are_broken_between_words_and_keep_every_script(site: Site) -> None:
+    name = "An oven with a long name " * 9
+    make_item(site, name=name.strip(), location="Hall <b>2</b>")
+    make_item(site, name="Ofen\u00a0Ö & Söhne", location="仓库 3")
+    make_item(site, name="Oven", location="אולם 4")
+    text = text_of(browser(site), paper_of_list(Item))
+    assert name.strip() in text
+    assert "Hall <b>2</b>" in text
+    assert "Ofen Ö & Söhne" in text
+    assert "仓库 3" in text
+    assert "אולם" in text
+
+
 def test_a_list_that_cannot_be_read_is_refused_in_words(site: Site) -> None:
     response = browser(site).get(paper_of_list(Item, "?archived=maybe"))
     assert response.status_code == 400
@@ -207,3 +220,6 @@ def test_the_button_of_a_document_tells_its_paper_from_the_controlled_copy(site:
 def test_markup_of_a_page_becomes_lines_of_text() -> None:
     assert without_markup("a &lt;b&gt;<br>&amp; c<p>d</p>") == "a <b>\n& cd"
     assert without_markup('<a href="/x/">Rye &amp; Co</a> <img src="/y" alt="Yes">') == "Rye & Co Yes"
+    assert without_markup('<td class="field-code nowrap"><a href="/x/?a=b">Rye</a></td>') == "Rye"
+    assert without_markup('<td class="field-used"><img src="/y" alt="Yes"></td>') == "Yes"
+    assert without_markup('<td title="1 > 0">Rye</td>') == "Rye"
