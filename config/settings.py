@@ -369,6 +369,7 @@ REGULAR_JOBS = {
     "records.packs.tasks.remove_old_packs": timedelta(hours=1),
     "records.accounts.housekeeping.look_after_credentials": timedelta(hours=1),
     "records.webhooks.tasks.clean_up": timedelta(hours=1),
+    "records.dashboard.tasks.count_ahead": timedelta(hours=1),
 }
 # Tasks that the worker enqueues within seconds when there is work: their dotted path and the function that checks.
 AWAITED_JOBS = {
