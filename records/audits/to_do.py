@@ -1,9 +1,10 @@
 """Audits that are due, and audit programs for which an audit has to be scheduled."""
 
+import datetime
 import uuid
 from collections.abc import Collection
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Exists, F, Min, OuterRef, Q, QuerySet
 from django.utils.translation import gettext
 
 from records.accounts import access
@@ -14,6 +15,7 @@ from records.backoffice.date_filters import address_part
 from records.backoffice.to_do import AHEAD, Line, Section, ToDo, Viewer
 
 CARRY_OUT = "audits.change_auditrecord"
+LESS_THAN_A_MONTH = datetime.timedelta(days=27)
 
 
 def own(viewer: Viewer) -> Section | None:
@@ -69,19 +71,26 @@ def to_schedule(viewer: Viewer) -> Section:
         gettext("Every audit program that is due has its audit planned."),
         list_url=list_of(AuditProgram),
     )
-    planned = AuditRecord.objects.filter(
-        REGULAR, audit_program=OuterRef("pk"), record_status__in=OPEN, due_date__gte=OuterRef("next_due_date")
-    )
     programs = AuditProgram.objects.at(viewer.site).filter(viewer.is_due("next_due_date"), is_archived=False)
-    earliest = Subquery(planned.order_by("due_date").values("due_date")[:1])
-    with_later_audits = programs.annotate(earliest=earliest).filter(earliest__gt=F("next_due_date"))
-    free = Q(~Exists(planned))
-    if skipped := [
-        program.pk
-        for program in with_later_audits.only("next_due_date", "frequency_months")
-        if program.next_due_date == next(free_dates(program, [(program.earliest, OPEN[0])], viewer.zone), None)
-    ]:
-        free |= Q(pk__in=skipped)
+    # All planned audits at once: for each program by itself, PostgreSQL would read all open audits of the site again.
+    due = F("audit_program__next_due_date")
+    planned = AuditRecord.objects.at(viewer.site).filter(
+        REGULAR,
+        viewer.is_due("audit_program__next_due_date"),
+        audit_program__is_archived=False,
+        record_status__in=OPEN,
+        due_date__gte=due,
+    )
+    of_program = ("audit_program", "audit_program__next_due_date", "audit_program__frequency_months")
+    earliest = planned.order_by().values_list(*of_program).annotate(earliest=Min("due_date"))
+    skipped = [
+        key
+        for key, first, months, day in earliest.filter(earliest__gt=due)
+        if months and day - first > months * LESS_THAN_A_MONTH
+        for program in [AuditProgram(next_due_date=first, frequency_months=months)]
+        if first == next(free_dates(program, [(day, OPEN[0])], viewer.zone), None)
+    ]
+    free = ~Q(pk__in=planned.order_by().values("audit_program")) | Q(pk__in=skipped)
     rows = programs.filter(free)
 
     def line(program: AuditProgram) -> Line:
