@@ -25,12 +25,15 @@ from records.operations import limits
 from records.operations.calls import buffer as recent_calls
 from records.sites.models import Site
 from tests import make, migrated, reset
+from tests.kept import Kept, kept
+from tests.make.oauth import make_token
 
 hypothesis_settings.register_profile("repeatable", derandomize=True)
 hypothesis_settings.register_profile("searching", derandomize=False)
 hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 """One commit gives one answer; whoever looks for new examples asks for them with HYPOTHESIS_PROFILE=searching."""
 
+KEPT = pytest.StashKey[Kept]()
 MINUTE = timedelta(minutes=30)
 """What a minute is within a test: no test takes as long, and sessions end later."""
 
@@ -124,14 +127,52 @@ def files(settings: Any, memory: Path) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def kept_records(request: pytest.FixtureRequest, django_db_setup: None, django_db_blocker: Any) -> Iterator[Kept]:
+    """Return what keeps records from one test to the next."""
+    found = request.session.stash[KEPT] = Kept(django_db_blocker)
+    yield found
+    found.close()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Let every module begin with an empty database, also where a fixture of its own begins a transaction."""
+    if KEPT in item.session.stash:
+        item.session.stash[KEPT].begin(item.path)
+
+
 @pytest.fixture
-def site(db: None) -> Site:
+def kept_rows(request: pytest.FixtureRequest, kept_records: Kept) -> dict[Any, Any]:
+    """Return what the kept fixtures of the test made."""
+    return kept_records.rows_for(request)
+
+
+@pytest.fixture
+def _django_db_helper(kept_rows: dict[Any, Any], _django_db_helper: None) -> None:
+    """Begin the transaction of a test when the kept rows have been made."""
+
+
+@kept
+def site() -> Site:
     """Return a site with its default roles."""
     return make.make_site("Hillside Bakery")
 
 
-@pytest.fixture
-def other_site(db: None) -> Site:
+@kept
+def manager_key(site: Site) -> make.Key:
+    """Return a Manager's key at the site."""
+    return make.make_key(site)
+
+
+@kept
+def manager_token(manager_key: make.Key) -> str:
+    """Return a token of the Manager."""
+    return make_token(manager_key.user)
+
+
+@kept
+def other_site() -> Site:
     """Return another site of the organisation."""
     return make.make_site("Harbour Dairy")
 
@@ -167,9 +208,9 @@ class Api:
 
 
 @pytest.fixture
-def api(site: Site) -> Api:
+def api(manager_key: make.Key) -> Api:
     """Return a client with a Manager's key at the site."""
-    return Api(make.make_key(site))
+    return Api(manager_key)
 
 
 @pytest.fixture

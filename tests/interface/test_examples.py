@@ -100,12 +100,6 @@ class Play:
             self.faults.append(f"{where}: shown {self.put(shown)!r}, came {real!r}")
 
 
-@pytest.fixture
-def site(db: None) -> Site:
-    """Return a site of the test's own: the samples are read in a database in which nobody else has an account."""
-    return make.make_site("Hillside Bakery")
-
-
 def test_every_worked_example_answers_as_it_is_shown(site: Site) -> None:
     waiting: dict[Any, list[Any]] = defaultdict(list)
     for operation, viewset in OPERATIONS:

@@ -2,11 +2,11 @@
 
 import pytest
 
-from records.sites.models import Site
-from tests.make.materials import MaterialApi, make_api
+from tests import make
+from tests.make.materials import MaterialApi
 
 
 @pytest.fixture
-def materials(site: Site) -> MaterialApi:
+def materials(manager_key: make.Key, manager_token: str) -> MaterialApi:
     """Return a client with a Manager's key and token at the site."""
-    return make_api(site)
+    return MaterialApi(manager_key, manager_token)

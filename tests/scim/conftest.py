@@ -9,6 +9,7 @@ from django.test import Client
 
 from records.accounts.models import Dialect, Directory
 from records.sites.models import Site
+from tests.kept import kept
 from tests.scim import people
 
 MOUNTS = ("/scim", "/prodscim")
@@ -109,10 +110,16 @@ class Scim:
         return {member["value"] for member in self.get(f"/Groups/{group}").json()["members"]}
 
 
-@pytest.fixture
+@kept
 def directory(site: Site) -> Directory:
     """Return a directory of the site."""
     return people.make_directory(site)
+
+
+@kept
+def documented_token(directory: Directory) -> str:
+    """Return the secret of a token of the directory for the documented dialect."""
+    return people.make_token(directory)
 
 
 @pytest.fixture
@@ -122,12 +129,12 @@ def scim_of(directory: Directory) -> Callable[..., Scim]:
 
 
 @pytest.fixture
-def scim(scim_of: Callable[..., Scim]) -> Scim:
+def scim(documented_token: str) -> Scim:
     """Return a client on /scim."""
-    return scim_of()
+    return Scim(documented_token)
 
 
 @pytest.fixture(params=MOUNTS)
-def both(request: pytest.FixtureRequest, scim_of: Callable[..., Scim]) -> Scim:
+def both(request: pytest.FixtureRequest, documented_token: str) -> Scim:
     """Return a client on each mount in turn."""
-    return scim_of(mount=request.param)
+    return Scim(documented_token, request.param)
