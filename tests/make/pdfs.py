@@ -47,15 +47,15 @@ SCALE = 2
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A page as it is drawn: a grey picture, and each letter of its text with the box in which it should be."""
+    """A page as it is drawn: a picture that is white where something is, and each letter of its text with its box."""
 
-    picture: Image.Image
+    drawn: Image.Image
     letters: list[tuple[str, Box]]
 
     def not_drawn(self) -> list[str]:
         """Return the letters in whose boxes nothing is; not East Asian ones, whose fonts are those of the reader."""
         embedded = ((letter, box) for letter, box in self.letters if unicodedata.east_asian_width(letter) not in "WF")
-        return [letter for letter, box in embedded if not self.picture.crop(box).point(_drawn).getbbox()]
+        return [letter for letter, box in embedded if not self.drawn.crop(box).getbbox()]
 
     def drawn_over(self) -> list[str]:
         """Return the letters that are drawn over another one by a third of their box or more."""
@@ -72,9 +72,9 @@ class Shown:
 
     def margin(self) -> float:
         """Return how far everything that is drawn is from the edges of the page, in points."""
-        box = self.picture.point(_drawn).getbbox()
+        box = self.drawn.getbbox()
         assert box
-        return min(box[0], box[1], self.picture.width - box[2], self.picture.height - box[3]) / SCALE
+        return min(box[0], box[1], self.drawn.width - box[2], self.drawn.height - box[3]) / SCALE
 
 
 def _drawn(grey: int) -> int:
@@ -95,5 +95,5 @@ def shown(content: bytes, most: int = 3) -> Iterator[Shown]:
             left, low, right, top = text.get_charbox(index)
             x, y = (round(left * SCALE), round(right * SCALE)), (round(top * SCALE), round(low * SCALE))
             letters.append((letter, (x[0], picture.height - y[0] - 1, x[1] + 1, picture.height - y[1] + 1)))
-        yield Shown(picture, letters)
+        yield Shown(picture.point(_drawn), letters)
     document.close()
