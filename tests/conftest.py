@@ -33,6 +33,8 @@ hypothesis_settings.register_profile("searching", derandomize=False)
 hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 """One commit gives one answer; whoever looks for new examples asks for them with HYPOTHESIS_PROFILE=searching."""
 
+gc.disable()  # Collecting the tests makes hundreds of thousands of objects that stay.
+
 KEPT = pytest.StashKey[Kept]()
 MINUTE = timedelta(minutes=30)
 """What a minute is within a test: no test takes as long, and sessions end later."""
@@ -40,6 +42,7 @@ MINUTE = timedelta(minutes=30)
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the longest tests, so that no process of the runner is left alone with one at the end."""
+    gc.enable()
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
