@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass, field
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext
 
@@ -22,19 +23,16 @@ _slow_answers = threading.BoundedSemaphore(2)
 """How many responses of one process may be delayed at a time; others are refused, so that threads stay free."""
 
 
-class TooManyGuessesError(Exception):
+class TooManyGuessesError(ValidationError):
     """Raised if an attempt is refused unchecked; `wait` is the number of seconds until the next one is possible."""
 
     def __init__(self, wait: float) -> None:
         self.wait = max(1, round(wait))
-        super().__init__(f"Refused for {self.wait} s.")
-
-    @property
-    def sentence(self) -> str:
-        """Return the message for the page."""
-        if self.wait <= 90:
-            return gettext("Too many wrong attempts. Wait a minute, then try again.")
-        return gettext("Too many wrong attempts. Try again in %(value)s minutes.") % {"value": -(-self.wait // 60)}
+        sentence = gettext("Too many wrong attempts. Wait a minute, then try again.")
+        if self.wait > 90:
+            minutes = -(-self.wait // 60)
+            sentence = gettext("Too many wrong attempts. Try again in %(value)s minutes.") % {"value": minutes}
+        super().__init__(sentence, code="TooManyGuesses")
 
 
 @dataclass(frozen=True, slots=True)

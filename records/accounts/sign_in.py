@@ -67,7 +67,7 @@ class AccountBackend(ModelBackend):
         try:
             attempt = begin_guess(request, account, username)
         except guesses.TooManyGuessesError as refusal:
-            raise PermissionDenied(refusal.sentence) from refusal
+            raise PermissionDenied(refusal.message) from refusal
         found = self._checked(username, password)
         if found is not None:
             attempt.was_right()

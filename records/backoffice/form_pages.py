@@ -40,7 +40,7 @@ from records.backoffice.forms import NO_REASON, RecordForm, RecordFormSet
 from records.backoffice.history_pages import HistoryPages
 from records.backoffice.once import FIELD, acting_once
 from records.backoffice.transitions import StepPages
-from records.sites.hidden import hideable_references, references, with_hidden_kept
+from records.sites.hidden import hideable_references, hides, references, with_hidden_kept
 from records.sites.models import SiteRecord
 from records.sites.writing import Recorded, RecordNotFoundError, Values, add_record, apply, changing
 
@@ -203,11 +203,10 @@ class FormPages(StepPages, HistoryPages):
 
     def _to_record(self, request: HttpRequest, record: Any) -> HttpResponseRedirect | None:
         """Return the redirect to the record's page; None if the user may not see the record."""
-        page, hides_some = self.page_of(record.pk), self.hides_some(request, record)
         seen = self.has_view_permission(request, record)
-        if seen and hides_some:
+        if seen and hides(self.model, asking(request.user, self.site_id_of(record))):
             seen = self.get_queryset(request).filter(pk=record.pk).exists()
-        return redirect(page) if seen else None
+        return redirect(self.page_of(record.pk)) if seen else None
 
     def _site_for_new(self, request: HttpRequest) -> uuid.UUID | None:
         """Return the site of a new record: the one for which its form was opened, otherwise the current one."""

@@ -82,14 +82,15 @@ class CredentialForm(PlainForm):
 
 
 class _KeepsTargets:
-    """Tells the reference fields of a form what the record refers to at present."""
+    """Tells the reference fields of a form what the record refers to at present; labels end without a colon."""
 
     fields: dict[str, forms.Field]
     instance: models.Model
     initial: Any
 
-    def keep_targets(self) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Read the objects that the instance refers to; loads those that were not selected with it."""
+        super().__init__(*args, **{"label_suffix": "", **kwargs})
         for name, field in self.fields.items():
             if isinstance(field, ReferencesField):
                 field.keep(self.initial.get(name) or ())
@@ -110,10 +111,8 @@ class RecordForm(_KeepsTargets, forms.ModelForm):  # type: ignore[type-arg]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.label_suffix = ""
         if "change_reason" in self.fields:
             self.fields["change_reason"].initial = ""
-        self.keep_targets()
 
     @cached_property
     def content_changed(self) -> list[str]:
@@ -132,11 +131,6 @@ class RecordForm(_KeepsTargets, forms.ModelForm):  # type: ignore[type-arg]
 
 class ChildForm(_KeepsTargets, forms.ModelForm):  # type: ignore[type-arg]
     """The form of one child row."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.label_suffix = ""
-        self.keep_targets()
 
     def content(self, *, whole: bool) -> Values:
         """Return the row's values: all of them for a new row, otherwise those that the editor changed."""

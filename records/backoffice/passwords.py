@@ -220,11 +220,7 @@ class ChangePasswordForm(ChoosePasswordForm, PasswordChangeForm):
     def clean_old_password(self) -> str:
         """Return the typed password if it is the user's."""
         typed = str(self.cleaned_data["old_password"])
-        try:
-            right = own_password(self.request, self.user, typed)
-        except guesses.TooManyGuessesError as refusal:
-            raise ValidationError(refusal.sentence, code="TooManyGuesses") from refusal
-        if not right:
+        if not own_password(self.request, self.user, typed):
             raise ValidationError(gettext("This is not your password."), code="password_incorrect")
         return typed
 
@@ -246,10 +242,6 @@ class ChangePasswordView(PasswordChangeView):
     def get_form_kwargs(self) -> dict[str, object]:
         """Pass the request on, which is needed to count guesses."""
         return {**super().get_form_kwargs(), "request": self.request}
-
-    def form_valid(self, form: Any) -> HttpResponse:
-        """Store the password."""
-        return super().form_valid(form)
 
 
 def _refuse_without_passwords() -> None:

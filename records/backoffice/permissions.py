@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 from django import forms
 from django.contrib.admin import ModelAdmin
 from django.contrib.admin.utils import unquote
-from django.contrib.auth import get_permission_codename
 from django.db import models
 from django.http import Http404, HttpRequest
 from django.template.response import TemplateResponse
@@ -22,7 +21,7 @@ from records.backoffice.current import current_site, user_of
 from records.backoffice.lists import UnreadableListError
 from records.backoffice.responses import page_response
 from records.sites.hidden import hides, revealing_fields
-from records.sites.models import Site
+from records.sites.models import Site, permission_on
 from records.sites.text import read_uuid
 
 Pages = Sequence[tuple[str, str, str]]
@@ -81,7 +80,7 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
 
     def permission(self, action: str) -> str:
         """Return the full name of the model's permission, such as `employees.change_employee`."""
-        return f"{self.opts.app_label}.{get_permission_codename(action, self.opts)}"
+        return permission_on(self.model, action)
 
     def site_id_of(self, record: models.Model) -> uuid.UUID | None:
         """Return the site that a record belongs to."""
@@ -167,11 +166,6 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         # What was once hidden stays in the history.
         return may("history.view_change") and not hides(self.model, may)
 
-    def hides_some(self, request: HttpRequest, record: models.Model) -> bool:
-        """Return whether some records of the kind at the record's site do not exist for the user."""
-        whole: str = getattr(self.model, "SEEN_WHOLE_WITH", "")
-        return bool(whole) and not access.may(request.user, self.site_id_of(record), whole)
-
     def at_site(self, rows: models.QuerySet[Any], site: Site | None) -> models.QuerySet[Any]:
         """Return the rows that the list shows for the site."""
         if not self.site_field:
@@ -239,9 +233,8 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         the kind has no pages, or if the user may see it nowhere.
         """
         user = user_of(request)
-        permission = f"{model._meta.app_label}.{get_permission_codename('view', model._meta)}"
         sites = [site_id] if site_id is not None else access.sites_where(user)
-        open_at = [site for site in sites if access.may(user, site, permission)]
+        open_at = [site for site in sites if access.may(user, site, permission_on(model))]
         if not open_at or not self.admin_site.is_registered(model):
             return None
         rows: models.QuerySet[Any] = self.admin_site.get_model_admin(model).get_queryset(request)

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from operator import attrgetter
 
@@ -302,20 +302,17 @@ def recording(
         outer.depth -= 1
 
 
-class _RollBackError(Exception):
-    """Raised to roll back a rehearsal."""
+class RollBackError(Exception):
+    """Raised in a block of `recording` to roll it back; whoever raises it also suppresses it."""
 
 
 @contextmanager
 def rehearsing() -> Iterator[None]:
     """Let the block write as usual, then roll everything back: rows, changes, numbers and mails."""
-    try:
-        with recording() as trail:
-            trail.is_rehearsal = True
-            yield
-            raise _RollBackError
-    except _RollBackError:
-        pass
+    with suppress(RollBackError), recording() as trail:
+        trail.is_rehearsal = True
+        yield
+        raise RollBackError
 
 
 def is_rehearsal() -> bool:

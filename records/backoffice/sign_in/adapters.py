@@ -14,7 +14,6 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import authenticate
-from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -24,7 +23,6 @@ from django.utils.translation import gettext_lazy as _
 
 from records.accounts import access
 from records.accounts.authority import ADMINISTRATIVE
-from records.accounts.guesses import TooManyGuessesError
 from records.accounts.models import SecurityKind, User
 from records.accounts.sign_in import AccountBackend, own_password
 from records.backoffice.sign_in import provider
@@ -58,15 +56,12 @@ class AccountAdapter(DefaultAccountAdapter):
         found = authenticate(request, **credentials)
         refusal = getattr(request, "guess_refusal", None)
         if refusal is not None:
-            raise ValidationError(refusal.sentence, code="TooManyGuesses")
+            raise refusal
         return found
 
     def reauthenticate(self, user: Any, password: str) -> bool:
         """Return whether this is the person's password; counts like a sign-in."""
-        try:
-            return own_password(self.request, user, password)
-        except TooManyGuessesError as refusal:
-            raise ValidationError(refusal.sentence, code="TooManyGuesses") from refusal
+        return own_password(self.request, user, password)
 
     def pre_login(self, request: HttpRequest, user: Any, **kwargs: object) -> HttpResponse | None:
         """Refuse disabled, removed and service accounts, whichever way of signing in they used."""

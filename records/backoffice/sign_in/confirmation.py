@@ -52,7 +52,7 @@ def confirm(request: HttpRequest, user: User, *, purpose: str, password: str = "
     try:
         right = own_password(request, user, password)
     except TooManyGuessesError as refusal:
-        raise ValidationError({"password": ValidationError(refusal.sentence, code="TooManyGuesses")}) from refusal
+        raise ValidationError({"password": refusal}) from refusal
     if not right:
         raise ValidationError({"password": ValidationError(gettext("This is not your password."), code="InvalidValue")})
     return Confirmation.PASSWORD

@@ -1,7 +1,8 @@
 """The forms for signing in and for factors, with our own texts and our own count of wrong guesses."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from allauth.account.forms import LoginForm
@@ -52,10 +53,7 @@ class SignInForm(LoginForm):
 
 def _counted(form: Any, check: Callable[[], Any]) -> Any:
     """Check a code, which is counted together with the guessed passwords of the account."""
-    try:
-        attempt = begin_guess(context.request, form.user)
-    except TooManyGuessesError as refusal:
-        raise ValidationError(refusal.sentence, code="TooManyGuesses") from refusal
+    attempt = begin_guess(context.request, form.user)
     try:
         checked = check()
         if form.authenticator.type == Authenticator.Type.TOTP:
@@ -148,17 +146,24 @@ class PasskeyForm:
         self.fields["credential"].error_messages["invalid"] = NOT_A_PASSKEY
 
 
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Let the block read the data of a passkey, and refuse with a message what no browser sends."""
+    try:
+        yield
+    except ValidationError:
+        raise
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
+        raise ValidationError(NOT_A_PASSKEY, code="InvalidValue") from error
+
+
 class ReadablePasskey(PasskeyForm):
     """Refuses, with a message, data that no browser sends."""
 
     def clean_credential(self) -> Any:
         """Return the passkey's row in the database if its answer is right."""
-        try:
+        with _readable():
             return super().clean_credential()  # type: ignore[misc]
-        except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
-            if isinstance(error, ValidationError):
-                raise
-            raise ValidationError(NOT_A_PASSKEY, code="InvalidValue") from error
 
 
 class PasskeyFactorForm(ReadablePasskey, AuthenticateWebAuthnForm):
@@ -188,9 +193,5 @@ class AddPasskeyForm(PasskeyForm, AddWebAuthnForm):
 
     def clean(self) -> dict[str, object]:
         """Check the data that the browser sent."""
-        try:
+        with _readable():
             return super().clean()
-        except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
-            if isinstance(error, ValidationError):
-                raise
-            raise ValidationError(NOT_A_PASSKEY, code="InvalidValue") from error

@@ -259,13 +259,15 @@ def callback(request: HttpRequest, provider_id: str) -> HttpResponse:
         answer: HttpResponse = OAuth2CallbackView.adapter_view(Provider(request, provider_id))(request)
     except (RequestException, OAuth2Error):
         logger.warning("The OpenID Connect provider cannot be reached.")
-        return _failed(request, str(UNREACHABLE))
+        answer = _refused(request, UNREACHABLE).response
     return answer
 
 
-def _failed(request: HttpRequest, sentence: str) -> HttpResponse:
-    messages.error(request, sentence)
-    return redirect("mfa_index" if request.user.is_authenticated else "account_login")
+def _refused(request: HttpRequest, sentence: object, next_url: str = "") -> ImmediateHttpResponse:
+    """Return the exception that leads to the address, or to the page from which the user came, with the sentence."""
+    messages.error(request, str(sentence))
+    usual = "mfa_index" if request.user.is_authenticated else "account_login"
+    return ImmediateHttpResponse(redirect(next_url or usual))
 
 
 class ProviderAdapter(DefaultSocialAccountAdapter):
@@ -297,7 +299,7 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
         sentence = (
             gettext("The sign-in was cancelled.") if cancelled else gettext("The sign-in did not work. Try again.")
         )
-        raise ImmediateHttpResponse(_failed(request, sentence))
+        raise _refused(request, sentence)
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
         """Do what the person went to the provider for; raises ImmediateHttpResponse unless the sign-in continues."""
@@ -310,24 +312,20 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
         data = sociallogin.state.get("data") or {}
         purpose = data.get("purpose")
         if not constant_time_compare(str(claims.get("nonce", "")), data.get("nonce", secrets.token_urlsafe())):
-            raise ImmediateHttpResponse(
-                _failed(request, gettext("This answer of the sign-in service is not for this browser."))
-            )
+            raise _refused(request, gettext("This answer of the sign-in service is not for this browser."))
         if purpose == "sign in":
             if not sociallogin.is_existing:
                 note(SecurityKind.SIGN_IN_FAILED, request, None, "identity that no account is linked with")
-                raise ImmediateHttpResponse(_failed(request, str(NOT_LINKED)))
+                raise _refused(request, NOT_LINKED)
         elif purpose == "invitation":
             invited = _invited(data)
             if invited is not None and not links_by_mail(invited):
-                raise ImmediateHttpResponse(_failed(request, str(FACTOR_FIRST)))
+                raise _refused(request, FACTOR_FIRST)
             self._link(request, sociallogin, invited)
         else:
             user = request.user
             if not isinstance(user, User) or str(user.pk) != data.get("account"):
-                raise ImmediateHttpResponse(
-                    _failed(request, gettext("You were signed out meanwhile. Sign in and start again."))
-                )
+                raise _refused(request, gettext("You were signed out meanwhile. Sign in and start again."))
             if purpose == "connect":
                 self._link(request, sociallogin, user)
                 messages.success(request, gettext("From now on you can sign in with this identity."))
@@ -338,23 +336,19 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
     def _link(self, request: HttpRequest, sociallogin: SocialLogin, user: User | None) -> None:
         """Link the identity with the account; raises ImmediateHttpResponse if that is not possible."""
         if user is None:
-            raise ImmediateHttpResponse(
-                _failed(request, gettext("This link is not valid any more. Ask for a new one."))
-            )
+            raise _refused(request, gettext("This link is not valid any more. Ask for a new one."))
         if sociallogin.is_existing and sociallogin.user != user:
-            raise ImmediateHttpResponse(_failed(request, gettext("This identity is linked with another account.")))
+            raise _refused(request, gettext("This identity is linked with another account."))
         if not sociallogin.is_existing:
             kept = identity_of(user)
             if kept is not None:
-                raise ImmediateHttpResponse(
-                    _failed(request, gettext("Your account is linked with another identity already."))
-                )
+                raise _refused(request, gettext("Your account is linked with another identity already."))
             try:
                 with transaction.atomic():
                     sociallogin.account.user = user
                     sociallogin.account.save()
             except IntegrityError:
-                raise ImmediateHttpResponse(_failed(request, gettext("This identity is linked already."))) from None
+                raise _refused(request, gettext("This identity is linked already.")) from None
             note(SecurityKind.PROVIDER_LINKED, request, user, settings.OIDC_ISSUER)
         sociallogin.user = user
 
@@ -391,17 +385,11 @@ def _note_confirmation(
 ) -> None:
     """Record in the session that the person has just signed in at the provider, and for which purpose."""
     signed_in_at = claims.get("auth_time")
+    next_url = sociallogin.state.get("next") or ""
     fresh = isinstance(signed_in_at, int | float) and signed_in_at >= data.get("asked_at", 0) - CLOCKS_DIFFER
     if not sociallogin.is_existing or sociallogin.user != user:
-        raise ImmediateHttpResponse(_back(request, sociallogin, gettext("You signed in as somebody else.")))
+        raise _refused(request, gettext("You signed in as somebody else."), next_url)
     if not fresh:
         note(SecurityKind.REFUSED, request, user, "the provider did not ask the person anew")
-        raise ImmediateHttpResponse(
-            _back(request, sociallogin, gettext("The sign-in service did not ask you again. Try again."))
-        )
+        raise _refused(request, gettext("The sign-in service did not ask you again. Try again."), next_url)
     request.session[CONFIRMED] = {"account": str(user.pk), "at": int(time.time()), "purpose": data.get("confirms", "")}
-
-
-def _back(request: HttpRequest, sociallogin: SocialLogin, sentence: str) -> HttpResponse:
-    messages.error(request, sentence)
-    return redirect(sociallogin.state.get("next") or "mfa_index")

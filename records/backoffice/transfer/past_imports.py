@@ -8,6 +8,7 @@ import hashlib
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +25,7 @@ from records.backoffice.transfer.rows import Row
 from records.backoffice.wording import field_label
 from records.history.digests import FieldChange
 from records.history.models import Change
-from records.history.trail import now, recording
+from records.history.trail import RollBackError, now, recording
 from records.sites.models import permission_on
 from records.sites.uses import used_among
 from records.sites.writing import RecordNotFoundError
@@ -32,10 +33,6 @@ from records.sites.writing import RecordNotFoundError
 ARCHIVED, PUT_BACK, LEFT = gettext_noop("Archive"), gettext_noop("Put back"), gettext_noop("Leave")
 Archive = Callable[[Any], Any]
 GONE = _("It does not exist any more.")
-
-
-class _RolledBackError(Exception):
-    """Raised to roll back a rehearsal."""
 
 
 class AlreadyUndoneError(Exception):
@@ -95,20 +92,17 @@ def undo_import(
     """
     lines: list[Line] = []
     stored = False
-    try:
-        with recording():
-            locked = FileImport.objects.select_for_update(no_key=True).get(pk=kept.pk)
-            if locked.taken_back is not None:
-                raise AlreadyUndoneError
-            lines = _Undoing(locked, resource, archive).lines()
-            is_empty = all(line.what == LEFT for line in lines)
-            if rehearse or is_empty or (expected and digest_of(lines) != expected):
-                raise _RolledBackError
-            locked.taken_back, locked.taken_back_by_id = now(), resource.author.id
-            locked.save(update_fields=["taken_back", "taken_back_by"])
-            stored = True
-    except _RolledBackError:
-        pass
+    with suppress(RollBackError), recording():
+        locked = FileImport.objects.select_for_update(no_key=True).get(pk=kept.pk)
+        if locked.taken_back is not None:
+            raise AlreadyUndoneError
+        lines = _Undoing(locked, resource, archive).lines()
+        is_empty = all(line.what == LEFT for line in lines)
+        if rehearse or is_empty or (expected and digest_of(lines) != expected):
+            raise RollBackError
+        locked.taken_back, locked.taken_back_by_id = now(), resource.author.id
+        locked.save(update_fields=["taken_back", "taken_back_by"])
+        stored = True
     return lines, stored
 
 

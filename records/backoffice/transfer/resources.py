@@ -27,6 +27,7 @@ The rules of an import:
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, ClassVar
 
@@ -54,16 +55,12 @@ from records.backoffice.transfer.rows import (
 from records.backoffice.transfer.table import Column, Table
 from records.backoffice.wording import choice_label, printed
 from records.history.models import Change
-from records.history.trail import Author, Trail, recording
+from records.history.trail import Author, RollBackError, Trail, recording
 from records.sites.hidden import seen_by, with_hidden_kept
 from records.sites.models import permission_on
 from records.sites.writing import RecordNotFoundError, Values
 
 Kept = Callable[[Sequence[Row], Sequence[Change]], Any]
-
-
-class _RolledBackError(Exception):
-    """Raised to roll back a dry run, or an import with faults."""
 
 
 class RecordResource:
@@ -223,7 +220,7 @@ class RecordResource:
         """
         self._read_header(sheet)
         others = self._read_others(sheet)
-        try:
+        with suppress(RollBackError):
             with recording() as trail:
                 start = len(trail.pending)
                 self._claim()
@@ -242,15 +239,13 @@ class RecordResource:
                 self._note(trail, start)
                 faulty = any(row.faults for row in self.rows)
                 if dry_run or faulty or (self.expected and self.digest() != self.expected):
-                    raise _RolledBackError
+                    raise RollBackError
                 if self.kept is not None:
                     self.kept(
                         self.rows,
                         [change for change in trail.pending[start:] if change.model == self.model._meta.label],
                     )
             self.applied = True
-        except _RolledBackError:
-            pass
         return Counter(row.outcome for row in self.rows)
 
     def _claim(self) -> None:
