@@ -5,17 +5,7 @@ from documents.models import Document, Status
 from documents.serializers import DocumentSerializer, DocumentVersionSerializer, UpdateDocumentSerializer
 from documents.views import ADDRESSES, DocumentViewSet
 from records.files.bodies import SWITCHES
-from records.operations.operation import (
-    MANAGER,
-    READER,
-    Parameter,
-    adds,
-    lists,
-    operation_urls,
-    permits,
-    reads,
-    updates,
-)
+from records.operations.operation import MANAGER, Parameter, adds, lists, operation_urls, permits, reads, updates
 
 permits("documents.archive_document", MANAGER)
 permits("documents.replace_signer", MANAGER)
@@ -25,24 +15,19 @@ permits(Document.SEEN_WHOLE_WITH, MANAGER)
 urlpatterns = [
     *operation_urls(
         DocumentViewSet,
-        adds("AddDocument", "documents.add_document", MANAGER, DocumentSerializer, examples.ADD_DOCUMENT),
-        updates(
-            "UpdateDocument", "documents.change_document", MANAGER, UpdateDocumentSerializer, examples.UPDATE_DOCUMENT
-        ),
-        reads("GetDocument", "documents.view_document", READER, DocumentSerializer, examples.GET_DOCUMENT, *SWITCHES),
+        adds("AddDocument", MANAGER, DocumentSerializer, examples.ADD_DOCUMENT),
+        updates("UpdateDocument", MANAGER, UpdateDocumentSerializer, examples.UPDATE_DOCUMENT),
+        reads("GetDocument", DocumentSerializer, examples.GET_DOCUMENT, *SWITCHES),
         reads(
             "GetDocumentVersion",
-            "documents.view_document",
-            READER,
             DocumentVersionSerializer,
             examples.GET_DOCUMENT_VERSION,
             Parameter("version", "integer", description="With a document's Id: which of its versions."),
             *SWITCHES,
+            permission="documents.view_document",
         ),
         lists(
             "GetDocumentList",
-            "documents.view_document",
-            READER,
             DocumentSerializer,
             examples.GET_DOCUMENT_LIST,
             Parameter("recordStatus", "choice", choices=Status.values),

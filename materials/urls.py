@@ -8,7 +8,6 @@ from materials.serializers import MaterialResult, MaterialSerializer
 from materials.upserts import MOST
 from records.operations.operation import (
     MANAGER,
-    READER,
     Operation,
     Parameter,
     WriteResult,
@@ -30,7 +29,6 @@ urlpatterns = operation_urls(
     views.MaterialViewSet,
     adds(
         "PostMaterial",
-        "materials.add_material",
         MANAGER,
         MaterialSerializer,
         examples.POST_MATERIAL,
@@ -41,23 +39,13 @@ urlpatterns = operation_urls(
     ),
     lists(
         "GetListOfMaterial",
-        "materials.view_material",
-        READER,
         MaterialSerializer,
         examples.GET_LIST_OF_MATERIAL,
         SITE,
         Parameter("externalId", separable=True),
         route="/",
     ),
-    reads(
-        "GetMaterialById",
-        "materials.view_material",
-        READER,
-        MaterialSerializer,
-        examples.GET_MATERIAL_BY_ID,
-        SITE,
-        route="/<any_text:id>",
-    ),
+    reads("GetMaterialById", MaterialSerializer, examples.GET_MATERIAL_BY_ID, SITE, route="/<any_text:id>"),
     Operation(
         method="DELETE",
         name="DeleteMaterial",

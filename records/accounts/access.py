@@ -8,7 +8,7 @@ and at which revision, so that a change takes effect at once in every process.
 
 import uuid
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from django.contrib.auth.models import AnonymousUser
 from django.db import connection
@@ -49,16 +49,21 @@ def permissions_of_roles(roles: list[tuple[uuid.UUID, int]]) -> Permissions:
     """Return what the roles (id and revision) permit together; one query if some are not yet known at that revision."""
     missing = [(role, revision) for role, revision in roles if _kept.get(role, (None,))[0] != revision]
     if missing:
-        found: dict[uuid.UUID, set[str]] = defaultdict(set)
-        through = Role.permissions.through
-        for role, app, codename in through.objects.filter(role_id__in=[role for role, _ in missing]).values_list(
-            "role_id", "permission__content_type__app_label", "permission__codename"
-        ):
-            found[role].add(f"{app}.{codename}")
-        for role, revision in missing:
-            _kept[role] = (revision, frozenset(found[role]))
+        found = stored_permissions([role for role, _ in missing])
+        _kept.update({role: (revision, found[role]) for role, revision in missing})
     sets = [_kept[role][1] for role, _ in roles]
     return sets[0] if len(sets) == 1 else frozenset().union(*sets)
+
+
+def stored_permissions(roles: Iterable[uuid.UUID]) -> dict[uuid.UUID, Permissions]:
+    """Return the permissions of each role alone, as this transaction sees them; one query."""
+    found: dict[uuid.UUID, set[str]] = {role: set() for role in roles}
+    rows = Role.permissions.through.objects.filter(role_id__in=[*found]).values_list(
+        "role_id", "permission__content_type__app_label", "permission__codename"
+    )
+    for role, app, codename in rows:
+        found[role].add(f"{app}.{codename}")
+    return {role: frozenset(names) for role, names in found.items()}
 
 
 def roles_held(user_id: uuid.UUID, *, at_archived_sites: bool = False) -> dict[uuid.UUID, list[tuple[uuid.UUID, int]]]:

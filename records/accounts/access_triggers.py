@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from django.db import connections
 
+from records.accounts.directories import DIRECTORY
+
 PREFIX = "access_change_"
 _EVERY_SITE = "SELECT id FROM sites_site"
 _INSERT = "INSERT INTO accounts_accesschange (owner_id, stamp, at)"
@@ -62,16 +64,7 @@ WATCHED = (
     Watched(
         "accounts_directory",
         "SELECT {row}.service_account_id AS id",
-        (
-            "name",
-            "home_site_id",
-            "service_account_id",
-            "may_administer",
-            "matches_by_code",
-            "may_set_passwords",
-            "sends_invitations",
-            "is_archived",
-        ),
+        (*DIRECTORY[1:], "is_archived"),
     ),
     Watched("accounts_directory_sites", _SERVICE_ACCOUNT, ("directory_id", "site_id"), _ANY_EVENT),
     Watched("accounts_rolemembership", _USERS, ("role_id", "user_id"), _ANY_EVENT, "{row}.user_id IS NOT NULL"),

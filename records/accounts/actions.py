@@ -18,7 +18,7 @@ from records.accounts.directories import revoke_tokens
 from records.accounts.models import Directory, OAuthClient, Role, RoleMembership, SecurityKind, SubscriptionKey, User
 from records.accounts.names import check_address, check_user_name
 from records.accounts.recovery import follow_fact
-from records.accounts.roles_held import lock_nesting, lock_outer_roles, people_within, touch_members, touch_users
+from records.accounts.roles_held import lock_outer_roles, people_within, refuse_circle, touch_members, touch_users
 from records.accounts.security import security_event, security_events
 from records.history.digests import FieldChange
 from records.history.trail import Author, recording
@@ -196,9 +196,11 @@ def set_members(
             RoleMembership.objects.filter(**{"role": locked, name: member}).delete()
         present = {entry["id"] for entry in before} - {str(member.pk) for member in remove}
         new = [member for member in dict.fromkeys(add) if str(member.pk) not in present]
-        for member in new:
-            if isinstance(member, Role):
-                refuse_circle(locked, member)
+        roles = [member for member in new if isinstance(member, Role)]
+        if any(member.site_id != role.site_id for member in roles):
+            raise ValidationError(gettext("No such role at this site."), code="InvalidReference")
+        if roles:
+            refuse_circle(locked, [member.pk for member in roles])
         RoleMembership.objects.bulk_create(
             [
                 RoleMembership(
@@ -228,26 +230,3 @@ def members_of(role: Role) -> list[dict[str, str]]:
         ({"id": str(row.user_id or row.member_role_id), "name": str(row.user or row.member_role)} for row in rows),
         key=lambda entry: entry["id"],
     )
-
-
-def refuse_circle(role: Role, member: Role) -> None:
-    """Raise ValidationError if the member is the role itself, contains it, or belongs to another site."""
-    if member.site_id != role.site_id:
-        raise ValidationError(gettext("No such role at this site."), code="InvalidReference")
-    lock_nesting(role.site_id)
-    inner, seen = {member.pk}, set()
-    while inner:
-        if role.pk in inner:
-            raise ValidationError(
-                gettext("A role cannot be its own member, neither directly nor through other roles."),
-                code="InvalidValue",
-            )
-        seen |= inner
-        inner = (
-            set(
-                RoleMembership.objects.filter(role_id__in=inner, member_role__isnull=False).values_list(
-                    "member_role_id", flat=True
-                )
-            )
-            - seen
-        )

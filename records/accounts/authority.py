@@ -5,7 +5,6 @@ What an account holds is read from the database each time, since a wrong answer 
 """
 
 import uuid
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -159,7 +158,7 @@ def permissions_of_account(user_id: uuid.UUID) -> PermissionsBySite:
 
 
 def _permissions_at_sites(roles: Mapping[uuid.UUID, Iterable[tuple[uuid.UUID, int]]]) -> PermissionsBySite:
-    permitted = _permissions_of([role for several in roles.values() for role, _ in several])
+    permitted = access.stored_permissions(role for several in roles.values() for role, _ in several)
     return {site: frozenset().union(*(permitted[role] for role, _ in several)) for site, several in roles.items()}
 
 
@@ -188,19 +187,6 @@ WITH RECURSIVE joined(id) AS (
     JOIN auth_permission p ON p.id = g.permission_id
     JOIN django_content_type c ON c.id = p.content_type_id
 """
-
-
-def _permissions_of(roles: Iterable[uuid.UUID]) -> dict[uuid.UUID, frozenset[str]]:
-    """Return the permissions of each role alone, as this transaction sees them; nothing is cached."""
-    listed = list(roles)
-    found: dict[uuid.UUID, set[str]] = defaultdict(set, {role: set() for role in listed})
-    through = Role.permissions.through
-    rows = through.objects.filter(role_id__in=listed).values_list(
-        "role_id", "permission__content_type__app_label", "permission__codename"
-    )
-    for role, app, codename in rows:
-        found[role].add(f"{app}.{codename}")
-    return {role: frozenset(names) for role, names in found.items()}
 
 
 def _own(user: User) -> PermissionsBySite:

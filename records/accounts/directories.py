@@ -26,7 +26,7 @@ from records.sites.models import Site
 from records.sites.writing import add_record, changing
 
 LIVE_TOKENS = 5
-_DIRECTORY = (
+DIRECTORY = (
     "id",
     "name",
     "home_site_id",
@@ -40,7 +40,7 @@ PROVISIONING_TOKEN = Kind(
     "accounts_provisioningtoken t JOIN accounts_directory d ON d.id = t.directory_id "
     "JOIN accounts_user u ON u.id = d.service_account_id JOIN sites_site s ON s.id = d.home_site_id",
     opens="u.is_active AND NOT d.is_archived AND NOT s.is_archived",
-    columns=("t.dialect", "t.read_only", "t.dry_run", "t.addresses", *(f"d.{name}" for name in _DIRECTORY)),
+    columns=("t.dialect", "t.read_only", "t.dry_run", "t.addresses", *(f"d.{name}" for name in DIRECTORY)),
     reach="""
     SELECT s.id, s.name, NULL, NULL
       FROM c JOIN accounts_provisioningtoken t ON t.id = c.id
@@ -110,7 +110,7 @@ def _is_accepted(opening: Opening, address: str) -> bool:
 def _open(opening: Opening, proof: Proof | None = None) -> OpenToken:
     """Return a token with rows of its own, since rows that several requests share would load columns for each other."""
     dialect, read_only, dry_run, _, *of_directory = opening.columns
-    directory = _row(Directory, _DIRECTORY, of_directory)
+    directory = _row(Directory, DIRECTORY, of_directory)
     sites = {key: _row(Site, ("id", "name"), (key, name)) for key, name in opening.sites.items()}
     directory.home_site = sites[directory.home_site_id]
     directory.seen_sites = tuple(sites.values())

@@ -69,4 +69,4 @@ def mail_about_directory(directory_id: str, user_id: str, kind: str, detail: str
             to=[user.recovery_address],
             headers={"Auto-Submitted": "auto-generated"},
         )
-    return send_or_retry(message, mail_about_directory, (directory_id, user_id, kind, detail, at), failed)
+    return send_or_retry(message.send, mail_about_directory, (directory_id, user_id, kind, detail, at), failed)

@@ -342,15 +342,10 @@ def _replace_emails(user: User, entries: Iterable[DesiredEmail]) -> None:
     for idx, desired in enumerate(wanted):
         row = stored[idx] if idx < len(stored) else UserEmail(user=user)
         before = (row.value, row.type, row.display, row.primary, row.idx)
-        row.value, row.type, row.display, row.primary, row.idx = (
-            desired.value,
-            desired.type,
-            desired.display,
-            desired.primary,
-            idx,
-        )
+        after = (desired.value, desired.type, desired.display, desired.primary, idx)
+        row.value, row.type, row.display, row.primary, row.idx = after
         rows.append(row)
-        if not row._state.adding and before == (row.value, row.type, row.display, row.primary, row.idx):
+        if not row._state.adding and before == after:
             continue
         row.value_key = fold(row.value)
         try:

@@ -1,7 +1,6 @@
 """The members of a role that a directory adds and removes: one statement reads the present state, a few write."""
 
 import uuid
-from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import partial
@@ -9,13 +8,12 @@ from typing import NamedTuple
 
 from django.core.exceptions import ValidationError
 from django.db import connection
-from django.utils.translation import gettext
 
 from records.accounts.authority import Act, Actor, giving, require, sites_of
 from records.accounts.brake import asking_brake, counting_removals
 from records.accounts.models import Directory, Role, RoleMembership, SecurityKind
 from records.accounts.models.users import printed_name
-from records.accounts.roles_held import lock_nesting, locking_people, people_within, touching
+from records.accounts.roles_held import locking_people, people_within, refuse_circle, touching
 from records.accounts.security import noting_people
 from records.history.digests import FieldChange
 from records.history.sets import id_of, ids_selection, insertion
@@ -161,9 +159,11 @@ def _refuse_unknown(role: Role, new: Collection[uuid.UUID], known: dict[uuid.UUI
         if not known[key].is_eligible:
             fault = ValidationError(f"There is no member with the id {str(key)!r}.", code="InvalidReference")
             raise ValidationError({"members": fault})
-    roles = {key for key in new if not known[key].is_user}
-    if roles:
-        _refuse_circle(role, roles)
+    if roles := {key for key in new if not known[key].is_user}:
+        try:
+            refuse_circle(role, roles)
+        except ValidationError as fault:
+            raise ValidationError({"members": fault}) from fault
 
 
 def _refuse_wrong_types(users: dict[uuid.UUID, bool], known: dict[uuid.UUID, Known]) -> None:
@@ -222,24 +222,3 @@ def _redisplay(desired: DesiredMembers, stored: Collection[uuid.UUID], known: di
     if rows:
         RoleMembership.objects.bulk_update(rows, ["display"], batch_size=500)
     return bool(rows)
-
-
-def _refuse_circle(role: Role, members: set[uuid.UUID]) -> None:
-    """Raise ValidationError if one of the roles is this one or contains it, also through others; one query for all."""
-    lock_nesting(role.site_id)
-    edges: dict[uuid.UUID, set[uuid.UUID]] = defaultdict(set)
-    memberships = RoleMembership.objects.filter(role__site_id=role.site_id, member_role__isnull=False)
-    for outer, inner in memberships.values_list("role_id", "member_role_id"):
-        edges[outer].add(inner)
-    waiting, seen = list(members), set()
-    while waiting:
-        step = waiting.pop()
-        if step == role.pk:
-            fault = ValidationError(
-                gettext("A role cannot be its own member, neither directly nor through other roles."),
-                code="InvalidValue",
-            )
-            raise ValidationError({"members": fault})
-        if step not in seen:
-            seen.add(step)
-            waiting += edges[step]

@@ -1,10 +1,13 @@
 """Serialising the nesting of roles, and the revisions that a change of roles increments."""
 
 import uuid
+from collections import defaultdict
 from collections.abc import Collection, Iterable
 
+from django.core.exceptions import ValidationError
 from django.db import connection
 from django.db.models import F
+from django.utils.translation import gettext
 
 from records.accounts.models import Role, RoleMembership
 from records.history.sets import id_of, ids, ids_parameter, ids_selection, ids_sql
@@ -20,6 +23,24 @@ def lock_nesting(site_id: uuid.UUID) -> None:
     if vendor() == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", (int.from_bytes(site_id.bytes[:8], "big", signed=True),))
+
+
+def refuse_circle(role: Role, members: Iterable[uuid.UUID]) -> None:
+    """Raise ValidationError if one of the roles is this one or contains it, also through others; one query for all."""
+    lock_nesting(role.site_id)
+    edges: dict[uuid.UUID, set[uuid.UUID]] = defaultdict(set)
+    memberships = RoleMembership.objects.filter(role__site_id=role.site_id, member_role__isnull=False)
+    for outer, inner in memberships.values_list("role_id", "member_role_id"):
+        edges[outer].add(inner)
+    waiting, seen = list(members), set()
+    while waiting:
+        step = waiting.pop()
+        if step == role.pk:
+            text = gettext("A role cannot be its own member, neither directly nor through other roles.")
+            raise ValidationError(text, code="InvalidValue")
+        if step not in seen:
+            seen.add(step)
+            waiting += edges[step]
 
 
 def touch_users(keys: Iterable[uuid.UUID]) -> None:

@@ -2,7 +2,7 @@
 
 import datetime
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -56,7 +56,7 @@ def mail_notice(user_id: str, kind: str, to: str, detail: str, by: str, at: str,
     asks = kind == SecurityKind.ADDRESS_ASKED and to == user.pending_address
     with in_language_of(user):
         message = _notice(user, kind, to, detail, by, at, asks=asks)
-    return send_or_retry(message, mail_notice, (user_id, kind, to, detail, by, at), failed)
+    return send_or_retry(message.send, mail_notice, (user_id, kind, to, detail, by, at), failed)
 
 
 def _notice(user: User, kind: str, to: str, detail: str, by: str, at: str, *, asks: bool) -> EmailMessage:
@@ -80,20 +80,26 @@ def _notice(user: User, kind: str, to: str, detail: str, by: str, at: str, *, as
     return EmailMessage(subject, render_to_string("mail/account_security.txt", context), to=[to], headers=headers)
 
 
-def send_or_retry(message: EmailMessage, task_of_mail: Any, arguments: Sequence[Any], failed: int) -> bool:
+def send_or_retry(
+    send: Callable[[], object],
+    task_of_mail: Any,
+    arguments: Sequence[Any],
+    failed: int,
+    delays: Sequence[datetime.timedelta] = DELAYS,
+) -> bool:
     """Send a mail and return whether it was sent; if it was not, queue its task again after the next of the delays.
 
     The task takes the arguments and then the number of attempts that failed. After the last delay the error of the mail
     server is raised, so that the task is marked as failed.
     """
     try:
-        message.send()
+        send()
     except Exception as error:
-        if failed >= len(DELAYS):
+        if failed >= len(delays):
             raise
         name = task_of_mail.name
         logger.warning("A mail could not be sent by %s (attempt %s): %s", name, failed + 1, type(error).__name__)
-        task_of_mail.using(run_after=now() + DELAYS[failed]).enqueue(*arguments, failed + 1)
+        task_of_mail.using(run_after=now() + delays[failed]).enqueue(*arguments, failed + 1)
         return False
     return True
 

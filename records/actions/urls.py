@@ -6,7 +6,6 @@ from records.actions.serializers import ActionChangeSerializer, ActionSerializer
 from records.actions.views import ActionViewSet
 from records.operations.operation import (
     MANAGER,
-    READER,
     STANDARD,
     Parameter,
     adds,
@@ -22,12 +21,10 @@ permits("actions.archive_action", MANAGER)
 
 urlpatterns = operation_urls(
     ActionViewSet,
-    adds("AddAction", "actions.add_action", STANDARD, ActionSerializer, examples.ADD_ACTION),
-    reads("GetAction", "actions.view_action", READER, ActionSerializer, examples.GET_ACTION),
+    adds("AddAction", STANDARD, ActionSerializer, examples.ADD_ACTION),
+    reads("GetAction", ActionSerializer, examples.GET_ACTION),
     lists(
         "GetActionList",
-        "actions.view_action",
-        READER,
         ActionSerializer,
         examples.GET_ACTION_LIST,
         Parameter("ownerId", "id"),
@@ -35,5 +32,5 @@ urlpatterns = operation_urls(
         Parameter("recordStatus", "choice", choices=Status.values),
         Parameter("dueBefore", "date-time", "due_date__lt", "Due before this moment."),
     ),
-    updates("UpdateAction", "actions.change_action", STANDARD, ActionChangeSerializer, examples.UPDATE_ACTION),
+    updates("UpdateAction", STANDARD, ActionChangeSerializer, examples.UPDATE_ACTION),
 )

@@ -4,36 +4,17 @@ from records.attachments import examples
 from records.attachments.serializers import AttachmentSerializer
 from records.attachments.views import ADDRESSES, AttachmentViewSet
 from records.files.bodies import SWITCHES
-from records.operations.operation import (
-    MANAGER,
-    READER,
-    STANDARD,
-    Parameter,
-    adds,
-    lists,
-    operation_urls,
-    permits,
-    reads,
-)
+from records.operations.operation import MANAGER, STANDARD, Parameter, adds, lists, operation_urls, permits, reads
 
 permits("attachments.archive_attachment", MANAGER)
 
 urlpatterns = [
     *operation_urls(
         AttachmentViewSet,
-        adds("AddAttachment", "attachments.add_attachment", STANDARD, AttachmentSerializer, examples.ADD_ATTACHMENT),
-        reads(
-            "GetAttachment",
-            "attachments.view_attachment",
-            READER,
-            AttachmentSerializer,
-            examples.GET_ATTACHMENT,
-            *SWITCHES,
-        ),
+        adds("AddAttachment", STANDARD, AttachmentSerializer, examples.ADD_ATTACHMENT),
+        reads("GetAttachment", AttachmentSerializer, examples.GET_ATTACHMENT, *SWITCHES),
         lists(
             "GetAttachmentList",
-            "attachments.view_attachment",
-            READER,
             AttachmentSerializer,
             examples.GET_ATTACHMENT_LIST,
             Parameter("recordId", "id", description="Of this record."),

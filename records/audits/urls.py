@@ -4,7 +4,7 @@ from records.audits import examples
 from records.audits.models import ProgramType, RecordStatus, Risk
 from records.audits.serializers import AuditProgramSerializer, AuditRecordSerializer
 from records.audits.views import AuditViewSet
-from records.operations.operation import MANAGER, READER, Parameter, lists, operation_urls, permits, reads
+from records.operations.operation import MANAGER, Parameter, lists, operation_urls, permits, reads
 
 permits("audits.add_auditprogram", MANAGER)
 permits("audits.change_auditprogram", MANAGER)
@@ -16,11 +16,9 @@ permits("audits.archive_auditrecord", MANAGER)
 
 urlpatterns = operation_urls(
     AuditViewSet,
-    reads("GetAuditProgram", "audits.view_auditprogram", READER, AuditProgramSerializer, examples.GET_AUDIT_PROGRAM),
+    reads("GetAuditProgram", AuditProgramSerializer, examples.GET_AUDIT_PROGRAM),
     lists(
         "GetAuditProgramList",
-        "audits.view_auditprogram",
-        READER,
         AuditProgramSerializer,
         examples.GET_AUDIT_PROGRAM_LIST,
         Parameter("type", "choice", choices=ProgramType.values),
@@ -30,8 +28,6 @@ urlpatterns = operation_urls(
     ),
     lists(
         "GetAuditProgramRecordList",
-        "audits.view_auditrecord",
-        READER,
         AuditRecordSerializer,
         examples.GET_AUDIT_PROGRAM_RECORD_LIST,
         Parameter("recordStatus", "choice", choices=RecordStatus.values),

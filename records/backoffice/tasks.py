@@ -1,18 +1,14 @@
 """The worker's part: mailing links for setting a password."""
 
-import datetime
-import logging
+from functools import partial
 
 from django_tasks import task
 
 from records.accounts import guesses
 from records.accounts.models import User
+from records.accounts.security_mails import DELAYS, send_or_retry
 from records.backoffice.passwords import LINKS_OF_ACCOUNT, people_with_address, send_password_link
-from records.history.trail import now
 
-logger = logging.getLogger("larder.mail")
-DELAYS = tuple(datetime.timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180, 720))
-"""The delay before the next attempt, after each attempt that failed."""
 DELAYS_OF_LINKS = DELAYS[:3]
 """Shorter for a link for a new password, since people would rather request another one than wait."""
 
@@ -52,13 +48,4 @@ def _mail(user_id: str, failed: int, *, invited: bool) -> bool:
     if user is None:
         return False
     again, delays = (invite, DELAYS) if invited else (mail_link, DELAYS_OF_LINKS)
-    try:
-        send_password_link(user, invited=invited)
-    except Exception as error:
-        if failed >= len(delays):
-            raise
-        what = "An invitation" if invited else "A password link"
-        logger.warning("%s could not be mailed (attempt %s): %s", what, failed + 1, type(error).__name__)
-        again.using(run_after=now() + delays[failed]).enqueue(user_id, failed + 1)
-        return False
-    return True
+    return send_or_retry(partial(send_password_link, user, invited=invited), again, (user_id,), failed, delays)

@@ -8,7 +8,7 @@ from records.category.views import (
     FolderEntrySerializer,
     SiteEntrySerializer,
 )
-from records.operations.operation import READER, SITE_ADMINISTRATOR, Parameter, lists, operation_urls, permits, reads
+from records.operations.operation import SITE_ADMINISTRATOR, Parameter, lists, operation_urls, permits, reads
 from records.reference.lists import LISTS, SITE_LISTS
 from records.sites.models import FILED
 
@@ -27,24 +27,20 @@ urlpatterns = operation_urls(
     *(
         lists(
             f"Get{name}List",
-            f"reference.view_{model._meta.model_name}",
-            READER,
             LIST_SERIALIZERS[name],
             examples.GET_LIST[name],
             *ENTRY_NAME_OR_CODE,
         )
         for name, model in LISTS.items()
     ),
-    reads("GetRating", "reference.view_rating", READER, RatingSerializer, examples.GET_RATING),
+    reads("GetRating", RatingSerializer, examples.GET_RATING),
     lists(
         "GetFolderList",
-        "sites.view_entityfolder",
-        READER,
         FolderEntrySerializer,
         examples.GET_FOLDER_LIST,
         *NAME_OR_CODE,
         Parameter("entity", "choice", choices=[str(entity.value) for entity in FILED]),
     ),
-    lists("GetSiteList", "sites.view_site", READER, SiteEntrySerializer, examples.GET_SITE_LIST, *NAME_OR_CODE),
-    lists("GetUserList", "accounts.view_user", READER, UserEntrySerializer, examples.GET_USER_LIST, *NAME_OR_CODE),
+    lists("GetSiteList", SiteEntrySerializer, examples.GET_SITE_LIST, *NAME_OR_CODE),
+    lists("GetUserList", UserEntrySerializer, examples.GET_USER_LIST, *NAME_OR_CODE),
 )

@@ -29,14 +29,10 @@ permits("complaints.change_unitssold", MANAGER)
 
 urlpatterns = operation_urls(
     ComplaintViewSet,
-    adds(
-        "AddComplaintDetail", "complaints.add_complaint", STANDARD, ComplaintSerializer, examples.ADD_COMPLAINT_DETAIL
-    ),
-    reads("GetComplaint", "complaints.view_complaint", READER, ComplaintSerializer, examples.GET_COMPLAINT),
+    adds("AddComplaintDetail", STANDARD, ComplaintSerializer, examples.ADD_COMPLAINT_DETAIL),
+    reads("GetComplaint", ComplaintSerializer, examples.GET_COMPLAINT),
     lists(
         "GetComplaintList",
-        "complaints.view_complaint",
-        READER,
         ComplaintSerializer,
         examples.GET_COMPLAINT_LIST,
         Parameter("recordStatus", "choice", choices=RecordStatus.values),
@@ -50,11 +46,5 @@ urlpatterns = operation_urls(
         Parameter("dateFrom", "date-time", "date__gte", "Dated at or after this moment."),
         Parameter("dateTo", "date-time", "date__lte", "Dated at or before this moment."),
     ),
-    updates(
-        "UpdateComplaintDetail",
-        "complaints.change_complaint",
-        STANDARD,
-        ComplaintChangeSerializer,
-        examples.UPDATE_COMPLAINT_DETAIL,
-    ),
+    updates("UpdateComplaintDetail", STANDARD, ComplaintChangeSerializer, examples.UPDATE_COMPLAINT_DETAIL),
 )

@@ -5,7 +5,6 @@ from records.customers.serializers import CustomerChangeSerializer, CustomerSeri
 from records.customers.views import CustomerViewSet
 from records.operations.operation import (
     MANAGER,
-    READER,
     SITE_ADMINISTRATOR,
     Parameter,
     adds,
@@ -21,12 +20,10 @@ permits("customers.erase_contact", SITE_ADMINISTRATOR)
 
 urlpatterns = operation_urls(
     CustomerViewSet,
-    adds("AddCustomer", "customers.add_customer", MANAGER, CustomerSerializer, examples.ADD_CUSTOMER),
-    reads("GetCustomer", "customers.view_customer", READER, CustomerSerializer, examples.GET_CUSTOMER),
+    adds("AddCustomer", MANAGER, CustomerSerializer, examples.ADD_CUSTOMER),
+    reads("GetCustomer", CustomerSerializer, examples.GET_CUSTOMER),
     lists(
         "GetCustomerList",
-        "customers.view_customer",
-        READER,
         CustomerSerializer,
         examples.GET_CUSTOMER_LIST,
         Parameter("name", lookup="name_key"),
@@ -39,5 +36,5 @@ urlpatterns = operation_urls(
             also=("physical_address_country_id",),
         ),
     ),
-    updates("UpdateCustomer", "customers.change_customer", MANAGER, CustomerChangeSerializer, examples.UPDATE_CUSTOMER),
+    updates("UpdateCustomer", MANAGER, CustomerChangeSerializer, examples.UPDATE_CUSTOMER),
 )

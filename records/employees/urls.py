@@ -27,13 +27,11 @@ permits("employees.archive_jobdescription", MANAGER)
 
 urlpatterns = operation_urls(
     EmployeeViewSet,
-    adds("AddEmployee", "employees.add_employee", MANAGER, EmployeeSerializer, examples.ADD_EMPLOYEE),
-    updates("UpdateEmployee", "employees.change_employee", MANAGER, EmployeeChangeSerializer, examples.UPDATE_EMPLOYEE),
-    reads("GetEmployee", "employees.view_employee", READER, EmployeeSerializer, examples.GET_EMPLOYEE),
+    adds("AddEmployee", MANAGER, EmployeeSerializer, examples.ADD_EMPLOYEE),
+    updates("UpdateEmployee", MANAGER, EmployeeChangeSerializer, examples.UPDATE_EMPLOYEE),
+    reads("GetEmployee", EmployeeSerializer, examples.GET_EMPLOYEE),
     lists(
         "GetEmployeeList",
-        "employees.view_employee",
-        READER,
         EmployeeSerializer,
         examples.GET_EMPLOYEE_LIST,
         Parameter("code"),
@@ -41,24 +39,10 @@ urlpatterns = operation_urls(
         Parameter("reportingToId", "id"),
         Parameter("natureOfEmploymentId", "id"),
     ),
-    adds(
-        "AddJobDescription",
-        "employees.add_jobdescription",
-        MANAGER,
-        JobDescriptionSerializer,
-        examples.ADD_JOB_DESCRIPTION,
-    ),
-    reads(
-        "GetJobDescription",
-        "employees.view_jobdescription",
-        READER,
-        JobDescriptionSerializer,
-        examples.GET_JOB_DESCRIPTION,
-    ),
+    adds("AddJobDescription", MANAGER, JobDescriptionSerializer, examples.ADD_JOB_DESCRIPTION),
+    reads("GetJobDescription", JobDescriptionSerializer, examples.GET_JOB_DESCRIPTION),
     lists(
         "GetJobDescriptionList",
-        "employees.view_jobdescription",
-        READER,
         JobDescriptionSerializer,
         examples.GET_JOB_DESCRIPTION_LIST,
         Parameter("employeeId", "id", "employees"),

@@ -4,6 +4,7 @@ import io
 import json
 import re
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from decimal import Decimal
 from typing import IO, Any, cast
@@ -74,7 +75,7 @@ def read(request: HttpRequest, limit: int = BODY_LIMIT) -> bytes | bytearray:
         return _read_chunked(request, limit) if chunked else b""
     length = int(declared)
     if length > limit:
-        _drain(request, length)
+        _drain(request.read, length)
         raise too_large(limit)
     body = bytearray(length)
     view, filled = memoryview(body), 0
@@ -116,26 +117,15 @@ def _read_chunked(request: HttpRequest, limit: int) -> bytearray:
             return body
         body += piece
         if len(body) > limit:
-            _drain_chunked(stream, DRAINED - len(body))
+            _drain(stream.read, DRAINED - len(body))
             raise too_large(limit)
 
 
-def _drain_chunked(stream: Any, left: int) -> None:
-    with suppress(Exception):  # As above. The body is refused, however reading it ends.
-        while left > 0 and (piece := stream.read(CHUNK)):
-            left -= len(piece)
-
-
-def _drain(request: HttpRequest, length: int) -> None:
+def _drain(read: Callable[[int], bytes], length: int) -> None:
     left = min(length, DRAINED)
-    try:
-        while left > 0:
-            piece = request.read(min(CHUNK, left))
-            if not piece:
-                return
+    with suppress(Exception):  # As above. The body is refused, however reading it ends.
+        while left > 0 and (piece := read(min(CHUNK, left))):
             left -= len(piece)
-    except OSError:
-        return
 
 
 def decode(body: Bytes) -> object:

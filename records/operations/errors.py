@@ -161,10 +161,7 @@ def body_of(refusal: ApiError, request_id: str) -> dict[str, object]:
 def answer(request: HttpRequest, refusal: ApiError) -> HttpResponse:
     """Return the error as a JSON response."""
     body = orjson.dumps(body_of(refusal, getattr(request, "request_id", "")))
-    response = HttpResponse(body, content_type="application/json", status=refusal.status)
-    for name, value in refusal.headers.items():
-        response[name] = value
-    return response
+    return HttpResponse(body, content_type="application/json", status=refusal.status, headers=refusal.headers)
 
 
 def handle_exception(error: Exception, context: dict[str, Any]) -> HttpResponse:
@@ -178,6 +175,4 @@ def handle_exception(error: Exception, context: dict[str, Any]) -> HttpResponse:
         refusal.headers["Allow"] = ", ".join(view.allowed_methods)
     render = getattr(view, "render_refusal", None)
     response: HttpResponse = render(refusal) if render else answer(request, refusal)
-    for name, value in getattr(view, "answer_headers", {}).items():
-        response.headers.setdefault(name, value)
     return response

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
@@ -69,9 +69,13 @@ class WireField:
     show: Show = None
     read_only: bool
     required: bool
+    nullable: ClassVar[bool] = False
+    """Whether the schema allows null in a field that is not required."""
 
     def __init__(self, *args: object, source_name: str = "", **kwargs: object) -> None:
         self.source_name = source_name
+        if self.nullable:
+            kwargs.setdefault("allow_null", not kwargs.get("required", False))
         super().__init__(*args, **kwargs)
 
     @property
@@ -172,9 +176,7 @@ class ChoiceTextField(WireField, serializers.ChoiceField):
 class IdField(WireField, serializers.UUIDField):
     """The Id of an entry or record, as text of 36 characters."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        kwargs.setdefault("allow_null", not kwargs.get("required", False))
-        super().__init__(**kwargs)
+    nullable = True
 
     @property
     def clears(self) -> tuple[object, ...]:
@@ -213,10 +215,7 @@ class DateTimeField(WireField, serializers.DateTimeField):
     """A date-time: RFC 3339 with a zone, or a bare date; always shown in UTC with milliseconds."""
 
     show = staticmethod(values.show_date_time)
-
-    def __init__(self, **kwargs: Any) -> None:
-        kwargs.setdefault("allow_null", not kwargs.get("required", False))
-        super().__init__(**kwargs)
+    nullable = True
 
     @property
     def clears(self) -> tuple[object, ...]:
@@ -239,9 +238,9 @@ class NumberField(WireField, serializers.DecimalField):
     """A decimal that is sent as a JSON number without loss."""
 
     show = staticmethod(values.show_number)
+    nullable = True
 
     def __init__(self, *, lowest: int | None = None, highest: int | None = None, **kwargs: Any) -> None:
-        kwargs.setdefault("allow_null", not kwargs.get("required", False))
         kwargs.setdefault("max_digits", 15)
         kwargs.setdefault("decimal_places", 4)
         super().__init__(min_value=lowest, max_value=highest, coerce_to_string=False, **kwargs)
@@ -271,8 +270,9 @@ class NumberField(WireField, serializers.DecimalField):
 class IntegerField(WireField, serializers.IntegerField):
     """A 32-bit integer within its bounds."""
 
+    nullable = True
+
     def __init__(self, **kwargs: Any) -> None:
-        kwargs.setdefault("allow_null", not kwargs.get("required", False))
         kwargs.setdefault("min_value", 0)
         kwargs.setdefault("max_value", values.INTEGER_LIMIT)
         super().__init__(**kwargs)

@@ -15,7 +15,7 @@ from records.accounts.models import DefaultRole
 from records.operations.examples import Example
 from records.operations.names import snake
 from records.operations.values import INTEGER_LIMIT
-from records.sites.models import FILED
+from records.sites.models import FILED, permission_on
 
 READER, STANDARD = DefaultRole.READER, DefaultRole.STANDARD
 MANAGER, SITE_ADMINISTRATOR = DefaultRole.MANAGER, DefaultRole.SITE_ADMINISTRATOR
@@ -136,33 +136,33 @@ class Operation:
         return f"{start}/<str:id>".lstrip("/") if self.takes_id and "<" not in start else start
 
 
-def adds(
-    name: str, permission: str, role: DefaultRole, body: Any, examples: Examples, *parameters: Parameter, **more: Any
-) -> Operation:
-    """Return the operation that adds the record of its body."""
+def adds(name: str, role: DefaultRole, body: Any, examples: Examples, *parameters: Parameter, **more: Any) -> Operation:
+    """Return the operation that adds the record of its body; it needs the permission to add one of that kind."""
     more |= {"parameters": parameters, "examples": examples}
-    return Operation("POST", name, permission, role, WriteResult, body, **more)
+    return Operation("POST", name, permission_on(body.Meta.model, "add"), role, WriteResult, body, **more)
 
 
-def updates(name: str, permission: str, role: DefaultRole, body: Any, examples: Examples) -> Operation:
-    """Return the operation that changes, in the record with the id of its path, what its body contains."""
+def updates(name: str, role: DefaultRole, body: Any, examples: Examples) -> Operation:
+    """Return the operation that changes, in the record with the id of its path, what its body contains.
+
+    It needs the permission to change a record of that kind.
+    """
+    permission = permission_on(body.Meta.model, "change")
     return Operation("PUT", name, permission, role, WriteResult, body, takes_id=True, examples=examples)
 
 
-def reads(
-    name: str, permission: str, role: DefaultRole, answer: Any, examples: Examples, *parameters: Parameter, **more: Any
-) -> Operation:
-    """Return the operation that answers the record with the id of its path."""
-    more |= {"takes_id": True, "parameters": parameters, "examples": examples}
-    return Operation("GET", name, permission, role, answer, **more)
+def reads(name: str, answer: Any, examples: Examples, *parameters: Parameter, **more: Any) -> Operation:
+    """Return the operation that answers the record with the id of its path.
+
+    It needs a `permission`, by default that to view a record of the kind. Every role holds it.
+    """
+    more = {"permission": permission_on(answer.Meta.model), "takes_id": True, "parameters": parameters, **more}
+    return Operation("GET", name, role=READER, response=answer, examples=examples, **more)
 
 
-def lists(
-    name: str, permission: str, role: DefaultRole, answer: Any, examples: Examples, *parameters: Parameter, **more: Any
-) -> Operation:
-    """Return the operation that answers a page of records, which the parameters filter."""
-    more |= {"many": True, "parameters": parameters, "examples": examples}
-    return Operation("GET", name, permission, role, answer, **more)
+def lists(name: str, answer: Any, examples: Examples, *parameters: Parameter, **more: Any) -> Operation:
+    """Return the operation that answers a page of records, which the parameters filter; it needs what `reads` does."""
+    return reads(name, answer, examples, *parameters, **{"many": True, "takes_id": False, **more})
 
 
 def permits(permission: str, lowest: DefaultRole) -> None:

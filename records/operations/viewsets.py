@@ -15,7 +15,6 @@ from records.accounts.opening import StaleAccessError
 from records.history.trail import Reading, beginning
 from records.operations import bodies, conditional, errors, lists
 from records.operations.calling import CalledViewSet
-from records.operations.operation import Parameter
 from records.operations.own_headers import put
 from records.operations.plans import KeyQuery, ReadPlan, Shape
 from records.operations.references import resolve_all
@@ -247,18 +246,13 @@ class OperationViewSet(CalledViewSet):
             own=True,
         )
 
-    @property
-    def parameters(self) -> Sequence[Parameter]:
-        """Return the query parameters of the operation, with the lookups of the filters."""
-        return self.operation.parameters if self.operation else ()
-
     def page_of(self, rows: lists.Source, plan: ReadPlan, rules: lists.ListRules, **options: Any) -> HttpResponse:
         """Return the requested page of rows of the caller's site; its statements also prove the caller."""
         # A filter compares what the caller sees, as the sort order does.
         instead = plan.instead
         parameters = [
             replace(one, lookup=instead[one.lookups[0]]) if one.lookups[0] in instead else one
-            for one in self.parameters
+            for one in (self.operation.parameters if self.operation else ())
         ]
         page = lists.page(rows, plan, rules, self.query, parameters, site_id=self.site_id, proof=self.proof, **options)
         self.proven = True

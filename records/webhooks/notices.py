@@ -45,4 +45,4 @@ def mail_about_pause(subscription_id: str, user_id: str, reason: str, at: str, f
             to=[user.recovery_address],
             headers={"Auto-Submitted": "auto-generated"},
         )
-    return send_or_retry(message, mail_about_pause, (subscription_id, user_id, reason, at), failed)
+    return send_or_retry(message.send, mail_about_pause, (subscription_id, user_id, reason, at), failed)

@@ -119,7 +119,7 @@ def test_names_that_are_not_resolved_lose_neither_a_mail_nor_a_message(
         inviting.worker(PYTHONPATH=str(tmp_path), **ALLOWED, **url) as worker,
     ):
         assert server.provision("nora").status == 201
-        wait_for(lambda: any("could not be mailed" in line["message"] for line in worker.lines()), 60)
+        wait_for(lambda: any("could not be sent" in line["message"] for line in worker.lines()), 60)
         wait_for(unresolved, 60)
         names.write_text("hangs")
         let_retries_be_due(inviting)

@@ -201,7 +201,7 @@ def test_a_mail_server_that_stalls_costs_neither_the_mail_nor_the_worker(invitin
         invite(server)
         wait_for(lambda: invitations(mails), 60)
         # The worker gives the mail up after 10 s, and tries again a minute later; that minute is cut short here.
-        wait_for(lambda: any("could not be mailed" in line["message"] for line in worker.lines()), 30)
+        wait_for(lambda: any("could not be sent" in line["message"] for line in worker.lines()), 30)
         assert worker.process.poll() is None
         assert server.get("/readyz").json()["worker"] == "ok"
         mails.stalls_for = ""

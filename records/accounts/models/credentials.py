@@ -57,9 +57,6 @@ class SubscriptionKey(Credential):
     user = models.ForeignKey("accounts.User", models.PROTECT, related_name="subscription_keys")
     site = models.ForeignKey("sites.Site", models.PROTECT, related_name="+")
 
-    class Meta(Credential.Meta):
-        pass
-
 
 class CalendarLink(Credential):
     """The secret part of the address at which a person's calendar program fetches what the person has to do."""
@@ -105,9 +102,6 @@ class ProvisioningToken(Credential):
     end_announced = models.DateTimeField(null=True, blank=True, editable=False)
 
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = (*Credential.HISTORY_EXCLUDE, "end_announced")
-
-    class Meta(Credential.Meta):
-        pass
 
     @property
     def history_site_id(self) -> uuid.UUID:

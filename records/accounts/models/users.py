@@ -173,23 +173,15 @@ class User(AbstractBaseUser):
         """Return whether the account may sign in to the back-office."""
         return self.is_active and not self.is_service_account
 
-    def get_full_name(self) -> str:
-        """Return the printed name (called by Django)."""
-        return self.printed_name
-
     def get_short_name(self) -> str:
         """Return the given name; if empty, the printed name."""
         return self.given_name or self.printed_name
 
     def _get_session_auth_hash(self, secret: str | bytes | None = None) -> str:
-        """Return the text whose hash sessions contain: password and epoch, so that a new epoch ends all sessions."""
+        """Return the hash that sessions contain, of password and epoch, so that a new epoch ends all sessions."""
         return salted_hmac(
             "larder.session", f"{self.password}:{self.session_epoch}", secret=secret, algorithm="sha256"
         ).hexdigest()
-
-    def get_session_auth_hash(self) -> str:
-        """Return the hash that the account's sessions contain (called by Django)."""
-        return self._get_session_auth_hash()
 
     def has_perm(self, perm: str, obj: models.Model | None = None) -> bool:
         """Return whether the account holds the permission at the object's site; without an object, at any site."""
@@ -197,10 +189,6 @@ class User(AbstractBaseUser):
 
         site_id = getattr(obj, "site_id", None)
         return access.may(self, site_id, perm) if site_id else access.may_anywhere(self, perm)
-
-    def has_perms(self, perm_list: Any, obj: Any = None) -> bool:
-        """Return whether the account holds all of the permissions."""
-        return all(self.has_perm(perm, obj) for perm in perm_list)
 
     def has_module_perms(self, app_label: str) -> bool:
         """Return whether the account holds any permission of the app at any site."""
