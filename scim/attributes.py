@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from django.db.models import F, QuerySet, TextField
+from django.db.models import QuerySet, TextField
 from django.db.models.expressions import Combinable, Expression
 from django.db.models.functions import NullIf
 from scim2_models import InvalidPathException
@@ -143,8 +143,3 @@ class Listed:
 
 Attributes = Mapping[str, Source | Entries | Listed]
 """Sources by lower-case path in the schema (`name.familyname`). In an extension, the URN and a colon come before it."""
-
-
-def orderings(name: str, *, descending: bool) -> tuple[Any, ...]:
-    """Return the orderings by an annotation: unassigned values last, or first if descending (RFC 7644, 3.4.2.3)."""
-    return (F(name).desc(nulls_first=True),) if descending else (F(name).asc(nulls_last=True),)

@@ -11,7 +11,7 @@ import uuid
 from typing import Any
 
 from django.core import signing
-from django.db.models import F, Q, QuerySet
+from django.db.models import Q, QuerySet
 
 from scim.callers import Caller
 from scim.errors import Refused
@@ -56,8 +56,3 @@ def after(rows: QuerySet[Any], position: Position, query: Query) -> QuerySet[Any
     else:
         beyond = Q(pk__in=[]) if value is None else Q(_sorted__gt=value) | Q(_sorted__isnull=True)
     return rows.filter(rest | beyond)
-
-
-def sorted_by(rows: QuerySet[Any], query: Query) -> QuerySet[Any]:
-    """Return the id of each ordered row and the value that it is sorted by."""
-    return rows.values_list("pk", "_sorted") if query.sort_by else rows.values_list("pk", F("pk"))

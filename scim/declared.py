@@ -73,7 +73,7 @@ def is_declared(kind: str, path: str) -> bool:
         if found.model is None and binding is None:
             return False
         selection = found.value_filter
-        return selection is None or all(_is_part(binding, node) for node in _compared(selection))
+        return selection is None or all(_is_part(binding, node) for node in compared(selection))
     except (InvalidPathException, InvalidFilterException):
         return False
 
@@ -85,11 +85,12 @@ def _is_part(binding: Any, node: Comparison | Present) -> bool:
     return ScimFilter[item](f"{node.attr_path} pr").resolve(node.attr_path) is not None
 
 
-def _compared(node: FilterNode) -> Iterator[Comparison | Present]:
+def compared(node: FilterNode) -> Iterator[Comparison | Present]:
+    """Yield the terms of a filter, except those within the brackets of a list."""
     if isinstance(node, LogicalExpr):
         for term in node.terms:
-            yield from _compared(term)
+            yield from compared(term)
     elif isinstance(node, Not):
-        yield from _compared(node.expr)
+        yield from compared(node.expr)
     elif isinstance(node, Comparison | Present):
         yield node

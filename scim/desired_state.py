@@ -4,17 +4,17 @@ import base64
 import binascii
 import uuid
 from collections.abc import Iterator
-from typing import Any
 
 from scim2_models import InvalidValueException
 
-from records.accounts.employee_facts import Key, address_entry, mobile_entry, phone_entry
+from records.accounts.employee_facts import Key, address_entry, keys_of, mobile_entry, phone_entry
 from records.accounts.models import User
+from records.accounts.models.users import printed_name
 from records.accounts.provisioning import DesiredAccount, DesiredEmail
 from records.employees.provisioning import DesiredPerson, superior_fault
 from records.sites.text import normalise, read_uuid
 from scim.callers import Caller
-from scim.representations import STATE, TAKEN, Representation, display_of, formatted_name
+from scim.representations import STATE, TAKEN, Representation, formatted_name
 from scim.requests import parts_of
 from scim.schemas import EMPLOYEE, ENTERPRISE, comparable
 from scim.wording import id_in
@@ -115,17 +115,11 @@ def _given_name(shown: str, family: str) -> str:
 def _own_display_name(desired: DesiredAccount, after: Representation, before: Representation | None) -> str:
     """Return the display name to store, or '' when it equals the present or the previous default."""
     shown = after.get("displayName", "")
-    columns = {"display_name": "", "given_name": desired.given_name, "family_name": desired.family_name}
-    if shown == display_of({**columns, "user_name": desired.user_name}):
+    if shown == printed_name("", desired.given_name, desired.family_name, desired.user_name):
         return ""
     if before and shown == before.get("displayName"):
         name = before.get("name", {})
-        columns = {
-            "display_name": "",
-            "given_name": name.get("givenName", ""),
-            "family_name": name.get("familyName", ""),
-        }
-        if shown == display_of({**columns, "user_name": before["userName"]}):
+        if shown == printed_name("", name.get("givenName", ""), name.get("familyName", ""), before["userName"]):
             return ""
     return str(shown)
 
@@ -296,27 +290,15 @@ def _keys(kept: Representation) -> Iterator[Key]:
             continue
         if name == ENTERPRISE:
             for part, inner in value.items():
-                yield from _parts(f"{ENTERPRISE}:{part}", inner)
+                yield from keys_of(f"{ENTERPRISE}:{part}", inner, _comparable)
         else:
-            yield from _parts(name, value)
+            yield from keys_of(name, value, _comparable)
 
 
-def _parts(attribute: str, value: object) -> Iterator[Key]:
-    entries = value if isinstance(value, list) else [value]
-    for idx, entry in enumerate(entries):
-        parts = entry.items() if isinstance(entry, dict) else (("", entry),)
-        for part, inner in parts:
-            if inner not in (None, ""):
-                path = f"{attribute}.{part}" if part else attribute
-                yield Key(attribute.lower(), idx, part.lower(), _key(path, inner))
-
-
-def _key(path: str, value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
+def _comparable(path: str, value: object) -> str:
     if path == "x509Certificates.value":
         try:
-            return base64.b64decode(value).hex()
+            return base64.b64decode(str(value)).hex()
         except (ValueError, binascii.Error):
             return str(value)
     return comparable("User", path, str(value))

@@ -47,10 +47,7 @@ def error_response(
     body = {"schemas": [ERROR], "status": str(status), "detail": detail}
     if scim_type:
         body["scimType"] = scim_type
-    response = HttpResponse(json.dumps(body), status=status, content_type=MEDIA_TYPE)
-    for name, value in (headers or {}).items():
-        response[name] = value
-    return response
+    return HttpResponse(json.dumps(body), status=status, content_type=MEDIA_TYPE, headers=headers)
 
 
 def response_for_refusal(refusal: ApiError) -> HttpResponse:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from django.core.exceptions import EmptyResultSet
-from django.db.models import QuerySet, TextField, Value
+from django.db.models import F, QuerySet, TextField, Value
 from pydantic import ValidationError as ShapeError
 from scim2_models import AttributeBinding, Error, InvalidPathException, Path, SearchRequest
 
@@ -61,7 +61,7 @@ def filtered(caller: Caller, kind: str, query: Query, kinds: tuple[str, ...] = (
 def ordered(caller: Caller, kind: str, rows: QuerySet[Any], query: Query) -> QuerySet[Any]:
     """Return the rows ordered by id, or by sortBy and then id.
 
-    Unassigned values come last, or first when descending. Raises InvalidPathException.
+    Unassigned values come last, or first when descending (RFC 7644, 3.4.2.3). Raises InvalidPathException.
     """
     if not query.sort_by:
         return rows.order_by("pk")
@@ -72,7 +72,9 @@ def ordered(caller: Caller, kind: str, rows: QuerySet[Any], query: Query) -> Que
     except ShapeError as error:
         raise InvalidPathException(detail=Error.from_validation_errors(error)[0].detail) from error
     term = filters.sort_term(_attributes(caller.scope, kind), model, binding)
-    return rows.annotate(_sorted=term).order_by(*attributes.orderings("_sorted", descending=query.descending), "pk")
+    value = F("_sorted")
+    order = value.desc(nulls_first=True) if query.descending else value.asc(nulls_last=True)
+    return rows.annotate(_sorted=term).order_by(order, "pk")
 
 
 def page_of(caller: Caller, kind: str, query: Query) -> tuple[list[Representation], int]:
@@ -191,14 +193,15 @@ def _cursor_page(caller: Caller, kinds: tuple[str, ...], query: Query) -> Repres
         if position and position[0] == kind:
             rows = cursors.after(rows, position, query)
         room = query.count + 1 - len(page)
-        page += [(kind, key, value) for key, value in cursors.sorted_by(rows, query)[:room]] if room > 0 else []
+        found = rows.values_list("pk", "_sorted" if query.sort_by else F("pk"))[: max(room, 0)]
+        page += [(kind, key, value) for key, value in found]
     shown = page[: query.count]
-    found = list_response(_documents(caller, kinds, [(of, key) for of, key, _ in shown], query), total, 1)
-    del found["startIndex"]
+    answer = list_response(_documents(caller, kinds, [(of, key) for of, key, _ in shown], query), total, 1)
+    del answer["startIndex"]
     if shown and len(page) > len(shown):
         kind, key, value = shown[-1]
-        found["nextCursor"] = cursors.written(caller, kinds, query, (kind, key, value if query.sort_by else None))
-    return found
+        answer["nextCursor"] = cursors.written(caller, kinds, query, (kind, key, value if query.sort_by else None))
+    return answer
 
 
 def _one_after_the_other(

@@ -21,13 +21,12 @@ from scim2_models.path import (
     LogicalExpr,
     LogicalOperator,
     Not,
-    Present,
     ValuePath,
 )
 
 from records.accounts.role_members import DesiredMembers
 from records.sites.text import normalise, read_uuid
-from scim.declared import LONGEST_NAME, MOST_NAMED
+from scim.declared import LONGEST_NAME, MOST_NAMED, compared
 from scim.schemas import GROUP, Member, bound
 from scim.wording import by_lower_name, id_in
 
@@ -220,7 +219,9 @@ def _on_path(op: str, path: str, value: object) -> MemberOperation:
             if node.sub_attr and node.sub_attr.lower() not in _PARTS:
                 raise InvalidPathException(path=path)
             checked: Any = ScimFilter[Member]  # type: ignore[type-var]
-            _check_names(checked(str(node.val_filter)), node.val_filter)
+            selection = checked(str(node.val_filter))
+            for term in compared(node.val_filter):
+                selection.resolve(term.attr_path)  # An attribute that members do not have is refused.
             return MemberOperation(op, value, _with_own_ids(node.val_filter), node.sub_attr)
         if op == "remove" or "." in path:
             raise MutabilityException(attribute=path, detail=f"'{path}' is immutable; add or remove whole members.")
@@ -239,17 +240,6 @@ def _with_own_ids(node: FilterNode) -> FilterNode:
     if isinstance(node, Comparison) and node.attr_path.attr.lower() == "value" and (key := read_uuid(node.value)):
         return replace(node, value=str(key))
     return node
-
-
-def _check_names(selection: Any, node: FilterNode) -> None:
-    """Raise InvalidFilterException when the filter names an attribute that members do not have."""
-    if isinstance(node, LogicalExpr):
-        for term in node.terms:
-            _check_names(selection, term)
-    elif isinstance(node, Not):
-        _check_names(selection, node.expr)
-    elif isinstance(node, Comparison | Present):
-        selection.resolve(node.attr_path)
 
 
 @dataclass

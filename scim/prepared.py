@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.db.models.expressions import RawSQL
 
 from records.history.sets import ids_parameter, ids_selection, ids_sql
-from records.history.statements import Statement, together
+from records.history.statements import Statement, converted, together
 from scim.callers import Scope
 
 MOST_KEPT = 512
@@ -54,16 +54,7 @@ class Prepared(NamedTuple):
 
     def converted(self, rows: list[tuple[object, ...]]) -> list[tuple[Any, ...]]:
         """Return the rows with the values that the ORM would return."""
-        if not self.converters:
-            return rows
-        return [tuple(self._converted(row)) for row in rows]
-
-    def _converted(self, row: tuple[object, ...]) -> list[Any]:
-        values = list(row)
-        for place, (functions, expression) in self.converters.items():
-            for function in functions:
-                values[place] = function(values[place], expression, connection)
-        return values
+        return [tuple(converted(row, self.converters)) for row in rows] if self.converters else rows
 
 
 _kept: dict[tuple[str, str, Scope], Prepared] = {}

@@ -1,6 +1,5 @@
 """Builds the documents of Users and Groups from rows, with a fixed number of queries for a whole list."""
 
-import datetime
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -11,9 +10,11 @@ import orjson
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 
 from records.accounts.models import ExternalId, Role, RoleMembership, User, UserEmail
+from records.accounts.models.users import printed_name
 from records.history.sets import id_of
 from records.history.statements import together
 from records.operations.json_subqueries import rows_of
+from records.operations.values import show_date_time
 from scim.callers import Caller, Scope
 from scim.nesting import GroupsOf, group_rows, groups_of
 from scim.prepared import Keys, Selection, prepared, the_ids
@@ -71,11 +72,6 @@ GROUP_COLUMNS = (
 Representation = dict[str, Any]
 
 
-def moment(value: datetime.datetime) -> str:
-    """Return a date-time in the form that every interface uses (DECISIONS 1.8)."""
-    return value.astimezone(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
 def version_of(revision: int) -> str:
     """Return the entity tag of a revision."""
     return f'W/"{revision}"'
@@ -83,8 +79,8 @@ def version_of(revision: int) -> str:
 
 def display_of(row: Mapping[str, object], prefix: str = "") -> str:
     """Return an account's display name: its own, or else the given and family name, or else the user name."""
-    full = f"{row[f'{prefix}given_name']} {row[f'{prefix}family_name']}".strip()
-    return str(row[f"{prefix}display_name"] or full or row[f"{prefix}user_name"])
+    names = (str(row[prefix + name]) for name in ("display_name", "given_name", "family_name", "user_name"))
+    return printed_name(*names)
 
 
 def formatted_name(prefix: str, given: str, family: str) -> str:
@@ -264,8 +260,8 @@ def shows_names_of_others(document: Representation) -> bool:
 def _meta(row: Mapping[str, Any], location: str, kind: str) -> Representation:
     return {
         "resourceType": kind,
-        "created": moment(row["created"]),
-        "lastModified": moment(row["last_modified"]),
+        "created": show_date_time(row["created"]),
+        "lastModified": show_date_time(row["last_modified"]),
         "location": location,
         "version": version_of(row["revision"]),
     }
@@ -348,7 +344,7 @@ def members_of(
     users, groups = f"{caller.base}/Users/", f"{caller.base}/Groups/"
     for role_id, user_id, member_role_id, display, name, given, family, shown, role_name in together([statement])[0]:
         if user_id:
-            display = display or shown or f"{given} {family}".strip() or name
+            display = display or printed_name(shown, given, family, name)
             key = str(id_of(user_id))
             member = {"value": key, "$ref": f"{users}{key}", "display": display, "type": "User"}
         else:

@@ -2,7 +2,7 @@
 
 import unicodedata
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -179,13 +179,19 @@ def _kind(entry: dict[str, object]) -> str:
     return str(entry.get("type", "")).lower()
 
 
-def keys_of(attribute: str, value: object) -> Iterator[Key]:
-    """Yield one key for each part of a stored attribute's value, which is a text, an object, or a list of either."""
+def keys_of(
+    attribute: str, value: object, comparable: Callable[[str, object], str] = lambda path, part: folded(str(part))
+) -> Iterator[Key]:
+    """Yield one key for each part of a stored attribute's value, which is a text, an object, or a list of either.
+
+    `comparable` returns the form in which the part at a path, such as `addresses.country`, is compared.
+    """
     for idx, entry in enumerate(value if isinstance(value, list) else [value]):
         parts = entry.items() if isinstance(entry, dict) else (("", entry),)
         for part, inner in parts:
             if inner not in (None, ""):
-                key = ("true" if inner else "false") if isinstance(inner, bool) else folded(str(inner))
+                path = f"{attribute}.{part}" if part else attribute
+                key = ("true" if inner else "false") if isinstance(inner, bool) else comparable(path, inner)
                 yield Key(attribute.lower(), idx, part.lower(), key)
 
 

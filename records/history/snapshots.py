@@ -180,13 +180,14 @@ def columns(record: models.Model) -> Snapshot:
     return _content(model, map(getattr, repeat(record), _attributes(model)))
 
 
-def _printed_moment(value: datetime.datetime) -> str:
+def printed_moment(value: datetime.datetime) -> str:
+    """Return a time in UTC to the millisecond, as `2024-05-31T08:30:00.000Z`."""
     return value.astimezone(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 _PRINTED: Mapping[type, Callable[[Any], str]] = {
     uuid.UUID: str,
-    datetime.datetime: _printed_moment,
+    datetime.datetime: printed_moment,
     datetime.date: datetime.date.isoformat,
     decimal.Decimal: "{:f}".format,
 }

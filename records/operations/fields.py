@@ -196,7 +196,7 @@ class IdField(WireField, serializers.UUIDField):
 class ReferenceField(IdField):
     """The Id of an entry of a reference list, a folder or another record of the site."""
 
-    def __init__(self, *, model: type[models.Model], **kwargs: object) -> None:
+    def __init__(self, *, model: type[models.Model], **kwargs: Any) -> None:
         self.model = model
         super().__init__(**kwargs)
 

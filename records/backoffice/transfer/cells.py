@@ -9,6 +9,7 @@ from django.utils.translation import gettext
 
 from records.backoffice.transfer.files import BadCell, Sheet
 from records.backoffice.transfer.formulas import restored
+from records.history.snapshots import printed_moment
 
 _CLOCK = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d?:\d\d(:\d\d(\.\d{1,3})?)?)", re.ASCII)
 """A local time, as an export in people's words writes it; one with a zone is not one."""
@@ -40,13 +41,9 @@ def as_text(cell: Any, kind: str, sheet: Sheet, stored: Any) -> str:
         if cell.time() == datetime.time(0):
             return cell.date().isoformat()
         if kind == "date":
-            return _on_the_wire(stored(cell))
+            return printed_moment(stored(cell))
         return cell.isoformat(" ", timespec="seconds")
     return str(cell.isoformat())
-
-
-def _on_the_wire(moment: datetime.datetime) -> str:
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _spoken_date(text: str, stored: Any) -> str:
@@ -57,7 +54,7 @@ def _spoken_date(text: str, stored: Any) -> str:
     if match := _CLOCK.fullmatch(text):
         clock = match[2] if match[2][1:2] != ":" else f"0{match[2]}"
         try:
-            return _on_the_wire(stored(datetime.datetime.fromisoformat(f"{match[1]} {clock}")))
+            return printed_moment(stored(datetime.datetime.fromisoformat(f"{match[1]} {clock}")))
         except ValueError:
             raise ValueError(gettext("There is no such date or time.")) from None
     return text

@@ -335,6 +335,6 @@ def test_what_a_token_does_not_depend_on_does_not_make_a_process_forget_it(direc
 
 def test_every_column_that_a_provisioning_token_opens_is_watched() -> None:
     watched = {of.table: of.columns for of in access_triggers.WATCHED}
-    assert set(directories._DIRECTORY) - {"id"} <= set(watched["accounts_directory"])
+    assert set(directories.DIRECTORY) - {"id"} <= set(watched["accounts_directory"])
     shown = {name.removeprefix("t.") for name in directories.PROVISIONING_TOKEN.columns if name.startswith("t.")}
     assert shown <= set(watched["accounts_provisioningtoken"])
