@@ -25,6 +25,15 @@ class SlowError(RedisError):
     """Redis answers, but so slowly that it would slow every request."""
 
 
+def _reliable(name: str) -> Any:
+    """Return the cache's method of this name, which Redis or else the memory of the process answers."""
+
+    def method(self: "ReliableRedisCache", *args: object, **kwargs: object) -> object:
+        return self._ask(name, *args, **kwargs)
+
+    return method
+
+
 class ReliableRedisCache(RedisCache):
     """Uses Redis, and the memory of the process while Redis does not answer.
 
@@ -65,45 +74,9 @@ class ReliableRedisCache(RedisCache):
                 pool.disconnect()
             return getattr(self._memory, name)(*args, **kwargs)
 
-    def add(self, *args: object, **kwargs: object) -> bool:
-        """Store a value if the key has none; return whether it was stored."""
-        return bool(self._ask("add", *args, **kwargs))
-
-    def get(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the key's value, or the default."""
-        return self._ask("get", *args, **kwargs)
-
-    def set(self, *args: Any, **kwargs: Any) -> None:
-        """Store a value."""
-        self._ask("set", *args, **kwargs)
-
-    def touch(self, *args: object, **kwargs: object) -> bool:
-        """Set a new expiry time of a value; return whether there is a value."""
-        return bool(self._ask("touch", *args, **kwargs))
-
-    def delete(self, *args: object, **kwargs: object) -> bool:
-        """Delete a value; return whether there was one."""
-        return bool(self._ask("delete", *args, **kwargs))
-
-    def get_many(self, *args: object, **kwargs: object) -> Any:
-        """Return the existing values of the keys."""
-        return self._ask("get_many", *args, **kwargs)
-
-    def has_key(self, *args: object, **kwargs: object) -> bool:
-        """Return whether the key has a value."""
-        return bool(self._ask("has_key", *args, **kwargs))
-
-    def incr(self, *args: object, **kwargs: object) -> Any:
-        """Add to a number and return it; raises ValueError if there is none."""
-        return self._ask("incr", *args, **kwargs)
-
-    def set_many(self, *args: object, **kwargs: object) -> Any:
-        """Store several values."""
-        return self._ask("set_many", *args, **kwargs)
-
-    def delete_many(self, *args: object, **kwargs: object) -> None:
-        """Delete several values."""
-        self._ask("delete_many", *args, **kwargs)
+    add, get, set, touch, delete = map(_reliable, ("add", "get", "set", "touch", "delete"))
+    get_many, has_key, incr = map(_reliable, ("get_many", "has_key", "incr"))
+    set_many, delete_many = map(_reliable, ("set_many", "delete_many"))
 
     def clear(self) -> None:
         """Delete everything, in Redis and in memory."""

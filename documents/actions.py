@@ -20,7 +20,6 @@ from records.history.trail import Author, recording
 from records.sites.models import Site
 from records.sites.values import Loaded, listed
 from records.sites.writing import (
-    Precondition,
     Recorded,
     RecordNotFoundError,
     Values,
@@ -67,10 +66,8 @@ def update_document(
     values: Values,
     content: Incoming,
     *,
-    author: Author,
     operation: str = "UpdateDocument",
-    reason: str = "",
-    precondition: Precondition | None = None,
+    **recorded: Unpack[Recorded],
 ) -> Document:
     """Store a file as the document's next version, which gets the last number + 1 under the document's lock.
 
@@ -82,20 +79,12 @@ def update_document(
     known, people = _as_stored(site_id, document_id)
     if known is None:
         raise RecordNotFoundError
-    if precondition is not None:
+    if (precondition := recorded.get("precondition")) is not None:
         precondition(known)
     check_file_name(values)
     with (
         storing(content) as file,
-        changing(
-            Document,
-            site_id,
-            document_id,
-            author=author,
-            operation=operation,
-            reason=reason,
-            precondition=precondition,
-        ) as document,
+        changing(Document, site_id, document_id, operation=operation, **recorded) as document,
     ):
         document.site = known.site
         Loaded.name(document, people.values())
@@ -105,8 +94,9 @@ def update_document(
         status = versions.first_status(reviewers, approvers)
         versions.describe(document, versions.next_number(document), file, status)
         document.clean_fields(exclude=["site", "entity_folder", "created_by", "last_modified_by"])
+        author_id = recorded["author"].id
         version, signers = versions.new_version(
-            document, file, author_id=author.id, reviewers=reviewers, approvers=approvers
+            document, file, author_id=author_id, reviewers=reviewers, approvers=approvers
         )
         versions.replace_versions(document, version, signers)
         notices.notify_first(version, signers, notified, listed(document, "must_read"))

@@ -4,7 +4,6 @@ import uuid
 from typing import Any, ClassVar
 
 from django import forms
-from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
@@ -29,8 +28,7 @@ from records.backoffice.forms import ReasonForm, RecordForm
 from records.backoffice.permissions import Pages
 from records.backoffice.records import RecordAdmin
 from records.backoffice.transitions import ARCHIVE, RESTORE, RecordStep
-from records.files.content import FileEmptyError, FileTooLargeError, UploadedPart
-from records.files.names import without_hidden
+from records.files.content import received
 from records.files.storage import StorageUnavailableError
 from records.sites.text import NAME
 from records.sites.writing import Values
@@ -38,7 +36,6 @@ from records.sites.writing import Values
 DETAILS = ("name", "description", "entity_folder", "review_date")
 NEW_VERSION = ("file", "first_number")
 FACTS = ("record_status", "version", "effective_version", "file_name", "file_type", "size", "file_hash")
-BYTES = "application/octet-stream"
 
 
 def upload_field() -> forms.FileField:
@@ -76,19 +73,6 @@ class UploadForm(ReasonForm):
     """The form for a newer file and the reason for it."""
 
     file = upload_field()
-
-
-def received(upload: Any) -> tuple[UploadedPart, Values]:
-    """Return an uploaded file with its name and type; raises ValidationError for a file that cannot be stored."""
-    try:
-        content = UploadedPart(upload, settings.FILE_SIZE_LIMIT)
-    except FileEmptyError:
-        text = gettext("The file is empty.")
-        raise ValidationError({"file": ValidationError(text, code="RequiredField")}) from None
-    except FileTooLargeError:
-        text = gettext("A file may have %(value)s MiB at most.") % {"value": settings.FILE_SIZE_LIMIT // 1024**2}
-        raise ValidationError({"file": ValidationError(text, code="PayloadTooLarge")}) from None
-    return content, {"file_name": without_hidden(upload.name), "file_type": upload.content_type or BYTES}
 
 
 def storage_fault() -> ValidationError:

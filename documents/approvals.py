@@ -8,6 +8,8 @@ import datetime
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from typing import Required, TypedDict, Unpack
 
 from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
@@ -20,6 +22,7 @@ from records.accounts.confirmations import Confirmation
 from records.accounts.models import User
 from records.files import storage
 from records.history.trail import Author, now
+from records.sites.reasons import required_reason
 from records.sites.targets import errors_of
 from records.sites.text import is_blank
 from records.sites.writing import RecordNotFoundError, changing
@@ -37,22 +40,22 @@ def own_password(user: User, password: str) -> Confirmation | None:
     return Confirmation.PASSWORD if user.check_password(password) else None
 
 
-def sign_review(
-    version_id: uuid.UUID,
-    user: User,
-    password: str,
-    *,
-    author: Author,
-    comment: str = "",
-    confirm: Confirm = own_password,
-) -> DocumentVersion:
+class Given(TypedDict, total=False):
+    """What comes with a decision: its author, a comment, and the check of who signs; by default of their password."""
+
+    author: Required[Author]
+    comment: str
+    confirm: Confirm
+
+
+def sign_review(version_id: uuid.UUID, user: User, password: str, **given: Unpack[Given]) -> DocumentVersion:
     """Sign as reviewer.
 
     After the last review, the version goes to its approvers, or comes into force if it has none. Raises
     RecordNotFoundError, ValidationError (wrong password, not this person's turn, wrong status) or FileDamagedError.
     """
-    with _signing(version_id, user, password, Duty.REVIEW, confirm, author, "SignReview") as (document, version, by):
-        _sign(version, user, Meaning.REVIEWED, comment, Duty.REVIEW, by)
+    with _signing(version_id, user, password, Duty.REVIEW, "SignReview", given) as (document, version, sign):
+        sign(Meaning.REVIEWED)
         if not _waiting(version, Duty.REVIEW).exists():
             approvers = version.signers.filter(duty=Duty.APPROVE).exists()
             versions.move(document, version, Status.AWAITING_APPROVAL if approvers else Status.ISSUED)
@@ -61,23 +64,16 @@ def sign_review(
     return version
 
 
-def approve(
-    version_id: uuid.UUID,
-    user: User,
-    password: str,
-    *,
-    author: Author,
-    comment: str = "",
-    confirm: Confirm = own_password,
-) -> DocumentVersion:
+def approve(version_id: uuid.UUID, user: User, password: str, **given: Unpack[Given]) -> DocumentVersion:
     """Sign as approver; the last approval brings the version into force and supersedes the previous one.
 
     Raises the errors of `sign_review`, and ValidationError if the approver uploaded the version.
     """
-    with _signing(version_id, user, password, Duty.APPROVE, confirm, author, "Approve") as (document, version, by):
+    with _signing(version_id, user, password, Duty.APPROVE, "Approve", given) as (document, version, sign):
         if version.created_by_id == user.pk:
-            raise _refused(gettext("The person who uploaded a version cannot approve it."), "Forbidden")
-        _sign(version, user, Meaning.APPROVED, comment, Duty.APPROVE, by)
+            text = gettext("The person who uploaded a version cannot approve it.")
+            raise ValidationError(text, code="Forbidden")
+        sign(Meaning.APPROVED)
         if not _waiting(version, Duty.APPROVE).exists():
             versions.move(document, version, Status.APPROVED)
         else:
@@ -85,68 +81,54 @@ def approve(
     return version
 
 
-def reject(
-    version_id: uuid.UUID,
-    user: User,
-    password: str,
-    *,
-    comment: str,
-    author: Author,
-    confirm: Confirm = own_password,
-) -> DocumentVersion:
+def reject(version_id: uuid.UUID, user: User, password: str, **given: Unpack[Given]) -> DocumentVersion:
     """Reject as the reviewer or approver whose turn it is; one rejection sends the version back for change.
 
     Raises the errors of `sign_review`, and ValidationError if there is no comment.
     """
-    if is_blank(comment):
+    if is_blank(given.get("comment", "")):
         text = gettext("Say what has to change: a rejection needs a comment.")
         raise ValidationError({"comment": ValidationError(text, code="RequiredField")})
-    with _signing(version_id, user, password, None, confirm, author, "Reject") as (document, version, by):
-        _sign(version, user, Meaning.REJECTED, comment, DUTY[Status(version.record_status)], by)
+    with _signing(version_id, user, password, None, "Reject", given) as (document, version, sign):
+        sign(Meaning.REJECTED)
         versions.move(document, version, Status.AWAITING_CHANGE)
     return version
 
 
 @contextmanager
 def _signing(
-    version_id: uuid.UUID,
-    user: User,
-    password: str,
-    duty: Duty | None,
-    confirm: Confirm,
-    author: Author,
-    operation: str,
-) -> Iterator[tuple[Document, DocumentVersion, Confirmation]]:
+    version_id: uuid.UUID, user: User, password: str, duty: Duty | None, operation: str, given: Given
+) -> Iterator[tuple[Document, DocumentVersion, Callable[[Meaning], None]]]:
     """Check the signer's identity and the file, then lock the document and check that it is this person's turn.
 
-    Yields the document, the version, and how the person confirmed their identity.
+    Yields the document, the version, and the function that stores the person's signature.
     """
     known = DocumentVersion.objects.filter(pk=version_id).first()
     if known is None or not access.holds_role_at(user.pk, known.site_id):
         raise RecordNotFoundError
-    confirmed_by = confirm(user, password)
+    confirmed_by = given.get("confirm", own_password)(user, password)
     if confirmed_by is None:
         raise ValidationError({"password": ValidationError(gettext("This is not your password."), code="InvalidValue")})
     storage.check(known)
+    author = given["author"]
     with changing(Document, known.site_id, known.document_id, author=author, operation=operation) as document:
         if document.is_archived:
-            raise _refused(gettext("This document is archived, so nobody has to sign it."), "InvalidTransition")
+            text = gettext("This document is archived, so nobody has to sign it.")
+            raise ValidationError(text, code="InvalidTransition")
         version = DocumentVersion.objects.get(pk=version_id)
         turn = DUTY.get(Status(version.record_status))
         if turn is None or (duty is not None and turn is not duty):
-            raise _refused(
-                gettext("This version is %(record_status)s, so it cannot be signed in this way now.")
-                % {"record_status": version.get_record_status_display()},
-                "InvalidTransition",
-            )
+            text = gettext("This version is %(record_status)s, so it cannot be signed in this way now.")
+            text %= {"record_status": version.get_record_status_display()}
+            raise ValidationError(text, code="InvalidTransition")
         if not _waiting(version, turn).filter(user=user).exists():
-            raise _refused(gettext("This version is not waiting for your signature."), "Forbidden")
+            raise ValidationError(gettext("This version is not waiting for your signature."), code="Forbidden")
         version.document = document
-        yield document, version, confirmed_by
+        yield document, version, partial(_sign, version, user, turn, given.get("comment", ""), confirmed_by)
 
 
 def _sign(
-    version: DocumentVersion, user: User, meaning: Meaning, comment: str, duty: Duty, confirmed_by: Confirmation
+    version: DocumentVersion, user: User, duty: Duty, comment: str, confirmed_by: Confirmation, meaning: Meaning
 ) -> None:
     signature = Signature(
         document=version.document,
@@ -168,10 +150,6 @@ def _waiting(version: DocumentVersion, duty: Duty) -> QuerySet[Signer]:
     return Signer.objects.filter(version=version, duty=duty, signature__isnull=True)
 
 
-def _refused(text: str, code: str) -> ValidationError:
-    return ValidationError(text, code=code)
-
-
 def replace_signer(signer_id: uuid.UUID, successor: User, *, reason: str, author: Author) -> Signer:
     """Replace a reviewer or approver who is away by another person; signatures that were given are kept.
 
@@ -179,28 +157,23 @@ def replace_signer(signer_id: uuid.UUID, successor: User, *, reason: str, author
     ValidationError if there is no reason, if the signer has signed already, if the version no longer waits, or if the
     successor is not valid at the site, was asked already, or would approve their own upload.
     """
-    if is_blank(reason):
-        raise ValidationError({"reason": ValidationError(gettext("A reason is required."), code="RequiredField")})
+    why = required_reason(reason)
     known = Signer.objects.select_related("document").filter(pk=signer_id).first()
     if known is None:
         raise RecordNotFoundError
     with changing(
-        Document, known.document.site_id, known.document_id, author=author, operation="ReplaceSigner", reason=reason
+        Document, known.document.site_id, known.document_id, author=author, operation="ReplaceSigner", reason=why
     ) as document:
         signer = Signer.objects.select_related("version", "user").get(pk=signer_id)
         version, duty = signer.version, Duty(signer.duty)
         version.document = document
         if signer.signature_id is not None:
-            raise _refused(
-                gettext("%(user)s has signed already, and a signature cannot be taken back.") % {"user": signer.user},
-                "InvalidTransition",
-            )
+            text = gettext("%(user)s has signed already, and a signature cannot be taken back.")
+            raise ValidationError(text % {"user": signer.user}, code="InvalidTransition")
         if version.record_status not in (TURN[duty], Status.AWAITING_REVIEW):
-            raise _refused(
-                gettext("This version is %(record_status)s, so nobody has to sign it.")
-                % {"record_status": version.get_record_status_display()},
-                "InvalidTransition",
-            )
+            text = gettext("This version is %(record_status)s, so nobody has to sign it.")
+            text %= {"record_status": version.get_record_status_display()}
+            raise ValidationError(text, code="InvalidTransition")
         _check_successor(document, version, duty, successor)
         away = signer.user_id
         signer.user = successor

@@ -13,9 +13,4 @@ class DocumentsConfig(AppConfig):
         from documents import pages, reading_pages, to_do
         from records.backoffice import extension_points
 
-        extension_points.pages += pages.urlpatterns
-        extension_points.record_links.append(pages.links)
-        extension_points.pages += reading_pages.urlpatterns
-        extension_points.record_links.append(reading_pages.links)
-        extension_points.menu_links.append(reading_pages.menu_links)
-        extension_points.to_do += to_do.SECTIONS
+        extension_points.add(pages, reading_pages, to_do)

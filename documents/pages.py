@@ -32,7 +32,7 @@ REPLACE = "documents.replace_signer"
 PAGE = 200
 
 
-def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
+def record_links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
     """Return the links on a document's page that lead to the file in force and to its versions."""
     if not isinstance(record, Document):
         return ()

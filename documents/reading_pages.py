@@ -42,7 +42,7 @@ PEOPLE, DOCUMENTS = 50, 8
 """The number of rows and columns on one page of the matrix."""
 
 
-def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
+def record_links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
     """Return the link from a document's page to its readers, for users who may see readings."""
     if not isinstance(record, Document) or not access.may(request.user, record.site_id, SEE):
         return ()

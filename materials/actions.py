@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable
+from typing import Unpack
 
 from django.db import IntegrityError
 from django.db.models import Q
@@ -10,7 +11,7 @@ from materials.models import Material
 from materials.upserts import DesiredMaterial, duplicate, upsert
 from records.history.trail import Author, recording
 from records.sites.text import read_uuid
-from records.sites.writing import Precondition, Values, apply, changing
+from records.sites.writing import Recorded, Values, apply, changing
 
 
 def add_material(
@@ -30,18 +31,14 @@ def update_material(
     material_id: uuid.UUID,
     values: Values,
     *,
-    author: Author,
     operation: str = "UpdateMaterial",
-    reason: str = "",
-    precondition: Precondition | None = None,
+    **recorded: Unpack[Recorded],
 ) -> Material:
     """Change a material; raises RecordNotFoundError, ValidationError (code Duplicate) or the precondition's error."""
     try:
-        with changing(
-            Material, site_id, material_id, author=author, operation=operation, reason=reason, precondition=precondition
-        ) as material:
+        with changing(Material, site_id, material_id, operation=operation, **recorded) as material:
             apply(material, values)
-            material.reason_for_change = reason
+            material.reason_for_change = recorded.get("reason", "")
             _refuse_taken(site_id, material.external_id, but=material_id)
     except IntegrityError as error:
         raise duplicate() from error
@@ -65,19 +62,15 @@ def archive_material(
     material_id: uuid.UUID,
     *,
     archived: bool,
-    author: Author,
     operation: str = "",
-    reason: str = "",
-    precondition: Precondition | None = None,
+    **recorded: Unpack[Recorded],
 ) -> Material:
     """Archive or restore a material; repeating it changes nothing.
 
     `operation` replaces the usual name in the history. Raises RecordNotFoundError, or the error of `precondition`.
     """
     name = operation or ("ArchiveMaterial" if archived else "RestoreMaterial")
-    with changing(
-        Material, site_id, material_id, author=author, operation=name, reason=reason, precondition=precondition
-    ) as material:
+    with changing(Material, site_id, material_id, operation=name, **recorded) as material:
         if material.is_archived != archived:
-            material.is_archived, material.reason_for_change = archived, reason
+            material.is_archived, material.reason_for_change = archived, recorded.get("reason", "")
     return material

@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import Subquery, UUIDField, Value
 from django.db.models.functions import Coalesce
 from django.http import Http404, HttpRequest
+from django.urls.converters import StringConverter
 
 from materials.models import Material
 from records.operations.errors import ApiError
@@ -18,18 +19,10 @@ _SITE, _ID, _TEXT = uuid.uuid4(), uuid.uuid4(), str(uuid.uuid4())
 """The placeholders in the query for a material's key."""
 
 
-class AnyText:
+class AnyText(StringConverter):
     """Matches the rest of a path with any characters, including line breaks and slashes."""
 
     regex = "(?s:.+)"
-
-    def to_python(self, value: str) -> str:
-        """Return the text unchanged."""
-        return value
-
-    def to_url(self, value: str) -> str:
-        """Return the text unchanged."""
-        return value
 
 
 def spellings(request: HttpRequest, decoded: str) -> list[str]:

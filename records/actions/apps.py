@@ -13,6 +13,4 @@ class ActionsConfig(AppConfig):
         from records.actions import panels, to_do
         from records.backoffice import extension_points
 
-        extension_points.record_notices.append(panels.notices)
-        extension_points.record_panels.append(panels.panels)
-        extension_points.to_do += to_do.SECTIONS
+        extension_points.add(panels, to_do)

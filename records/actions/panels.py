@@ -23,7 +23,7 @@ EXPLAINED = {Status.OPEN: _("Sent back"), Status.CANCELLED: _("Cancelled")}
 """The statuses whose reason is shown on the action's page, since its owner may not see the history."""
 
 
-def notices(request: HttpRequest, record: object) -> Sequence[RecordNotice]:
+def record_notices(request: HttpRequest, record: object) -> Sequence[RecordNotice]:
     """Return who sent an action back, opened it again or cancelled it, and why; one query for such an action."""
     if not isinstance(record, Action) or record.record_status not in EXPLAINED or record.revision < 2:
         return ()
@@ -42,7 +42,7 @@ def notices(request: HttpRequest, record: object) -> Sequence[RecordNotice]:
     )
 
 
-def panels(request: HttpRequest, record: object) -> Sequence[RecordPanel]:
+def record_panels(request: HttpRequest, record: object) -> Sequence[RecordPanel]:
     """Return the panel of the actions about a record; two queries, and one for an audit's findings."""
     user = user_of(request)
     if not isinstance(record, SiteRecord) or record.ENTITY not in Action.ABOUT or record.site_sequence_id is None:

@@ -13,5 +13,4 @@ class AttachmentsConfig(AppConfig):
         from records.attachments import pages
         from records.backoffice import extension_points
 
-        extension_points.pages += pages.urlpatterns
-        extension_points.record_panels.append(pages.panels)
+        extension_points.add(pages)

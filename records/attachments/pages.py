@@ -29,8 +29,7 @@ from records.backoffice.datetimes import shown
 from records.backoffice.extension_points import RecordPanel
 from records.backoffice.once import FIELD, digest_of, key_of_row
 from records.files import downloads
-from records.files.content import FileEmptyError, FileTooLargeError, UploadedPart
-from records.files.names import without_hidden
+from records.files.content import received
 from records.files.storage import StorageUnavailableError
 from records.operations import conditional
 from records.operations.error_handlers import refused
@@ -42,13 +41,12 @@ from records.sites.writing import Values
 
 SHOWN = 100
 MOST_AT_ONCE = 20
-BYTES = "application/octet-stream"
 
 
 # --- What a record's page shows -------------------------------------------------------------------------------------
 
 
-def panels(request: HttpRequest, record: object) -> Sequence[RecordPanel]:
+def record_panels(request: HttpRequest, record: object) -> Sequence[RecordPanel]:
     """Return the panel of a record's attachments; three queries."""
     if not isinstance(record, SiteRecord) or record.ENTITY in NOT_ABOUT:
         return ()
@@ -170,8 +168,7 @@ def attach(
     if key and (known := Attachment.objects.filter(pk=key).first()):
         return known
     try:
-        content = UploadedPart(upload, settings.FILE_SIZE_LIMIT)
-        file = {"file_name": without_hidden(upload.name), "file_type": upload.content_type or BYTES}
+        content, file = received(upload)
         return actions.add_attachment(
             record.site_id,
             {**values, **file},
@@ -186,13 +183,6 @@ def attach(
         if known is None:
             raise
         return known
-    except FileEmptyError:
-        raise ValidationError(gettext("The file is empty.")) from None
-    except FileTooLargeError:
-        raise ValidationError(
-            gettext("A file may have %(filesizeformat)s at most.")
-            % {"filesizeformat": filesizeformat(settings.FILE_SIZE_LIMIT)}
-        ) from None
     except actions.SiteFullError:
         raise ValidationError(
             gettext("The storage for this site's attachments is full. Ask the operator of Larder for more.")

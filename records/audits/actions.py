@@ -43,13 +43,7 @@ def update_audit_program(
     **recorded: Unpack[Recorded],
 ) -> AuditProgram:
     """Change an audit program; audits that are already scheduled keep their values. Raises the errors of `changing`."""
-    with changing(
-        AuditProgram,
-        site_id,
-        program_id,
-        operation=operation,
-        **recorded,
-    ) as program:
+    with changing(AuditProgram, site_id, program_id, operation=operation, **recorded) as program:
         apply(program, values)
     return program
 

@@ -13,7 +13,4 @@ class AuditsConfig(AppConfig):
         from records.audits import checklist, to_do, year
         from records.backoffice import extension_points
 
-        extension_points.record_links.append(checklist.links)
-        extension_points.pages += year.urlpatterns
-        extension_points.list_links.append(year.links)
-        extension_points.to_do += to_do.SECTIONS
+        extension_points.add(checklist, year, to_do)

@@ -38,7 +38,7 @@ from records.sites.text import normalise, read_uuid
 from records.sites.writing import RecordNotFoundError
 
 
-def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
+def record_links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
     """Return the link that opens an audit in progress as a checklist, for users who may answer it."""
     if not isinstance(record, AuditRecord) or record.record_status != RecordStatus.IN_PROGRESS or record.is_archived:
         return ()

@@ -23,7 +23,6 @@ from records.history.trail import Author, now, recording
 from records.reference.models import RatingResponse
 from records.sites.reasons import required_reason
 from records.sites.writing import (
-    Precondition,
     Recorded,
     RecordNotFoundError,
     Values,
@@ -171,13 +170,8 @@ def save_findings(
     `values` may hold other changes that belong to the same write, such as `notes`. Raises RecordNotFoundError or
     ValidationError.
     """
-    return update_audit_record(
-        site_id,
-        record_id,
-        {**(values or {}), "findings": rows},
-        operation="SaveFindings",
-        **recorded,
-    )
+    given = {**(values or {}), "findings": rows}
+    return update_audit_record(site_id, record_id, given, operation="SaveFindings", **recorded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,22 +306,13 @@ def complete_audit_record(site_id: uuid.UUID, record_id: uuid.UUID, **recorded: 
     return record
 
 
-def cancel_audit_record(
-    site_id: uuid.UUID,
-    record_id: uuid.UUID,
-    *,
-    author: Author,
-    reason: str,
-    precondition: Precondition | None = None,
-) -> AuditRecord:
+def cancel_audit_record(site_id: uuid.UUID, record_id: uuid.UUID, **recorded: Unpack[Recorded]) -> AuditRecord:
     """Cancel an open audit, with a reason; it then has no score.
 
     The program keeps its due date, so that the audit can be planned again.
     """
-    with _auditing(
-        site_id, record_id, author=author, operation="CancelAudit", reason=reason, precondition=precondition
-    ) as record:
-        required_reason(reason, gettext("Say why the audit is cancelled."))
+    with _auditing(site_id, record_id, operation="CancelAudit", **recorded) as record:
+        required_reason(recorded.get("reason", ""), gettext("Say why the audit is cancelled."))
         _move(record, (SCHEDULED, IN_PROGRESS, AWAITING_REVIEW), CANCELLED)
         _rate(record)
     return record

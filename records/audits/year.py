@@ -101,7 +101,7 @@ class Line:
     months: Sequence[Month]
 
 
-def links(request: HttpRequest, model: type[Any]) -> Sequence[RecordLink]:
+def list_links(request: HttpRequest, model: type[Any]) -> Sequence[RecordLink]:
     """Return the button above the lists of programs and of audits that leads to the page; no query."""
     site = current_site(request)
     if model not in (AuditProgram, AuditRecord) or site is None or not _may_see(request, site):

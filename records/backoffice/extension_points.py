@@ -1,12 +1,13 @@
 """What rooms above the back-office add to its pages, in the method `add_to_backoffice` of their AppConfig.
 
-    extension_points.menu_links.append(rights.links)
+    extension_points.add(rights, training)
 
-The functions return only what the user of the request may open.
+The functions of these modules return only what the user of the request may open.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any, TypeVar
 
 from django.db.models import Model
@@ -66,6 +67,25 @@ to_do: list[ToDo] = []
 
 profile_panels: list[Callable[[HttpRequest], Sequence[RecordPanel]]] = []
 """More parts of the profile page that people see of themselves, with a fixed number of queries."""
+
+_FUNCTIONS: dict[str, list[Any]] = {
+    "menu_links": menu_links,
+    "record_links": record_links,
+    "list_links": list_links,
+    "record_notices": record_notices,
+    "record_panels": record_panels,
+    "profile_panels": profile_panels,
+}
+
+
+def add(*modules: ModuleType) -> None:
+    """Add the URLs of each module, its functions with the names of the lists above, and its sections of `to_do`."""
+    for module in modules:
+        pages.extend(getattr(module, "urlpatterns", ()))
+        to_do.extend(getattr(module, "SECTIONS", ()))
+        for name, functions in _FUNCTIONS.items():
+            if hasattr(module, name):
+                functions.append(getattr(module, name))
 
 
 def all_of(added: Sequence[Callable[..., Sequence[T]]], *given: object) -> list[T]:

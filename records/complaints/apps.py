@@ -13,4 +13,4 @@ class ComplaintsConfig(AppConfig):
         from records.backoffice import extension_points
         from records.complaints import to_do
 
-        extension_points.to_do += to_do.SECTIONS
+        extension_points.add(to_do)

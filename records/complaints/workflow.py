@@ -15,7 +15,7 @@ from records.complaints.models import Complaint, RecordStatus
 from records.history.trail import Author, now
 from records.sites.reasons import required_reason
 from records.sites.sequences import take_numbers
-from records.sites.writing import Precondition, Recorded, Values, add_record, apply, changing
+from records.sites.writing import Recorded, Values, add_record, apply, changing
 
 
 def refuse(text: str) -> ValidationError:
@@ -109,19 +109,15 @@ def reopen(
     site_id: uuid.UUID,
     complaint_id: uuid.UUID,
     *,
-    author: Author,
-    reason: str,
     operation: str = "ReopenComplaint",
-    precondition: Precondition | None = None,
+    **recorded: Unpack[Recorded],
 ) -> Complaint:
     """Return a completed complaint to its review, with a reason; the report is kept.
 
     Raises RecordNotFoundError, or ValidationError (RequiredField at reason, or InvalidTransition).
     """
-    why = required_reason(reason)
-    with changing(
-        Complaint, site_id, complaint_id, author=author, operation=operation, reason=why, precondition=precondition
-    ) as complaint:
+    recorded["reason"] = required_reason(recorded.get("reason", ""))
+    with changing(Complaint, site_id, complaint_id, operation=operation, **recorded) as complaint:
         if not complaint.is_completed:
             raise refuse(
                 gettext("Only a completed complaint can be reopened; this one is %(record_status)s.")

@@ -20,24 +20,6 @@ class DashboardConfig(AppConfig):
         from records.dashboard.tracing import pages as tracing
 
         extension_points.start_page = start.context
-        extension_points.pages += search.urlpatterns
-        extension_points.pages += printing.urlpatterns
-        extension_points.pages += complaint_figures.urlpatterns
-        extension_points.pages += quick_complaint.urlpatterns
-        extension_points.menu_links.append(quick_complaint.menu_links)
-        extension_points.list_links.append(quick_complaint.list_links)
-        extension_points.list_links.append(complaint_figures.links)
-        extension_points.record_links.append(printing.links)
-        extension_points.list_links.append(printing.list_links)
-        extension_points.pages += controlled.urlpatterns
-        extension_points.record_panels.append(controlled.panels)
+        extension_points.add(search, quick_complaint, complaint_figures, printing, controlled)
+        extension_points.add(rights, training, monthly, tracing)
         admin.site.index_template = "dashboard/start.html"
-        extension_points.pages += rights.urlpatterns
-        extension_points.menu_links.append(rights.links)
-        extension_points.pages += training.urlpatterns
-        extension_points.menu_links.append(training.links)
-        extension_points.pages += monthly.urlpatterns
-        extension_points.menu_links.append(monthly.menu_links)
-        extension_points.pages += tracing.urlpatterns
-        extension_points.menu_links.append(tracing.menu_links)
-        extension_points.record_links.append(tracing.links)

@@ -22,7 +22,7 @@ from records.dashboard.figures.periods import SPANS, chosen, spanning
 PERIOD = ("from", "to", "months")
 
 
-def links(request: HttpRequest, model: type[Any]) -> Sequence[RecordLink]:
+def list_links(request: HttpRequest, model: type[Any]) -> Sequence[RecordLink]:
     """Return the button of the complaints' list that leads to its charts, under the same filters."""
     if model is not Complaint:
         return ()

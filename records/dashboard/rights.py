@@ -22,7 +22,7 @@ from records.backoffice.responses import page_response
 PEOPLE = 500
 
 
-def links(request: HttpRequest) -> list[RecordLink]:
+def menu_links(request: HttpRequest) -> list[RecordLink]:
     """Return the menu entry for those who may see the roles of the site."""
     if not may_here(request, "accounts.view_role"):
         return []

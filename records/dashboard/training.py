@@ -73,7 +73,7 @@ class Summary:
     fulfilled: int
 
 
-def links(request: HttpRequest) -> Sequence[RecordLink]:
+def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
     """Return the menu entry for those who may change job descriptions."""
     if not may_here(request, SEE):
         return ()

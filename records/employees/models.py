@@ -90,18 +90,10 @@ class Employee(SiteRecord):
         return MANAGER
 
     def clean(self) -> None:
-        """Check the rules across fields (DECISIONS 1.11); the reporting circle is checked by the action."""
-        faults = {}
+        """Check that the date of birth is not in the future (DECISIONS 1.11); the action checks the superior."""
         if self.date_of_birth is not None and self.date_of_birth > now():
-            faults["date_of_birth"] = ValidationError(
-                gettext("The date of birth is in the future."), code="InvalidValue"
-            )
-        if self.reporting_to_id is not None and self.reporting_to_id == self.pk:
-            faults["reporting_to"] = ValidationError(
-                gettext("Nobody can report to themselves."), code="InvalidReference"
-            )
-        if faults:
-            raise ValidationError(faults)
+            fault = ValidationError(gettext("The date of birth is in the future."), code="InvalidValue")
+            raise ValidationError({"date_of_birth": fault})
 
 
 class Course(models.Model):

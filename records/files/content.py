@@ -10,6 +10,12 @@ from typing import IO, Any, Protocol
 import msgspec
 import orjson
 import pybase64
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.template.defaultfilters import filesizeformat
+from django.utils.translation import gettext
+
+from records.files.names import without_hidden
 
 PIECE = 256 * 1024
 """How much is decoded at a time; a multiple of four."""
@@ -180,6 +186,21 @@ class UploadedPart:
         """Yield the bytes from the start."""
         self._upload.seek(0)
         return iter(self._upload.chunks(PIECE))
+
+
+def received(upload: Any) -> tuple[UploadedPart, dict[str, object]]:
+    """Return a file of a form, with its name and type; raises ValidationError for one that cannot be stored."""
+    try:
+        content = UploadedPart(upload, settings.FILE_SIZE_LIMIT)
+    except FileEmptyError:
+        fault = ValidationError(gettext("The file is empty."), code="RequiredField")
+        raise ValidationError({"file": fault}) from None
+    except FileTooLargeError:
+        text = gettext("A file may have %(filesizeformat)s at most.")
+        text %= {"filesizeformat": filesizeformat(settings.FILE_SIZE_LIMIT)}
+        raise ValidationError({"file": ValidationError(text, code="PayloadTooLarge")}) from None
+    kind = upload.content_type or "application/octet-stream"
+    return content, {"file_name": without_hidden(upload.name), "file_type": kind}
 
 
 def _resolve(text: bytes) -> bytes:

@@ -24,5 +24,4 @@ class PacksConfig(AppConfig):
         from records.backoffice import extension_points
         from records.packs import pages
 
-        extension_points.pages += pages.urlpatterns
-        extension_points.menu_links.append(pages.links)
+        extension_points.add(pages)

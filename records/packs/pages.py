@@ -100,7 +100,7 @@ class PackForm(forms.Form):
         return found
 
 
-def links(request: HttpRequest) -> Sequence[RecordLink]:
+def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
     """Return the menu entry for those who may make packs at the current site."""
     if not may_here(request, MAKE):
         return ()

@@ -13,7 +13,4 @@ class RemindersConfig(AppConfig):
         from records.backoffice import extension_points
         from records.reminders import calendar_pages, pages
 
-        extension_points.pages += calendar_pages.urlpatterns
-        extension_points.profile_panels.append(calendar_pages.panels)
-        extension_points.pages += pages.urlpatterns
-        extension_points.menu_links.append(pages.links)
+        extension_points.add(calendar_pages, pages)

@@ -20,7 +20,7 @@ from records.backoffice.responses import page_response
 from records.backoffice.shown_once import redirect_with_secret, secret_of, showing_once
 
 
-def panels(request: HttpRequest) -> Sequence[RecordPanel]:
+def profile_panels(request: HttpRequest) -> Sequence[RecordPanel]:
     """Return the part of one's own profile page; one query."""
     link = live_link(user_of(request))
     context: dict[str, Any] = {"link": link}

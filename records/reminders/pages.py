@@ -27,7 +27,7 @@ class FrequencyForm(PlainForm):
     frequency = forms.ChoiceField(label=_("How often"), choices=Frequency.choices, widget=forms.RadioSelect)
 
 
-def links(request: HttpRequest) -> Sequence[RecordLink]:
+def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
     """Return the menu entry for the page, which everybody may open."""
     return (RecordLink("reminders", gettext("My reminders"), reverse("admin:reminders"), "Records"),)
 

@@ -25,7 +25,4 @@ class RetentionConfig(AppConfig):
         from records.backoffice import extension_points
         from records.retention import pages
 
-        extension_points.pages += pages.urlpatterns
-        extension_points.menu_links.append(pages.menu_links)
-        extension_points.record_notices.append(pages.notices)
-        extension_points.record_links.append(pages.links)
+        extension_points.add(pages)

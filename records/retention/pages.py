@@ -91,7 +91,7 @@ def holds(request: HttpRequest) -> HttpResponse:
     )
 
 
-def notices(request: HttpRequest, record: object) -> Sequence[RecordNotice]:
+def record_notices(request: HttpRequest, record: object) -> Sequence[RecordNotice]:
     """Return the notices about a record's hold and period at the top of its page; two queries."""
     if not isinstance(record, SiteRecord):
         return ()
@@ -111,7 +111,7 @@ def notices(request: HttpRequest, record: object) -> Sequence[RecordNotice]:
     return found
 
 
-def links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
+def record_links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
     """Return the button that sets or lifts the hold, for people who may; no query besides that of the notices."""
     if not isinstance(record, SiteRecord):
         return ()

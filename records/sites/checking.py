@@ -1,15 +1,14 @@
 """The checks of a record: its columns, the rules between them, its references, its lists and its child rows."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
-from typing import Any
 
 from django.core.exceptions import ValidationError
 
 from records.history.snapshots import children_of, columns
 from records.sites.models import SiteRecord
 from records.sites.targets import check_lists, check_references
-from records.sites.values import Values, listed, merged_rows, new_rows, set_columns
+from records.sites.values import Values, faults_of, listed, merged_rows, new_rows, set_columns
 
 BOOKKEEPING = {"id", "site", "revision", "created", "created_by", "last_modified", "last_modified_by", "is_archived"}
 
@@ -30,7 +29,7 @@ def check_record(record: SiteRecord, *, changed: Sequence[str] | None = None, sk
             skip={"created_by", "last_modified_by", *skip},
         ),
     )
-    if faults := _faults_of(checks):
+    if faults := faults_of(checks):
         raise ValidationError(faults)
 
 
@@ -49,7 +48,7 @@ def faults_in(
     For an interface that reports all faults together even if the first failed check has ended the write. `checks` are
     those of the record's action; they run before the values are set.
     """
-    faults = _faults_of(checks)
+    faults = faults_of(checks)
     is_new, before = record._state.adding, columns(record)
     rest = set_columns(record, values)
     changed = None if is_new else [name for name, value in columns(record).items() if value != before[name]]
@@ -61,16 +60,5 @@ def faults_in(
         partial(check_lists, record, record.site_id, rest, stored),
         *(partial(new_rows if is_new else merged_rows, record, name, found) for name, found in rows),
     )
-    faults = _faults_of(own, faults)
+    faults = faults_of(own, faults)
     return ValidationError(faults) if faults else None
-
-
-def _faults_of(checks: Iterable[Callable[[], object]], faults: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Run all checks and return the errors that they raise by field, with those found already."""
-    found = faults or {}
-    for check in checks:
-        try:
-            check()
-        except ValidationError as fault:
-            found = fault.update_error_dict(found)
-    return found

@@ -298,22 +298,28 @@ def _forget_prefetched(record: models.Model, relation: str) -> None:
 def _row_faults(row: Any, relation: str, idx: int, owner: str, changed: Sequence[str]) -> list[ValidationError]:
     """Return the faults of one child row; as for the record itself, only changed references are checked."""
     foreign = [field.name for field in row._meta.concrete_fields if field.is_relation]
-    faults: dict[str, Any] = {}
     site_id = getattr(row, owner).site_id
-    for check in (
+    checks = (
         lambda: row.clean_fields(exclude={"id", *foreign}),
         row.clean,
         lambda: check_references(row, site_id, [name for name in foreign if name != owner and name in changed]),
-    ):
+    )
+    return [
+        _at(relation, idx, name, error.messages[0], error.code or "InvalidValue")
+        for name, errors in faults_of(checks).items()
+        for error in errors
+    ]
+
+
+def faults_of(checks: Iterable[Callable[[], object]], faults: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Run all checks and return the errors that they raise by field, with those found already."""
+    found = faults or {}
+    for check in checks:
         try:
             check()
         except ValidationError as fault:
-            faults = fault.update_error_dict(faults)
-    return [
-        _at(relation, idx, name, error.messages[0], error.code or "InvalidValue")
-        for name, errors in faults.items()
-        for error in errors
-    ]
+            found = fault.update_error_dict(found)
+    return found
 
 
 def _at(relation: str, idx: int, name: str, text: str, code: str) -> ValidationError:

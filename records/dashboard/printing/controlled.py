@@ -32,7 +32,7 @@ ATTEMPTS = 5
 UNCONTROLLED = _("Uncontrolled when printed")
 
 
-def panels(request: HttpRequest, record: object) -> Sequence[RecordPanel]:
+def record_panels(request: HttpRequest, record: object) -> Sequence[RecordPanel]:
     """Return the panel with the button, for a document whose version in force is a PDF; two queries."""
     if not isinstance(record, Document) or record.effective_version is None or record.is_archived:
         return ()

@@ -25,7 +25,7 @@ from records.history.trail import now
 PRINT = _("Print (PDF)")
 
 
-def links(request: HttpRequest, record: Any) -> list[RecordLink]:
+def record_links(request: HttpRequest, record: Any) -> list[RecordLink]:
     """Return the print button of a record; everybody who may see the record may print it."""
     if not reads_first(type(record)):
         return []

@@ -42,7 +42,7 @@ def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
     return (RecordLink("trace", gettext("Trace a lot"), reverse("admin:trace"), "Reports"),)
 
 
-def links(request: HttpRequest, record: Any) -> list[RecordLink]:
+def record_links(request: HttpRequest, record: Any) -> list[RecordLink]:
     """Return the button that traces the lot, serial number or external id of a record."""
     lot = getattr(record, LOTS.get(type(record), ""), "") if type(record) in LOTS else ""
     return [RecordLink("trace", gettext("Trace"), address_of(lot))] if lots_in(lot) else []
