@@ -31,22 +31,10 @@ class Status(models.TextChoices):
 
 IN_FORCE = (Status.APPROVED, Status.ISSUED)
 WAITING = (Status.AWAITING_REVIEW, Status.AWAITING_APPROVAL)
-PENDING = frozenset(
-    {
-        "version",
-        "record_status",
-        "file_type",
-        "file_name",
-        "file_size",
-        "file_hash",
-        "user_to_review",
-        "user_to_approve",
-        *("versions", "signers", "signatures"),
-    }
-)
-"""Fields that change before a version comes into force; only Managers see such a change in the feed."""
 FACTS = ("version", "record_status", "file_type", "file_name", "file_size", "file_hash")
 """What a document shows of its newest version, or of the version in force to users who may see only that."""
+PENDING = frozenset({*FACTS, "user_to_review", "user_to_approve", "versions", "signers", "signatures"})
+"""Fields that change before a version comes into force; only Managers see such a change in the feed."""
 FIRST_VERSION, LAST_VERSION = 1, 2_147_483_647
 
 

@@ -374,11 +374,9 @@ class ProvisioningCallAdmin(LogAdmin, SavedFilterPages):
             "empty_list": gettext("No directory has called yet. Connect one on its page, under Directories."),
         }
 
-    def changeform_view(
-        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: object = None
-    ) -> HttpResponse:
+    def entry_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show one call with the shape of its body."""
-        if request.method not in ("GET", "HEAD") or object_id is None:
+        if request.method not in ("GET", "HEAD"):
             raise PermissionDenied
         key = as_number(object_id, 18)
         call = self.get_queryset(request).filter(pk=key).select_related("directory__home_site").first() if key else None

@@ -1,9 +1,7 @@
 """Mails about a directory to the Site Administrators of its home site; the worker sends them (DECISIONS 9.6, 13.23)."""
 
 from django.conf import settings
-from django.core.mail import EmailMessage
 from django.db.models import Q
-from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django_tasks import task
@@ -11,10 +9,9 @@ from django_tasks import task
 from records.accounts import access
 from records.accounts.languages import in_language_of
 from records.accounts.models import Directory, SecurityKind, User
-from records.accounts.security_mails import send_or_retry
+from records.accounts.security_mails import mail_to, send_or_retry
 from records.history.trail import now
 from records.sites.models import Site
-from records.sites.text import one_line
 
 TOKEN_ENDS = "TokenEnds"  # noqa: S105 (the kind of a notice)
 SUBJECTS = {
@@ -63,10 +60,5 @@ def mail_about_directory(directory_id: str, user_id: str, kind: str, detail: str
         "page": f"{settings.BASE_URL.rstrip('/')}{path}",
     }
     with in_language_of(user):
-        message = EmailMessage(
-            one_line(SUBJECTS[kind] % {"directory": directory.name}),
-            render_to_string("mail/directory.txt", context),
-            to=[user.recovery_address],
-            headers={"Auto-Submitted": "auto-generated"},
-        )
+        message = mail_to(user.recovery_address, SUBJECTS[kind] % {"directory": directory.name}, "directory", context)
     return send_or_retry(message.send, mail_about_directory, (directory_id, user_id, kind, detail, at), failed)

@@ -16,6 +16,7 @@ from django_tasks import task
 from records.accounts.languages import in_language_of
 from records.accounts.models import SecurityKind, User
 from records.history.trail import now
+from records.sites.text import one_line
 
 logger = logging.getLogger("larder.mail")
 DELAYS = tuple(datetime.timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180, 720))
@@ -76,8 +77,13 @@ def _notice(user: User, kind: str, to: str, detail: str, by: str, at: str, *, as
         if asks
         else gettext("Your account at Larder: %(label)s") % {"label": SecurityKind(kind).label}
     )
-    headers = {"Auto-Submitted": "auto-generated"}
-    return EmailMessage(subject, render_to_string("mail/account_security.txt", context), to=[to], headers=headers)
+    return mail_to(to, subject, "account_security", context)
+
+
+def mail_to(address: str, subject: str, template: str, context: dict[str, object]) -> EmailMessage:
+    """Return a mail in plain text that no mail program answers."""
+    text, headers = render_to_string(f"mail/{template}.txt", context), {"Auto-Submitted": "auto-generated"}
+    return EmailMessage(one_line(subject), text, to=[address], headers=headers)
 
 
 def send_or_retry(

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from django.contrib import admin
+from django.core.exceptions import PermissionDenied
 from django.db.models import Model, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
@@ -67,6 +68,22 @@ class LogAdmin(SitePermissions):
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> Any:
         """Return the entries that contain every word of the search term, if the log can be searched."""
         return (search(queryset, self.search_fields, search_term) if self.search_fields else queryset), False
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """Show one entry, which a log that has pages for them does in `entry_view`."""
+        if object_id is None:
+            raise PermissionDenied
+        return self.entry_view(request, object_id)
+
+    def entry_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Answer 404: the list shows everything about an entry."""
+        raise Http404
 
     def history_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, object] | None = None

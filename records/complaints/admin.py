@@ -204,9 +204,6 @@ class ComplaintAdmin(RecordAdmin):
 class UnitsSoldAdmin(PlainAdmin):
     """How many units the site sold in each month: the figures compare complaints with them."""
 
-    add_action = staticmethod(actions.add_units_sold)
-    update_action = staticmethod(actions.update_units_sold)
-
     ordering = ("-month", "id")
     list_display = ("month_name", "units")
     list_filter = (ArchivedFilter, ("month", DaysFilter))

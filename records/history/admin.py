@@ -115,17 +115,11 @@ class ChangeAdmin(LogAdmin, SavedFilterPages):
         exports = [(kind.upper(), self.url_of("export", kind) + query) for kind in KINDS]
         return {**super().list_context(request), **_proven(site.pk if site else None), "exports": exports}
 
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
+    def entry_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show one change, field by field."""
-        key = read_uuid(object_id or "")
-        if request.method not in ("GET", "HEAD") or object_id is None:
+        if request.method not in ("GET", "HEAD"):
             raise PermissionDenied
+        key = read_uuid(object_id)
         change = self.get_queryset(request).filter(pk=key).first() if key else None
         if change is None or not self.has_view_permission(request, change):
             raise Http404(gettext("There is no such change."))
@@ -144,7 +138,6 @@ class ChangeAdmin(LogAdmin, SavedFilterPages):
             at=moment_column("at", "when", day=False)(change),
             lines=self._lines(request, change),
             record_url=_record_url(change.model, change.record_id),
-            **extra_context or {},
         )
 
     def _lines(self, request: HttpRequest, change: Change) -> list[dict[str, str]]:

@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.utils.text import capfirst
 from django.utils.translation import gettext_noop
 
-from documents.models import IN_FORCE, Document, DocumentVersion, Reading, Signature
+from documents.models import FACTS, IN_FORCE, Document, DocumentVersion, Reading, Signature
 from materials.models import Material
 from records.actions.models import UNFINISHED, Action
 from records.audits.models import AuditProgram, AuditRecord, Finding
@@ -121,16 +121,7 @@ KINDS = (
             "readings": lambda: Reading.objects.filter(version__record_status__in=IN_FORCE),
         },
         # Fields that describe a version that is not in force yet, or who is asked to sign it.
-        (
-            "version",
-            "record_status",
-            "file_type",
-            "file_name",
-            "file_size",
-            "file_hash",
-            "user_to_review",
-            "user_to_approve",
-        ),
+        (*FACTS, "user_to_review", "user_to_approve"),
     ),
     Kind("programs", AuditProgram, EXISTED, _existed),
     Kind("items", Item, EXISTED, _existed),

@@ -8,6 +8,7 @@ import datetime
 import uuid
 import zoneinfo
 from dataclasses import dataclass
+from functools import partial
 
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
@@ -19,7 +20,7 @@ from records.sites.about import kinds
 from records.sites.models import SiteRecord
 from records.sites.months import months_after
 from records.sites.reasons import required_reason
-from records.sites.writing import add_record, changing
+from records.sites.writing import changing
 
 SET, LIFTED = "SetLegalHold", "LiftLegalHold"
 
@@ -60,26 +61,14 @@ def holds_at(site_id: uuid.UUID) -> list[Hold]:
     ]
 
 
-def set_hold(
-    model: type[SiteRecord], site_id: uuid.UUID, record_id: uuid.UUID, *, author: Author, reason: str
-) -> SiteRecord:
-    """Put a record on legal hold, in any state. Needs a reason; the record's own values stay as they are.
-
-    Raises RecordNotFoundError, or ValidationError: RequiredField at reason, InvalidTransition if it is on hold already.
-    """
-    return _change_hold(model, site_id, record_id, author=author, reason=reason, on_hold=True)
-
-
-def lift_hold(
-    model: type[SiteRecord], site_id: uuid.UUID, record_id: uuid.UUID, *, author: Author, reason: str
-) -> SiteRecord:
-    """Lift a record's legal hold. Needs a reason; raises as `set_hold` does, InvalidTransition if there is none."""
-    return _change_hold(model, site_id, record_id, author=author, reason=reason, on_hold=False)
-
-
-def _change_hold(
+def change_hold(
     model: type[SiteRecord], site_id: uuid.UUID, record_id: uuid.UUID, *, author: Author, reason: str, on_hold: bool
 ) -> SiteRecord:
+    """Put a record on legal hold, in any state, or lift its hold; the record's own values stay as they are.
+
+    Needs a reason. Raises RecordNotFoundError, or ValidationError: RequiredField at reason, InvalidTransition if the
+    record is on hold already, or if there is no hold to lift.
+    """
     with changing(
         model,
         site_id,
@@ -96,6 +85,9 @@ def _change_hold(
     return record
 
 
+set_hold, lift_hold = partial(change_hold, on_hold=True), partial(change_hold, on_hold=False)
+
+
 def refuse_on_hold(record: SiteRecord) -> None:
     """Raise ValidationError, code InvalidTransition, if the locked record is on legal hold; one query."""
     if on_hold_since(record) is not None:
@@ -103,11 +95,6 @@ def refuse_on_hold(record: SiteRecord) -> None:
             "This %(kind)s is on legal hold, so no part of it may be erased. A Site Administrator can lift the hold."
         ) % {"kind": record._meta.verbose_name}
         raise ValidationError(text, code="InvalidTransition")
-
-
-def add_period(site_id: uuid.UUID, values: dict[str, object], *, author: Author) -> RetentionPeriod:
-    """Set the number of months for which a site keeps records of a kind at least; raises ValidationError."""
-    return add_record(RetentionPeriod(site_id=site_id, **values), author=author, operation="AddRetentionPeriod")
 
 
 def kept_until(record: SiteRecord) -> datetime.date | None:

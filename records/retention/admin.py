@@ -1,17 +1,13 @@
 """The pages of retention periods, one for each kind of record of a site."""
 
-import uuid
 from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
 
-from records.backoffice.current import author_of
 from records.backoffice.plain_records import PlainAdmin
-from records.retention import actions
 from records.retention.models import RetentionPeriod
-from records.sites.writing import Values
 
 
 @admin.register(RetentionPeriod)
@@ -27,7 +23,3 @@ class RetentionPeriodAdmin(PlainAdmin):
         """Return the kind of record as fixed once the period exists."""
         fixed = super().get_readonly_fields(request, obj)
         return (*fixed, "entity") if obj is not None else fixed
-
-    def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> RetentionPeriod:
-        """Add a period."""
-        return actions.add_period(site_id, values, author=author_of(request))

@@ -48,17 +48,13 @@ def _lock_with_room(subscription: Subscription) -> None:
         )
 
 
-def update_subscription(subscription: Subscription, values: Values, **recorded: Unpack[Recorded]) -> Subscription:
+def update_subscription(
+    site_id: uuid.UUID | None, key: uuid.UUID, values: Values, **recorded: Unpack[Recorded]
+) -> Subscription:
     """Change name, address or kinds of record; deliveries to a new address begin at once. Raises ValidationError."""
     if "address" in values:
         destinations.check_name(values["address"])
-    with changing(
-        Subscription,
-        None,
-        subscription.pk,
-        operation="UpdateWebhook",
-        **recorded,
-    ) as locked:
+    with changing(Subscription, site_id, key, operation="UpdateWebhook", **recorded) as locked:
         apply(locked, values)
         if "address" in values:
             _reset_failures(locked)

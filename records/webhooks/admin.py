@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Sequence
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
@@ -30,7 +30,6 @@ from records.backoffice.plain_records import CHANGE_TO_ARCHIVE, PlainAdmin
 from records.backoffice.shown_once import redirect_with_secret, secret_of, showing_once
 from records.backoffice.transitions import RecordStep, on_row
 from records.changes import feed
-from records.sites.writing import Recorded, Values
 from records.webhooks import actions
 from records.webhooks.deliverer import behind
 from records.webhooks.messages import entities
@@ -96,6 +95,8 @@ class KindsOfRecord(forms.CheckboxSelectMultiple):
 class SubscriptionAdmin(PlainAdmin):
     """Webhooks of a site."""
 
+    add_action = staticmethod(actions.add_subscription)
+    update_action = staticmethod(actions.update_subscription)
     list_display = ("name", "address", "kinds", "state_shown")
     list_filter = (StateFilter, ArchivedFilter)
     search_fields: ClassVar[Any] = ("name", "address")
@@ -168,16 +169,6 @@ class SubscriptionAdmin(PlainAdmin):
             if webhook.state == State.ACTIVE
             else state
         )
-
-    def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Subscription:
-        """Add a webhook with a secret of its own."""
-        return actions.add_subscription(site_id, values, author=author_of(request))
-
-    def update_record(
-        self, request: HttpRequest, record: Any, values: Values, **recorded: Unpack[Recorded]
-    ) -> Subscription:
-        """Change a webhook."""
-        return actions.update_subscription(record, values, **recorded)
 
     def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Subscription:
         """Archive or restore a webhook."""
@@ -294,16 +285,8 @@ class DeliveryAdmin(LogAdmin):
         text = gettext("Nothing was delivered in the last 30 days. Add a webhook, or send a test on its page.")
         return {**super().list_context(request), "empty_list": text}
 
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: dict[str, object] | None = None,
-    ) -> HttpResponse:
+    def entry_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show one attempt with the receiver's answer; a POST sends its message again."""
-        if object_id is None:
-            raise PermissionDenied
         key = as_number(object_id, 18)
         rows = self.get_queryset(request).select_related("subscription__site")
         delivery = rows.filter(pk=key).first() if key else None

@@ -10,7 +10,8 @@ import random
 import time
 import uuid
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import DatabaseError
@@ -77,30 +78,26 @@ def deliver_to(key: uuid.UUID, *, clock: Clock = now, seconds: float = SLICE_SEC
     if not due(clock()).filter(pk=key).exists() or not free.update(claim=claim, claimed_until=Now() + LEASE):
         return 0
     try:
-        with sending.Connection() as connection:
+        with closing(sending.Connection()) as connection:
             return _Turn(key, claim, clock, connection, seconds).run()
     finally:
         with suppress(DatabaseError):
             Subscription.objects.filter(pk=key, claim=claim).update(claim=None, claimed_until=None)
 
 
+@dataclass
 class _Turn:
     """One worker's deliveries to one subscription, on one connection, until its claim expires."""
 
-    def __init__(
-        self,
-        key: uuid.UUID,
-        claim: uuid.UUID,
-        clock: Clock,
-        connection: sending.Connection,
-        seconds: float = SLICE_SECONDS,
-    ) -> None:
-        self.key, self.claim, self.clock, self.connection = key, claim, clock, connection
-        self.ends = time.monotonic() + seconds
+    key: uuid.UUID
+    claim: uuid.UUID
+    clock: Clock
+    connection: sending.Connection
+    seconds: float = SLICE_SECONDS
 
     def run(self) -> int:
         """Deliver row after row; return how many the receiver accepted."""
-        taken = 0
+        taken, ends = 0, time.monotonic() + self.seconds
         while (subscription := self._if_still_claimed()) is not None:
             last = feed.last_number(subscription.site_id)
             rows = messages.rows(
@@ -112,7 +109,7 @@ class _Turn:
                 if current is None or current.entities != subscription.entities or not self._deliver(current, row):
                     return taken
                 taken += 1
-                if time.monotonic() > self.ends:
+                if time.monotonic() > ends:
                     return taken
             if len(rows) < BATCH:
                 # What was added after somebody chose other kinds of record must not be passed over by the former ones.
@@ -229,7 +226,7 @@ def send_requested(key: int) -> bool:
         attempt.outcome, attempt.fault = Outcome.FAILED, fault
     else:
         body = messages.test_body(subscription) if row is None else messages.body_of(row)
-        with sending.Connection() as connection:
+        with closing(sending.Connection()) as connection:
             send(attempt, body, keys, now(), connection)
     with recording():
         attempt.save(force_update=True)

@@ -1,8 +1,6 @@
 """The mail to a site's administrators that says that a webhook was paused; the worker sends it."""
 
 from django.conf import settings
-from django.core.mail import EmailMessage
-from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext
 from django_tasks import task
@@ -10,9 +8,8 @@ from django_tasks import task
 from records.accounts.directory_mails import administrators_of
 from records.accounts.languages import in_language_of
 from records.accounts.models import User
-from records.accounts.security_mails import send_or_retry
+from records.accounts.security_mails import mail_to, send_or_retry
 from records.history.trail import now
-from records.sites.text import one_line
 from records.webhooks.models import Subscription
 
 
@@ -39,10 +36,6 @@ def mail_about_pause(subscription_id: str, user_id: str, reason: str, at: str, f
         "page": f"{settings.BASE_URL.rstrip('/')}{path}",
     }
     with in_language_of(user):
-        message = EmailMessage(
-            one_line(gettext("Larder: the webhook %(webhook)s was paused") % {"webhook": subscription.name}),
-            render_to_string("mail/webhook_paused.txt", context),
-            to=[user.recovery_address],
-            headers={"Auto-Submitted": "auto-generated"},
-        )
+        subject = gettext("Larder: the webhook %(webhook)s was paused") % {"webhook": subscription.name}
+        message = mail_to(user.recovery_address, subject, "webhook_paused", context)
     return send_or_retry(message.send, mail_about_pause, (subscription_id, user_id, reason, at), failed)

@@ -13,8 +13,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from types import TracebackType
-from typing import Self
 from urllib.parse import SplitResult
 
 from django.core.exceptions import ValidationError
@@ -53,7 +51,7 @@ class Answer:
 
 
 class Connection:
-    """A connection to a receiver that is kept between messages; a context manager, which closes it.
+    """A connection to a receiver that is kept between messages, until somebody closes it.
 
     The host name is resolved and checked once for each connection, and all messages go to that one network address. A
     new connection is opened for another address, and after the receiver has closed the old one.
@@ -63,14 +61,6 @@ class Connection:
         self._connection: http.client.HTTPConnection | None = None
         self._handle: socket.socket | None = None
         self._place = ""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the connection, if there is one."""

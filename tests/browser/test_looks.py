@@ -27,7 +27,7 @@ from records.history.models import Change
 from records.items.models import Item
 from records.operations.calls import buffer
 from records.reference.models import Product, SiteEntry
-from records.retention.actions import add_period, set_hold
+from records.retention.actions import set_hold
 from records.retention.models import RetentionPeriod
 from records.sites.models import Entity, EntityFolder, Site
 from records.sites.writing import add_record
@@ -41,7 +41,7 @@ from tests.make import audits as make_audits
 from tests.make.actions import make_action, move
 from tests.make.attachments import jpeg, make_attachment
 from tests.make.backoffice import address, list_address, sign_in
-from tests.make.complaints import make_complaint, make_draft, make_entry, make_units_sold
+from tests.make.complaints import make_complaint, make_draft, make_entry, make_period, make_units_sold
 from tests.make.customers import make_customer
 from tests.make.documents import make_document, sign, version_of
 from tests.make.items import make_item
@@ -69,7 +69,7 @@ def pages_of_records(site: Site) -> Iterator[str]:
     yield from (address(complaint, "history"), step(complaint, "complete"), step(draft, "submit"))
     held = make_complaint(site, consumer_last_name="Holt")
     set_hold(Complaint, site.pk, held.pk, author=make.SYSTEM, reason="Court case 12")
-    period = add_period(site.pk, {"entity": "complaint", "months": 24}, author=make.SYSTEM)
+    period = make_period(site, months=24)
     yield from (address(held, "read"), address(held), step(held, "erase-consumer"), address(period))
     yield from (reverse("admin:retention_hold", args=("lift", "complaint", held.pk)), list_address(RetentionPeriod))
     yield from (address(make_units_sold(site, "2026-03", 5)), list_address(UnitsSold))

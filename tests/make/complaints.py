@@ -8,7 +8,9 @@ from records.complaints import actions, workflow
 from records.complaints.models import Complaint, UnitsSold
 from records.reference.actions import add_entry
 from records.reference.models import Nonconformance, Product, SiteEntry
+from records.retention.models import RetentionPeriod
 from records.sites.models import Site
+from records.sites.writing import add_record
 from tests.make import SYSTEM
 from tests.make.customers import make_customer
 
@@ -62,3 +64,9 @@ def make_units_sold(site: Site, month: str, number: int) -> UnitsSold:
     """Enter the units sold in a month such as `2026-03`."""
     day = datetime.datetime.fromisoformat(f"{month}-01T00:00:00+00:00")
     return actions.add_units_sold(site.pk, {"month": day, "units": number}, author=SYSTEM)
+
+
+def make_period(site: Site, *, months: int) -> RetentionPeriod:
+    """Set for how many months a site keeps its complaints at least."""
+    period = RetentionPeriod(site=site, entity="complaint", months=months)
+    return add_record(period, author=SYSTEM, operation="AddRetentionPeriod")

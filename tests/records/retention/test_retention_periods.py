@@ -10,13 +10,13 @@ from records.complaints.models import Complaint
 from records.history.models import Change
 from records.history.verification import verify
 from records.operations.housekeeping import clean_up
-from records.retention.actions import add_period, kept_until
+from records.retention.actions import kept_until
 from records.retention.models import RetentionPeriod
 from records.sites.models import Site
 from records.sites.months import months_after
 from tests import make
 from tests.make.backoffice import address, browser, form_of, list_address, press, save
-from tests.make.complaints import make_complaint
+from tests.make.complaints import make_complaint, make_period
 
 ADD = "admin:retention_retentionperiod_add"
 
@@ -71,7 +71,7 @@ def test_a_site_administrator_sets_a_period_and_records_of_the_kind_show_it(site
 
 def test_what_may_be_erased_by_now_says_so_and_stays(site: Site) -> None:
     complaint = made_on(site, datetime.datetime(2001, 3, 1, 12, tzinfo=datetime.UTC))
-    add_period(site.pk, {"entity": "complaint", "months": 24}, author=make.SYSTEM)
+    make_period(site, months=24)
     clean_up.call()
     page = browser(site, DefaultRole.READER).get(address(complaint, "read")).text
     assert "Kept at least until 2003-03-01. It may be erased from that day on; nothing is deleted by itself." in page
@@ -81,12 +81,12 @@ def test_what_may_be_erased_by_now_says_so_and_stays(site: Site) -> None:
 def test_the_day_is_that_of_the_site(site: Site) -> None:
     Site.objects.filter(pk=site.pk).update(time_zone="Pacific/Auckland")
     complaint = made_on(site, datetime.datetime(2026, 2, 28, 20, tzinfo=datetime.UTC))
-    add_period(site.pk, {"entity": "complaint", "months": 1}, author=make.SYSTEM)
+    make_period(site, months=1)
     assert kept_until(complaint) == datetime.date(2026, 4, 1)
 
 
 def test_managers_read_periods_and_other_sites_have_none_of_them(site: Site, other_site: Site) -> None:
-    period = add_period(site.pk, {"entity": "complaint", "months": 24}, author=make.SYSTEM)
+    period = make_period(site, months=24)
     manager = browser(site)
     assert "Complaints" in manager.get(list_address(RetentionPeriod)).text
     assert manager.get(reverse(ADD)).status_code == 403
@@ -97,7 +97,7 @@ def test_managers_read_periods_and_other_sites_have_none_of_them(site: Site, oth
 
 def test_within_the_period_a_consumer_is_erased_and_the_complaint_stays(site: Site) -> None:
     complaint = make_complaint(site, consumer_last_name="Przybylski")
-    add_period(site.pk, {"entity": "complaint", "months": 24}, author=make.SYSTEM)
+    make_period(site, months=24)
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
     url = reverse("admin:complaints_complaint_step", args=(complaint.pk, "erase-consumer"))
     assert "The complaint is kept at least until" in client.get(url).text

@@ -1,6 +1,7 @@
 """One connection for all messages of a turn, and how long a turn and a pass take."""
 
 import ssl
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -76,7 +77,7 @@ def test_messages_share_one_secure_connection(settings: Any, monkeypatch: Any, t
     ours.load_cert_chain(made, key)
     trusting = ssl.create_default_context(cafile=str(made))
     monkeypatch.setattr(sending, "tls", lambda: trusting)
-    with receiving(ours) as receiver, sending.Connection() as connection:
+    with receiving(ours) as receiver, closing(sending.Connection()) as connection:
         port = receiver.address.split(":")[2].partition("/")[0]
         resolve = destinations.getaddrinfo
         asked: list[str] = []

@@ -85,7 +85,7 @@ def test_what_was_added_after_other_kinds_were_chosen_is_not_passed_over(
 
     def last_number(site_id: Any) -> int:
         monkeypatch.undo()
-        actions.update_subscription(webhook, {"entities": ["Employee"]}, author=make.SYSTEM)
+        actions.update_subscription(None, webhook.pk, {"entities": ["Employee"]}, author=make.SYSTEM)
         make.make_employee(site, first_name="Ada")
         return feed.last_number(site_id)
 

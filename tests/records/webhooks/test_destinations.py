@@ -4,6 +4,7 @@ import datetime
 import socket
 import ssl
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -180,8 +181,8 @@ def test_a_new_address_is_judged_like_the_first_and_tried_at_once(receiver: Rece
     tasks.deliver.call()
     assert "nothing listens there" in Delivery.objects.get().fault
     with pytest.raises(ValidationError):
-        actions.update_subscription(webhook, {"address": "ftp://10.0.0.1/"}, author=make.SYSTEM)
-    actions.update_subscription(webhook, {"address": receiver.address}, author=make.SYSTEM)
+        actions.update_subscription(None, webhook.pk, {"address": "ftp://10.0.0.1/"}, author=make.SYSTEM)
+    actions.update_subscription(None, webhook.pk, {"address": receiver.address}, author=make.SYSTEM)
     assert tasks.deliver.call() == 1
 
 
@@ -213,7 +214,7 @@ def test_the_certificate_is_checked_for_the_name_and_not_for_the_address(
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
         answers(monkeypatch, "127.0.0.1")
-        with sending.Connection() as connection:
+        with closing(sending.Connection()) as connection:
             answer = connection.post(f"https://warehouse.example.com:{server.getsockname()[1]}/", b"{}", {})
         thread.join(10)
     assert asked_for == ["warehouse.example.com"]
