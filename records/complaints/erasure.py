@@ -1,12 +1,12 @@
 """Erases a consumer's identity from a complaint and its history at the consumer's request."""
 
 import uuid
+from typing import Unpack
 
 from records.complaints.models import CONSUMER, Complaint
 from records.history.erasure import Personal
-from records.history.trail import Author
 from records.retention.erasing import ERASE_CONSUMER, erasing
-from records.sites.writing import Precondition
+from records.sites.writing import Recorded
 
 PERSONAL = Personal(CONSUMER)
 IDENTIFYING = ("consumer_last_name", "consumer_address", "consumer_phone", "consumer_mobile", "consumer_email")
@@ -14,13 +14,7 @@ IDENTIFYING = ("consumer_last_name", "consumer_address", "consumer_phone", "cons
 
 
 def erase_consumer(
-    site_id: uuid.UUID,
-    complaint_id: uuid.UUID,
-    *,
-    author: Author,
-    reason: str,
-    with_texts: bool = False,
-    precondition: Precondition | None = None,
+    site_id: uuid.UUID, complaint_id: uuid.UUID, *, with_texts: bool = False, **recorded: Unpack[Recorded]
 ) -> Complaint:
     """Replace the consumer's name, address, phones and e-mail by a keyed digest, also in the history.
 
@@ -30,15 +24,7 @@ def erase_consumer(
     still be recognised as related. Raises as `erasing` does, also when it is repeated.
     """
     with erasing(
-        Complaint,
-        site_id,
-        complaint_id,
-        PERSONAL,
-        author=author,
-        reason=reason,
-        operation=ERASE_CONSUMER,
-        with_texts=with_texts,
-        precondition=precondition,
+        Complaint, site_id, complaint_id, PERSONAL, operation=ERASE_CONSUMER, with_texts=with_texts, **recorded
     ) as erasure:
         erasure.erase(*CONSUMER)
     complaint: Complaint = erasure.record

@@ -1,6 +1,7 @@
 """Erases the identity of a contact of a customer, also from the history, at that person's request."""
 
 import uuid
+from typing import Unpack
 
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
@@ -10,9 +11,8 @@ from records.history.digests import ERASED
 from records.history.erasure import Personal, is_mark
 from records.history.models import Change
 from records.history.snapshots import columns
-from records.history.trail import Author
 from records.retention.erasing import ERASE_CONTACT, erasing, keyed
-from records.sites.writing import Precondition
+from records.sites.writing import Recorded
 
 RELATION = "party_contacts"
 CONTACT = ("first_name", "last_name", "email", "phone")
@@ -28,10 +28,8 @@ def erase_contact(
     customer_id: uuid.UUID,
     contact: str,
     *,
-    author: Author,
-    reason: str,
     with_texts: bool = False,
-    precondition: Precondition | None = None,
+    **recorded: Unpack[Recorded],
 ) -> Customer:
     """Replace a contact's name, e-mail and phone by a keyed digest, also in the history of the customer.
 
@@ -41,15 +39,7 @@ def erase_contact(
     """
     personal = Personal(CONTACT, RELATION, contact)
     with erasing(
-        Customer,
-        site_id,
-        customer_id,
-        personal,
-        author=author,
-        reason=reason,
-        operation=ERASE_CONTACT,
-        with_texts=with_texts,
-        precondition=precondition,
+        Customer, site_id, customer_id, personal, operation=ERASE_CONTACT, with_texts=with_texts, **recorded
     ) as erasure:
         customer: Customer = erasure.record
         row = next((row for row in customer.party_contacts.all() if str(row.pk) == contact), None)

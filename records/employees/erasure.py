@@ -1,6 +1,7 @@
 """Erases the private facts of an employee who left, from the record, its history and the account."""
 
 import uuid
+from typing import Unpack
 
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
@@ -12,7 +13,7 @@ from records.history.erasure import Personal, erase_from_history
 from records.history.trail import Author, recording
 from records.retention.erasing import ERASE_EMPLOYEE, Erasure, erasing, keyed
 from records.retention.words import Words
-from records.sites.writing import Precondition
+from records.sites.writing import Recorded
 
 PRIVATE = tuple(Employee.HISTORY_PRIVATE)
 PERSONAL = Personal(PRIVATE)
@@ -20,35 +21,20 @@ IDENTIFYING = ("address", "phone", "mobile")
 """The fields whose values few other people share."""
 
 
-def erase_private_facts(
-    site_id: uuid.UUID,
-    employee_id: uuid.UUID,
-    *,
-    author: Author,
-    reason: str,
-    precondition: Precondition | None = None,
-) -> Employee:
+def erase_private_facts(site_id: uuid.UUID, employee_id: uuid.UUID, **recorded: Unpack[Recorded]) -> Employee:
     """Erase date of birth, address, phones, nationality and notes, also in the history and at the account.
 
     The name, the job and the training stay, since signatures and other records refer to them. Raises as `erasing` does,
     also when it is repeated, and ValidationError (InvalidTransition) for an employee who is not archived.
     """
-    with erasing(
-        Employee,
-        site_id,
-        employee_id,
-        PERSONAL,
-        author=author,
-        reason=reason,
-        operation=ERASE_EMPLOYEE,
-        precondition=precondition,
-    ) as erasure:
+    with erasing(Employee, site_id, employee_id, PERSONAL, operation=ERASE_EMPLOYEE, **recorded) as erasure:
         employee: Employee = erasure.record
         if not employee.is_archived:
             text = gettext("Only what is private to an employee who left can be erased. Archive the employee first.")
             raise ValidationError(text, code="InvalidTransition")
         erasure.erase(*PRIVATE)
         if employee.user_id is not None:
+            author, reason = recorded["author"], recorded.get("reason", "")
             _erase_from_account(employee.user_id, erasure, author=author, reason=reason)
     return employee
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.db import models
 
 from records.history.digests import ERASED_FROM, FieldChange
-from records.history.snapshots import Snapshot
+from records.history.snapshots import Snapshot, is_empty
 
 
 def replay(changes: Iterable[Iterable[FieldChange]]) -> Snapshot:
@@ -67,7 +67,7 @@ def deviations(model: type[models.Model], content: Snapshot, stored: Snapshot) -
 
 def _agree(model: Any, name: str, content: Snapshot, value: Any) -> bool:
     said = content.get(name)
-    if said == value or (_empty(said) and _empty(value)):
+    if said == value or (is_empty(said) and is_empty(value)):
         return True
     field = model._meta.get_field(name)
     if name not in content:
@@ -75,7 +75,3 @@ def _agree(model: Any, name: str, content: Snapshot, value: Any) -> bool:
     if isinstance(field, models.DecimalField) and said is not None and value is not None:
         return decimal.Decimal(str(said)) == decimal.Decimal(str(value))
     return str(said) == str(value) and said is not None
-
-
-def _empty(value: object) -> bool:
-    return value is None or value == "" or value == [] or value == {}

@@ -14,7 +14,7 @@ from django.db import connection, models
 from django.db.models.expressions import RawSQL
 
 from records.history.inserts import array_text, values_by_field
-from records.history.statements import Statement, parameter, vendor
+from records.history.statements import Statement, parameter, plain, vendor
 
 _IDS = {"postgresql": "SELECT unnest(%s::uuid[])", "sqlite": "SELECT value FROM json_each(%s)"}
 _ROWS = {"postgresql": "json_array_elements(%s::json)", "sqlite": "json_each(%s)"}
@@ -64,7 +64,7 @@ def among_parameter(values: Collection[object]) -> str | list[object]:
     """Return ids or texts as the parameter of `among`."""
     if vendor() == "postgresql":
         return array_text([*values])
-    return orjson.dumps([_plain(value) for value in values]).decode()
+    return orjson.dumps([plain(value) for value in values]).decode()
 
 
 def id_of(value: Any) -> uuid.UUID:
@@ -81,7 +81,7 @@ def insertion(
     these are ids, texts or None. Nothing is checked, and only the database's own defaults are applied.
     """
     values = values_by_field(model, alike)
-    given = [[_plain(value) for value in row] for row in rows]
+    given = [[plain(value) for value in row] for row in rows]
     sql = _insertion(model, (*alike,), (*columns,), is_one=len(given) == 1)
     return sql, [*values, *(given[0] if len(given) == 1 else [orjson.dumps(given).decode()])]
 
@@ -104,7 +104,3 @@ def _part(place: int) -> str:
     if vendor() == "postgresql":
         return f"(given.value ->> {place})"
     return f"json_extract(given.value, '$[{place}]')"
-
-
-def _plain(value: object) -> object:
-    return value.hex if isinstance(value, uuid.UUID) else value

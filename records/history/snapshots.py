@@ -194,7 +194,8 @@ _PRINTED: Mapping[type, Callable[[Any], str]] = {
 """How values of these types are written into a snapshot; all others are plain already."""
 
 
-def _empty(value: Any) -> bool:
+def is_empty(value: Any) -> bool:
+    """Return whether a value says nothing, so that it equals a missing one."""
     return value is None or value == "" or value == [] or value == {}
 
 
@@ -202,7 +203,7 @@ def differs(before: Snapshot, after: Snapshot) -> bool:
     """Return whether two snapshots differ; an empty value equals a missing one."""
     for name in before.keys() | after.keys():
         old, new = before.get(name), after.get(name)
-        if old != new and not (_empty(old) and _empty(new)):
+        if old != new and not (is_empty(old) and is_empty(new)):
             return True
     return False
 
@@ -223,7 +224,7 @@ def differences(
     known = _Names(record, names or {})
     for name in [*after, *(name for name in before if name not in after)]:
         old, new = before.get(name), after.get(name)
-        if old == new or (_empty(old) and _empty(new)):
+        if old == new or (is_empty(old) and is_empty(new)):
             continue
         field: Any = record._meta.get_field(name)
         if name in children:
@@ -277,7 +278,7 @@ class _Names:
         if row is None:
             return None
         return {
-            name: self.printed(model._meta.get_field(name), value) for name, value in row.items() if not _empty(value)
+            name: self.printed(model._meta.get_field(name), value) for name, value in row.items() if not is_empty(value)
         }
 
     def _pointing(self, model: Any, key: Any) -> dict[str, str]:

@@ -45,7 +45,8 @@ def vendor() -> str:
     return connection.vendor
 
 
-def _text(value: object) -> object:
+def plain(value: object) -> object:
+    """Return an id as a text without hyphens, and any other value as it is."""
     return value.hex if isinstance(value, uuid.UUID) else value
 
 
@@ -66,10 +67,10 @@ class Reading(NamedTuple):
     def given(self, values: Mapping[uuid.UUID | str, uuid.UUID | str]) -> Statement:
         """Return the statement with these values in place of the ids and texts with which the query was compiled."""
         wanted = {
-            _text(placeholder): parameter(value) if isinstance(value, uuid.UUID) else value
+            plain(placeholder): parameter(value) if isinstance(value, uuid.UUID) else value
             for placeholder, value in values.items()
         }
-        return self.sql, [wanted.get(_text(value), value) for value in self.parameters]
+        return self.sql, [wanted.get(plain(value), value) for value in self.parameters]
 
     def objects(self, rows: Rows) -> list[Any]:
         """Return the rows as objects of the model."""

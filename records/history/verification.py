@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
 
 from django.apps import apps
 from django.db import connection, models, transaction
@@ -21,6 +20,7 @@ from django.db import connection, models, transaction
 from records.history import digests, parallel
 from records.history.models import INSTALLATION, ChainHead, Change
 from records.history.replay import deviations, replay
+from records.history.sets import id_of
 from records.history.snapshots import snapshots
 from records.history.stored import Row, stored_rows
 
@@ -56,7 +56,7 @@ class Report:
 
     def add(self, chain: uuid.UUID | str, number: int, text: str) -> None:
         """Add a fault."""
-        self.faults.append(Fault(chain if isinstance(chain, uuid.UUID) else uuid.UUID(chain), number, text))
+        self.faults.append(Fault(id_of(chain), number, text))
 
     def take(self, part: "Report") -> None:
         """Add the result of a part of the history."""
@@ -166,16 +166,12 @@ def _compare_links(report: Report) -> None:
         rows = cursor.fetchall()
     for chain, number, before, previous, hash_before in rows:
         if number > before + 1:
-            report.add(_uuid(chain), before + 1, f"{_span(before + 1, number - 1)} missing")
+            report.add(id_of(chain), before + 1, f"{_span(before + 1, number - 1)} missing")
         elif previous != hash_before:
-            report.add(_uuid(chain), number, f"change {number} does not follow change {before}")
+            report.add(id_of(chain), number, f"change {number} does not follow change {before}")
 
 
 _INSTALLATION = str(INSTALLATION)
-
-
-def _uuid(value: object) -> Any:
-    return uuid.UUID(value) if isinstance(value, str) else value
 
 
 def _read_part_apart(part: parallel.Part) -> Report:

@@ -1,29 +1,20 @@
-"""Writes to the reference lists: add, update, archive and restore an entry, each with its history."""
+"""Writes to the reference lists: add and update an entry, each with its history."""
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TypeVar, Unpack
 
 from records.history.trail import Author
 from records.reference.models import Checklist, Rating, ReferenceEntry, SiteEntry
 from records.reference.ratings import put_bands, put_responses
-from records.sites.writing import Recorded, Values, adding, apply, changing, replace_children
+from records.sites.writing import Recorded, adding, apply, changing, replace_children
 
 Entry = TypeVar("Entry", bound=ReferenceEntry)
 
 
-def put_questions(checklist: Checklist, rows: Sequence[Values]) -> None:
-    """Make the rows (id, question) the checklist's questions, in the order in which an audit asks them.
-
-    A question that is not among the rows is removed; findings keep its words. Needs a transaction; raises
-    ValidationError.
-    """
-    replace_children(checklist, "questions", rows)
-
-
 PLAIN = ("name", "code", "idx")
 CHILDREN: dict[type[ReferenceEntry], dict[str, Callable[..., None]]] = {
-    Checklist: {"questions": put_questions},
+    Checklist: {"questions": lambda checklist, rows: replace_children(checklist, "questions", rows)},
     Rating: {"responses": put_responses, "bands": put_bands},
 }
 
@@ -58,33 +49,10 @@ def update_entry(entry: Entry, values: Mapping[str, object], **recorded: Unpack[
     Locks the entry. An array of responses, bands or questions replaces the whole old one. Raises ValidationError or
     the error of the precondition.
     """
-    return _change(entry, "Update", values=values, **recorded)
-
-
-def archive_entry(entry: Entry, *, author: Author, reason: str = "") -> Entry:
-    """Archive an entry: old records keep it, and new ones cannot use it. Locks it; repeating it changes nothing."""
-    return _change(entry, "Archive", is_archived=True, author=author, reason=reason)
-
-
-def restore_entry(entry: Entry, *, author: Author, reason: str = "") -> Entry:
-    """Restore an archived entry; repeating it changes nothing. Locks it; raises ValidationError (name in use)."""
-    return _change(entry, "Restore", is_archived=False, author=author, reason=reason)
-
-
-def _change(
-    entry: Entry,
-    verb: str,
-    *,
-    values: Mapping[str, object] | None = None,
-    is_archived: bool | None = None,
-    **recorded: Unpack[Recorded],
-) -> Entry:
-    columns = _columns(entry, values or {})
-    with changing(type(entry), None, entry.pk, operation=f"{verb}{type(entry).__name__}", **recorded) as locked:
+    columns, operation = _columns(entry, values), f"Update{type(entry).__name__}"
+    with changing(type(entry), None, entry.pk, operation=operation, **recorded) as locked:
         apply(locked, columns)
-        if is_archived is not None:
-            locked.is_archived = is_archived
-        _put_children(locked, values or {})
+        _put_children(locked, values)
     return locked
 
 

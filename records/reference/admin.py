@@ -33,11 +33,6 @@ class EntryAdmin(PlainAdmin):
         """Change an entry of the list."""
         return actions.update_entry(record, values, **recorded)
 
-    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
-        """Archive or restore an entry; records that use an archived entry keep it."""
-        act = actions.archive_entry if archived else actions.restore_entry
-        return act(record, author=author_of(request), reason=reason)
-
 
 class SharedEntryAdmin(EntryAdmin):
     """A list that all sites share: everybody with its view permission can read it, and superusers can change it."""

@@ -15,10 +15,7 @@ def _lists(base: Any) -> dict[str, type[ReferenceEntry]]:
     return {
         name: model
         for name, model in vars(entries).items()
-        if isinstance(model, type)
-        and issubclass(model, ReferenceEntry)
-        and issubclass(model, base)
-        and not model._meta.abstract
+        if isinstance(model, type) and issubclass(model, base) and not model._meta.abstract
     }
 
 

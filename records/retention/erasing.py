@@ -77,8 +77,8 @@ def erasing(
     personal: Personal,
     *,
     author: Author,
-    reason: str,
     operation: str,
+    reason: str = "",
     with_texts: bool = False,
     precondition: Precondition | None = None,
 ) -> Iterator[Erasure]:

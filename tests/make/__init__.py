@@ -89,7 +89,8 @@ def author_of(user: User) -> Author:
 
 def archive(record: Any, *, archived: bool = True, reason: str = "Old") -> Any:
     """Archive a record, or restore it, and return it as it is then."""
-    return archive_record(type(record), record.site_id, record.pk, archived=archived, author=SYSTEM, reason=reason)
+    site_id = getattr(record, "site_id", None)
+    return archive_record(type(record), site_id, record.pk, archived=archived, author=SYSTEM, reason=reason)
 
 
 def make_folder(site: Site, entity: Entity = Entity.EMPLOYEE, name: str = "", **fields: Any) -> EntityFolder:

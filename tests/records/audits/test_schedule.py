@@ -10,7 +10,6 @@ from records.audits import actions, workflow
 from records.audits.models import AuditProgram, AuditRecord
 from records.audits.schedule import due_dates, months_later
 from records.history.models import Change
-from records.reference.actions import archive_entry
 from records.sites.writing import RecordNotFoundError
 from tests import make
 from tests.make.audits import (
@@ -149,7 +148,7 @@ def test_what_was_archived_since_is_not_taken_over(site):
     kept, gone = make_checklist(site, "Kept"), make_checklist(site, "Gone")
     program = make_program(site, auditors=[stays, leaves], checklists=[kept, gone], next_due_date=day("2030-01-10"))
     type(leaves).objects.filter(pk=leaves.pk).update(is_archived=True)
-    archive_entry(gone, author=make.SYSTEM)
+    make.archive(gone)
     record = schedule(program)[0]
     assert [list(record.auditors.all()), list(record.checklists.all())] == [[stays], [kept]]
 

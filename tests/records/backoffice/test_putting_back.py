@@ -20,7 +20,6 @@ from records.customers.actions import update_customer
 from records.customers.erasure import erase_contact
 from records.employees.models import Course
 from records.history.models import Change
-from records.reference.actions import archive_entry
 from records.reference.models import Product
 from records.sites.models import Entity, Site
 from tests import make
@@ -341,7 +340,7 @@ def test_a_reference_that_cannot_be_chosen_any_more_is_said_in_plain_words(
     complaint = make_complaint(site, product=bread)
     changed(complaint, product=cake)
     if gone == "archived":
-        archive_entry(bread, author=make.SYSTEM)
+        make.archive(bread)
     else:
         Product.objects.filter(pk=bread.pk).update(site=other_site)
     client, place = browser(site), where(complaint, "product")

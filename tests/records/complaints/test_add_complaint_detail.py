@@ -9,7 +9,6 @@ import pytest
 from records.accounts.models import DefaultRole
 from records.complaints.models import Complaint
 from records.history.models import Change
-from records.reference.actions import archive_entry
 from records.reference.models import Brand, ComplaintMethod, ComplaintSource, Product, ProductionUnit, Title
 from tests import make
 from tests.make.complaints import complaint_body, make_draft, make_entry
@@ -222,7 +221,7 @@ def test_an_archived_entry_is_refused_on_a_new_complaint_and_stays_on_an_old_one
     product = make_entry(Product, site)
     body = complaint_body(site, ProductId=str(product.pk))
     key = api.post(ADD, body).json()["Id"]
-    archive_entry(product, author=make.SYSTEM)
+    make.archive(product)
     refused = api.post(ADD, body)
     assert refused.status_code == 400
     assert [(one["Field"], one["Code"]) for one in refused.json()["Fields"]] == [("ProductId", "InvalidReference")]

@@ -5,7 +5,6 @@ from typing import Any
 from records.accounts.actions import set_members
 from records.employees.models import Employee
 from records.history.models import Change
-from records.reference.actions import archive_entry
 from records.reference.models import EducationResult
 from records.sites.models import Entity
 from tests import make
@@ -157,7 +156,7 @@ def test_a_list_entry_archived_meanwhile_stays_on_the_rows_that_have_it(api: Any
     body = make.employee_body(EducationTraining=[{"Title": "BSc", "EducationResultId": str(result.pk)}])
     key = api.post("/employee/AddEmployee", body).json()["Id"]
     rows = api.get(f"/employee/GetEmployee/{key}").json()["EducationTraining"]
-    archive_entry(result, author=make.SYSTEM)
+    make.archive(result)
     kept = make.employee_body(EducationTraining=[{**rows[0], "Title": "BA"}])
     assert api.put(f"/employee/UpdateEmployee/{key}", kept).status_code == 200
     added = make.employee_body(EducationTraining=[{"Title": "MSc", "EducationResultId": str(result.pk)}])

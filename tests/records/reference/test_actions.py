@@ -8,10 +8,11 @@ from django.core.exceptions import ValidationError
 
 from records.history.models import INSTALLATION, Change, Channel
 from records.history.trail import Author
-from records.reference.actions import add_entry, archive_entry, restore_entry, update_entry
+from records.reference.actions import add_entry, update_entry
 from records.reference.models import Brand, Product, Rating, Title
 from records.reference.ratings import band_of
 from records.sites.models import Site
+from tests import make
 
 pytestmark = pytest.mark.django_db
 
@@ -83,19 +84,19 @@ def test_an_update_that_changes_nothing_leaves_no_change(site, rating):
 def test_archiving_and_restoring_can_be_repeated_and_are_written_down_once(site):
     product = add_entry(Product, {"name": "Rye"}, author=AUTHOR, site_id=site.pk)
     for _ in range(2):
-        assert archive_entry(product, author=AUTHOR, reason="No longer made").is_archived
+        assert make.archive(product, reason="No longer made").is_archived
     for _ in range(2):
-        assert not restore_entry(product, author=AUTHOR).is_archived
+        assert not make.archive(product, archived=False, reason="Made again").is_archived
     operations = list(Change.objects.order_by("number").values_list("operation", "reason"))
-    assert operations == [("AddProduct", ""), ("ArchiveProduct", "No longer made"), ("RestoreProduct", "")]
+    assert operations == [("AddProduct", ""), ("ArchiveProduct", "No longer made"), ("RestoreProduct", "Made again")]
 
 
 def test_restoring_an_entry_whose_name_is_taken_is_refused_and_changes_nothing(site):
-    old = archive_entry(add_entry(Brand, {"name": "Sun"}, author=AUTHOR, site_id=site.pk), author=AUTHOR)
+    old = make.archive(add_entry(Brand, {"name": "Sun"}, author=AUTHOR, site_id=site.pk))
     add_entry(Brand, {"name": "SUN"}, author=AUTHOR, site_id=site.pk)
     before = Change.objects.count()
     with pytest.raises(ValidationError):
-        restore_entry(old, author=AUTHOR)
+        make.archive(old, archived=False)
     assert Change.objects.count() == before
     assert Brand.objects.get(pk=old.pk).is_archived
 
