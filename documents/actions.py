@@ -18,6 +18,7 @@ from records.files.storage import storing
 from records.history.statements import Asked, Reading, ask, reading, rows_with
 from records.history.trail import Author, recording
 from records.sites.models import Site
+from records.sites.text import fault_at
 from records.sites.values import Loaded, listed
 from records.sites.writing import (
     Recorded,
@@ -190,5 +191,4 @@ def check_approvers(document: Document, values: Values) -> None:
     name = "user_to_approve"
     approvers = values[name] if name in values else listed(document, name)
     if not approvers and document.site.demands_approver:
-        text = gettext("Every document of this site needs an approver.")
-        raise ValidationError({"user_to_approve": ValidationError(text, code="RequiredField")})
+        raise fault_at("user_to_approve", gettext("Every document of this site needs an approver."), "RequiredField")

@@ -24,7 +24,7 @@ from records.files import storage
 from records.history.trail import Author, now
 from records.sites.reasons import required_reason
 from records.sites.targets import errors_of
-from records.sites.text import is_blank
+from records.sites.text import fault_at, is_blank
 from records.sites.writing import RecordNotFoundError, changing
 
 Confirm = Callable[[User, str], Confirmation | None]
@@ -87,8 +87,7 @@ def reject(version_id: uuid.UUID, user: User, password: str, **given: Unpack[Giv
     Raises the errors of `sign_review`, and ValidationError if there is no comment.
     """
     if is_blank(given.get("comment", "")):
-        text = gettext("Say what has to change: a rejection needs a comment.")
-        raise ValidationError({"comment": ValidationError(text, code="RequiredField")})
+        raise fault_at("comment", gettext("Say what has to change: a rejection needs a comment."), "RequiredField")
     with _signing(version_id, user, password, None, "Reject", given) as (document, version, sign):
         sign(Meaning.REJECTED)
         versions.move(document, version, Status.AWAITING_CHANGE)
@@ -108,7 +107,7 @@ def _signing(
         raise RecordNotFoundError
     confirmed_by = given.get("confirm", own_password)(user, password)
     if confirmed_by is None:
-        raise ValidationError({"password": ValidationError(gettext("This is not your password."), code="InvalidValue")})
+        raise fault_at("password", gettext("This is not your password."), "InvalidValue")
     storage.check(known)
     author = given["author"]
     with changing(Document, known.site_id, known.document_id, author=author, operation=operation) as document:
@@ -198,7 +197,7 @@ def _check_successor(document: Document, version: DocumentVersion, duty: Duty, s
     elif not fault and duty is Duty.APPROVE and version.created_by_id == successor.pk:
         fault = gettext("The person who uploaded a version cannot approve it.")
     if fault:
-        raise ValidationError({"user": ValidationError(fault, code="InvalidReference")})
+        raise fault_at("user", fault, "InvalidReference")
 
 
 def waiting() -> QuerySet[Signer]:

@@ -3,7 +3,6 @@
 import uuid
 from collections.abc import Sequence
 
-from django.core.exceptions import ValidationError
 from django.db.models import F
 from django.utils.translation import gettext
 
@@ -13,6 +12,7 @@ from records.accounts.models import User
 from records.files.storage import StoredFile
 from records.history.inserts import insertions, update_of
 from records.history.trail import now
+from records.sites.text import fault_at
 from records.sites.values import Loaded
 
 AWAITING = (Status.AWAITING_REVIEW, Status.AWAITING_APPROVAL, Status.AWAITING_CHANGE)
@@ -31,7 +31,7 @@ def next_number(document: Document) -> int:
         text = gettext("A document cannot have more versions than number %(last_version)s.") % {
             "last_version": LAST_VERSION
         }
-        raise ValidationError({"version": ValidationError(text, code="InvalidValue")})
+        raise fault_at("version", text, "InvalidValue")
     return document.version + 1
 
 

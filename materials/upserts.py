@@ -24,7 +24,7 @@ from records.sites.checking import check_record
 from records.sites.models import EntityFolder
 from records.sites.sequences import counting_archived, insert_numbered, take_numbers
 from records.sites.targets import UNKNOWN, errors_of, holding_folders
-from records.sites.text import read_uuid
+from records.sites.text import fault_at, read_uuid
 from records.sites.writing import Precondition, RecordNotFoundError, Values, stamp
 
 MOST = 500
@@ -374,4 +374,4 @@ def _locking(alone: tuple[int, int] | None) -> Reading:
 def duplicate() -> ValidationError:
     """Return the error for an external id that another material of the site has."""
     text = gettext("Another material of the site has this external id, or has it as its Id.")
-    return ValidationError({"external_id": ValidationError(text, code="Duplicate")})
+    return fault_at("external_id", text, "Duplicate")

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 
+from records.sites.text import fault_at
+
 MOST = 50
 """How many networks one credential may name."""
 
@@ -66,4 +68,4 @@ def _everything(networks: Iterable[str]) -> bool:
 
 
 def _fault(text: str) -> ValidationError:
-    return ValidationError({"addresses": ValidationError(text, code="InvalidValue")})
+    return fault_at("addresses", text, "InvalidValue")

@@ -23,6 +23,7 @@ from records.accounts.security import security_event
 from records.history.statements import row_of
 from records.history.trail import Author, now, recording
 from records.sites.models import Site
+from records.sites.text import fault_at
 from records.sites.writing import add_record, changing
 
 LIVE_TOKENS = 5
@@ -232,7 +233,7 @@ def _end_of_token(expires: datetime.datetime | None) -> datetime.datetime | None
         fault = gettext("A token can be valid for at most %(provisioning_token_days)s days.") % {
             "provisioning_token_days": settings.PROVISIONING_TOKEN_DAYS
         }
-        raise ValidationError({"expires": ValidationError(fault, code="InvalidValue")})
+        raise fault_at("expires", fault, "InvalidValue")
     return expires or latest
 
 

@@ -8,11 +8,11 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import ValidationError
 from django.utils.translation import gettext, override
 
 from records.accounts.models import User
 from records.history.trail import Author
+from records.sites.text import fault_at
 from records.sites.writing import changing
 
 OFFERED: dict[str, str] = dict(settings.LANGUAGES)
@@ -36,8 +36,6 @@ def choose_language(user: User, language: str, *, author: Author) -> None:
     Raises ValidationError if the language is not offered.
     """
     if language and language not in OFFERED:
-        raise ValidationError(
-            {"language": ValidationError(gettext("Choose one of the languages."), code="InvalidValue")}
-        )
+        raise fault_at("language", gettext("Choose one of the languages."), "InvalidValue")
     with changing(User, None, user.pk, author=author, operation="ChooseLanguage") as locked:
         locked.language = language or None

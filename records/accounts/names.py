@@ -13,7 +13,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q
 from django.utils.translation import gettext
 
-from records.sites.text import fold, refuse_breaks
+from records.sites.text import fault_at, fold, refuse_breaks
 
 if TYPE_CHECKING:
     from records.accounts.models import User
@@ -52,7 +52,7 @@ def check_user_name(user_name: str, user: "User | None" = None) -> None:
     invisible = gettext("A user name must not contain invisible characters.")
     mixed = gettext("A word of a user name must not mix letters of several scripts.")
     if reason := _fault_of(user_name.strip(), invisible, mixed):
-        raise ValidationError({"user_name": ValidationError(reason, code="InvalidValue")})
+        raise fault_at("user_name", reason, "InvalidValue")
     key = fold(user_name)
     others = User.objects.exclude(pk=user.pk) if user is not None else User.objects.all()
     alike = others.filter(Q(user_name_key=key) | Q(user_name_look=look_of(user_name)))
@@ -72,7 +72,7 @@ def check_address(address: str, name: str) -> None:
     invisible = gettext("An e-mail address must not contain invisible characters.")
     mixed = gettext("A word of an e-mail address must not mix letters of several scripts.")
     if reason := _fault_of(address, invisible, mixed):
-        raise ValidationError({name: ValidationError(reason, code="InvalidValue")})
+        raise fault_at(name, reason, "InvalidValue")
 
 
 def look_of(user_name: str) -> str:
@@ -124,4 +124,4 @@ def _words(text: str) -> list[str]:
 
 
 def _duplicate(text: str) -> ValidationError:
-    return ValidationError({"user_name": ValidationError(text, code="Duplicate")})
+    return fault_at("user_name", text, "Duplicate")

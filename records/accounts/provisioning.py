@@ -29,7 +29,7 @@ from records.accounts.security import security_event
 from records.history.digests import FieldChange
 from records.history.snapshots import differences, snapshot
 from records.history.trail import Author, is_rehearsal, now, recording
-from records.sites.text import fold
+from records.sites.text import fault_at, fold
 
 
 class PasswordNotHashedError(Exception):
@@ -310,8 +310,7 @@ def set_external_id(user: User, directory: Directory, value: str, stored: Extern
     if value == before:
         return before
     if value and ExternalId.objects.filter(directory=directory, value=value).exclude(user=user).exists():
-        fault = ValidationError(gettext("Another user of the directory has this identifier."), code="Duplicate")
-        raise ValidationError({"external_id": fault})
+        raise fault_at("external_id", gettext("Another user of the directory has this identifier."), "Duplicate")
     if not value and stored:
         stored.delete()
     elif value:

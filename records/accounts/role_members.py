@@ -19,6 +19,7 @@ from records.history.digests import FieldChange
 from records.history.sets import id_of, ids_selection, insertion
 from records.history.statements import Rows, Statement, parameter, together
 from records.history.trail import Author, now, recording
+from records.sites.text import fault_at
 
 
 @dataclass(slots=True)
@@ -157,8 +158,7 @@ def _refuse_unknown(role: Role, new: Collection[uuid.UUID], known: dict[uuid.UUI
     """Raise ValidationError for an id that cannot be a member, and for a role that would contain itself."""
     for key in new:
         if not known[key].is_eligible:
-            fault = ValidationError(f"There is no member with the id {str(key)!r}.", code="InvalidReference")
-            raise ValidationError({"members": fault})
+            raise fault_at("members", f"There is no member with the id {str(key)!r}.", "InvalidReference")
     if roles := {key for key in new if not known[key].is_user}:
         try:
             refuse_circle(role, roles)
@@ -171,7 +171,7 @@ def _refuse_wrong_types(users: dict[uuid.UUID, bool], known: dict[uuid.UUID, Kno
     for key, is_user in users.items():
         if known[key].is_user != is_user:
             text = f"'{key}' is the id of a {'User' if known[key].is_user else 'Group'}, not of what type says."
-            raise ValidationError({"members": ValidationError(text, code="InvalidValue")})
+            raise fault_at("members", text, "InvalidValue")
 
 
 def _writes(

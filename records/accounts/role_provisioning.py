@@ -14,7 +14,7 @@ from records.accounts.role_members import DesiredMembers, change_members
 from records.accounts.roles_held import lock_outer_roles, touch_members, touch_outer_roles
 from records.history.statements import Rows, Statement
 from records.history.trail import Author, recording
-from records.sites.text import fold, is_blank, refuse_breaks
+from records.sites.text import fault_at, fold, is_blank, refuse_breaks
 from records.sites.values import Loaded
 from records.sites.writing import add_record, changing_locked, locking
 
@@ -157,14 +157,13 @@ def refuse_foreign(role: Role, directory: Directory) -> None:
 
 def _set_external_id(role: Role, directory: Directory, value: str) -> None:
     if value and is_blank(value):
-        raise ValidationError({"external_id": ValidationError(gettext("This must not be blank."), code="blank")})
+        raise fault_at("external_id", gettext("This must not be blank."), "blank")
     if (
         value
         and value != role.external_id
         and Role.objects.filter(directory=directory, external_id=value, is_archived=False).exclude(pk=role.pk).exists()
     ):
-        fault = ValidationError(gettext("Another role of the directory has this identifier."), code="Duplicate")
-        raise ValidationError({"external_id": fault})
+        raise fault_at("external_id", gettext("Another role of the directory has this identifier."), "Duplicate")
     role.external_id = value
 
 
@@ -175,7 +174,7 @@ def _check_name(name: str) -> None:
     except ValidationError as fault:
         raise ValidationError({"name": fault}) from fault
     if name and is_blank(name):
-        raise ValidationError({"name": ValidationError(gettext("This must not be blank."), code="blank")})
+        raise fault_at("name", gettext("This must not be blank."), "blank")
 
 
 def _used_name() -> ValidationError:

@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Callable
 
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import PermissionDenied
 from django.utils.translation import gettext
 
 from records.actions.models import Action, Status
@@ -12,6 +12,7 @@ from records.history.snapshots import columns
 from records.history.statements import new_row
 from records.history.trail import Author
 from records.sites.models import SiteRecord
+from records.sites.text import fault_at
 from records.sites.writing import Precondition, Values, add_record, apply, changing
 
 ANSWER = frozenset({"result"})
@@ -95,8 +96,7 @@ def update_action(
 def check_judgement(action: Action, values: Values, to: Status) -> None:
     """Raise ValidationError if the values judge an action whose status becomes or stays another one than Closed."""
     if to != Status.CLOSED and values.get("effective", action.effective) != action.effective:
-        text = gettext("Say whether an action worked only when you close it.")
-        raise ValidationError({"effective": ValidationError(text, code="InvalidValue")})
+        raise fault_at("effective", gettext("Say whether an action worked only when you close it."), "InvalidValue")
 
 
 def _change(action: Action, given: Values, mover: Mover) -> set[str]:

@@ -3,7 +3,6 @@
 import uuid
 from typing import Any, ClassVar
 
-from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext
@@ -11,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from records.sites.about import AboutRecord, kinds
 from records.sites.models import Entity, SiteRecord, site_record_constraints
-from records.sites.text import FreeTextField, LineField, is_blank
+from records.sites.text import FreeTextField, LineField, fault_at, is_blank
 
 
 class Kind(models.TextChoices):
@@ -129,5 +128,4 @@ class Action(AboutRecord, SiteRecord):
     def clean(self) -> None:
         """Check that a Done action has a result and that a Closed one has a judgement."""
         if self.record_status in (Status.DONE, Status.CLOSED) and is_blank(self.result):
-            text = gettext("Say what was done and what the result was.")
-            raise ValidationError({"result": ValidationError(text, code="RequiredField")})
+            raise fault_at("result", gettext("Say what was done and what the result was."), "RequiredField")

@@ -16,6 +16,7 @@ from records.history.trail import Author, now
 from records.sites.hidden import exists_for
 from records.sites.models import SiteRecord
 from records.sites.reasons import required_reason
+from records.sites.text import fault_at
 
 CHANGE, CLOSE = "actions.change_action", "actions.close_action"
 
@@ -70,8 +71,7 @@ def close(action: Action, mover: Mover) -> None:
     if mover.user_id is not None and mover.user_id == action.done_by_id:
         raise refuse(gettext("The person who marked an action as Done cannot close it. Ask another Manager."))
     if mover.effective is None:
-        text = gettext("Say whether the action worked.")
-        raise ValidationError({"effective": ValidationError(text, code="RequiredField")})
+        raise fault_at("effective", gettext("Say whether the action worked."), "RequiredField")
     action.record_status, action.effective = Status.CLOSED, mover.effective
     action.closed_by_id, action.closed_date = mover.user_id, now()
 

@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Callable
 
 from django.conf import settings
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import PermissionDenied
 from django.db.models import Sum
 from django.utils.translation import gettext
 
@@ -18,6 +18,7 @@ from records.sites.about import finding_statements
 from records.sites.hidden import exists_for
 from records.sites.models import Entity, SiteRecord
 from records.sites.sequences import holding_number
+from records.sites.text import fault_at
 from records.sites.writing import Values, add_record, locking
 
 May = Callable[[str], bool]
@@ -106,7 +107,7 @@ def check_may_attach(record: SiteRecord, author: Author, may: May) -> None:
         text = gettext("This %(kind)s is closed; only a Manager can still attach files to it.") % {
             "kind": record._meta.verbose_name
         }
-        raise ValidationError({"record_id": ValidationError(text, code="InvalidTransition")})
+        raise fault_at("record_id", text, "InvalidTransition")
 
 
 def used_by(site_id: uuid.UUID) -> int:

@@ -12,6 +12,7 @@ from records.audits.models import AuditProgram, AuditRecord, RecordStatus
 from records.audits.schedule import free_due_dates, is_before
 from records.history.trail import Author, recording
 from records.sites.targets import errors_of
+from records.sites.text import fault_at
 from records.sites.writing import (
     Recorded,
     RecordNotFoundError,
@@ -106,9 +107,7 @@ def schedule_audit_record(
         planned = values.get("date") or values.get("due_date")
         due = values.get("due_date") or planned
         if due is None:
-            raise ValidationError(
-                {"date": ValidationError(gettext("Enter the date of the audit."), code="RequiredField")}
-            )
+            raise fault_at("date", gettext("Enter the date of the audit."), "RequiredField")
         is_extra = values.get("is_extra", False) or is_before(program.next_due_date, due)
         given = {**_taken_over(program), **values, "date": planned, "due_date": due, "is_extra": is_extra}
         record = _add(program, given, author=author, reason=reason)
@@ -136,13 +135,12 @@ def schedule_next_audit_records(
         text = gettext("Between 1 and %(most_at_once)s audits can be scheduled at once.") % {
             "most_at_once": MOST_AT_ONCE
         }
-        raise ValidationError({"count": ValidationError(text, code="InvalidValue")})
+        raise fault_at("count", text, "InvalidValue")
     with recording():
         program = lock_program(site_id, program_id)
         refuse_archived(program)
         if program.next_due_date is None:
-            text = gettext("Enter the next due date of the program.")
-            raise ValidationError({"next_due_date": ValidationError(text, code="RequiredField")})
+            raise fault_at("next_due_date", gettext("Enter the next due date of the program."), "RequiredField")
         free = free_due_dates(program, count)
         if not free:
             text = gettext("The audit that is due is scheduled, and a program without a frequency has no later one.")

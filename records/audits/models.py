@@ -2,7 +2,6 @@
 
 from typing import ClassVar
 
-from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext
@@ -10,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from records.reference.models import QUESTION
 from records.sites.models import ChildRow, Entity, SiteRecord, site_record_constraints
-from records.sites.text import FreeTextField, LineField
+from records.sites.text import FreeTextField, LineField, fault_at
 
 
 class ProgramType(models.TextChoices):
@@ -96,8 +95,8 @@ class AuditProgram(SiteRecord):
     def clean(self) -> None:
         """Check that the response belongs to the rating."""
         if self.rating_response is not None and self.rating_response.rating_id != self.rating_id:
-            fault = ValidationError(gettext("This is not a response of the program's rating."), code="InvalidReference")
-            raise ValidationError({"rating_response": fault})
+            text = gettext("This is not a response of the program's rating.")
+            raise fault_at("rating_response", text, "InvalidReference")
 
 
 def audit_name(program: str, number: int | None) -> str:
@@ -182,8 +181,7 @@ class AuditRecord(SiteRecord):
     def clean(self) -> None:
         """Check that the audit does not end before it starts."""
         if self.start_date and self.finish_date and self.finish_date < self.start_date:
-            fault = ValidationError(gettext("The finish date is before the start date."), code="InvalidValue")
-            raise ValidationError({"finish_date": fault})
+            raise fault_at("finish_date", gettext("The finish date is before the start date."), "InvalidValue")
 
 
 class Finding(ChildRow):

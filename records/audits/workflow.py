@@ -22,6 +22,7 @@ from records.history.snapshots import snapshot
 from records.history.trail import Author, now, recording
 from records.reference.models import RatingResponse
 from records.sites.reasons import required_reason
+from records.sites.text import fault_at
 from records.sites.writing import (
     Recorded,
     RecordNotFoundError,
@@ -106,11 +107,9 @@ def update_audit_record(
             raise _closed(record)
         if "rating_scale" in changed and _answers_another_scale(record):
             text = gettext("Some findings already have a response from this rating, so it cannot be changed.")
-            raise ValidationError({"rating_scale": ValidationError(text, code="InvalidTransition")})
+            raise fault_at("rating_scale", text, "InvalidTransition")
         if record.due_date is None:
-            raise ValidationError(
-                {"due_date": ValidationError(gettext("Enter the due date of the audit."), code="RequiredField")}
-            )
+            raise fault_at("due_date", gettext("Enter the due date of the audit."), "RequiredField")
         if changed & {"findings", "rating_scale"}:
             if record.record_status == AWAITING_REVIEW:
                 _refuse_unanswered(record)
@@ -226,8 +225,7 @@ def _response(record: AuditRecord, key: uuid.UUID | None) -> RatingResponse | No
     offered = record.rating_scale.responses.all() if record.rating_scale is not None else RatingResponse.objects.none()
     found = offered.filter(pk=key).first() if key else None
     if key and found is None:
-        text = gettext("This is not a response of the audit's rating.")
-        raise ValidationError({"rating_response": ValidationError(text, code="InvalidReference")})
+        raise fault_at("rating_response", gettext("This is not a response of the audit's rating."), "InvalidReference")
     return found
 
 
@@ -261,8 +259,7 @@ def _refuse_unanswered(record: AuditRecord) -> None:
     """
     findings = list(record.findings.all())
     if not findings:
-        text = gettext("Write at least one finding.")
-        raise ValidationError({"findings": ValidationError(text, code="RequiredField")})
+        raise fault_at("findings", gettext("Write at least one finding."), "RequiredField")
     faults = [
         ValidationError(
             gettext("“%(question)s” has no response yet.") % {"question": finding.question},

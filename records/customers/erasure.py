@@ -3,7 +3,6 @@
 import uuid
 from typing import Unpack
 
-from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 
 from records.customers.models import Customer, PartyContact
@@ -12,6 +11,7 @@ from records.history.erasure import Personal, is_mark
 from records.history.models import Change
 from records.history.snapshots import columns
 from records.retention.erasing import ERASE_CONTACT, erasing, keyed
+from records.sites.text import fault_at
 from records.sites.writing import Recorded
 
 RELATION = "party_contacts"
@@ -44,8 +44,7 @@ def erase_contact(
         customer: Customer = erasure.record
         row = next((row for row in customer.party_contacts.all() if str(row.pk) == contact), None)
         if row is None and contact not in _names_in_history(customer):
-            fault = ValidationError(gettext("The customer does not have this contact."), code="InvalidReference")
-            raise ValidationError({"contact": fault})
+            raise fault_at("contact", gettext("The customer does not have this contact."), "InvalidReference")
         marked = [name for name in CONTACT if row is not None and erasure.mark(row, name)]
         if row is not None and marked:
             said = keyed(" ".join(sorted(erasure.words)))

@@ -17,7 +17,7 @@ from records.employees.models import Employee, JobDescription
 from records.history.statements import Statement, new_row, parameter, together
 from records.history.trail import Author, now, recording
 from records.sites.targets import errors_of
-from records.sites.text import is_blank
+from records.sites.text import fault_at, is_blank
 from records.sites.writing import Recorded, Values, add_record, apply, archive_record, changing
 
 REPORTING = 1
@@ -87,9 +87,7 @@ def update_employee(
         check_reporting_to(employee, site_id, values)
         apply(employee, values)
         if had_family_name and is_blank(employee.last_name):
-            raise ValidationError(
-                {"last_name": ValidationError(gettext("This field is required."), code="RequiredField")}
-            )
+            raise fault_at("last_name", gettext("This field is required."), "RequiredField")
     return employee
 
 
@@ -195,7 +193,7 @@ def check_reporting_to(employee: Employee, site_id: uuid.UUID, values: Values) -
     elif not fault and parameter(employee.pk) in above:
         fault = gettext("This would be a circle: that employee already reports to this one.")
     if fault:
-        raise ValidationError({"reporting_to": ValidationError(fault, code="InvalidReference")})
+        raise fault_at("reporting_to", fault, "InvalidReference")
 
 
 def lock_reporting() -> None:

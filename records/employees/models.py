@@ -17,7 +17,7 @@ from records.history.trail import now
 from records.history.visibility import MANAGER
 from records.sites.models import ChildRow, Entity, SiteRecord, site_record_constraints
 from records.sites.months import months_after
-from records.sites.text import EMAIL, FreeTextField, LineField
+from records.sites.text import EMAIL, FreeTextField, LineField, fault_at
 
 
 class Employee(SiteRecord):
@@ -92,8 +92,7 @@ class Employee(SiteRecord):
     def clean(self) -> None:
         """Check that the date of birth is not in the future (DECISIONS 1.11); the action checks the superior."""
         if self.date_of_birth is not None and self.date_of_birth > now():
-            fault = ValidationError(gettext("The date of birth is in the future."), code="InvalidValue")
-            raise ValidationError({"date_of_birth": fault})
+            raise fault_at("date_of_birth", gettext("The date of birth is in the future."), "InvalidValue")
 
 
 class Course(models.Model):
@@ -166,11 +165,9 @@ class EducationTraining(ChildRow):
     def clean(self) -> None:
         """Check that a course has the day on which it was completed, and that the day is not in the future."""
         if self.course_id is not None and self.completed_on is None:
-            fault = ValidationError(gettext("Say on which day the course was completed."), code="RequiredField")
-            raise ValidationError({"completed_on": fault})
+            raise fault_at("completed_on", gettext("Say on which day the course was completed."), "RequiredField")
         if self.completed_on is not None and self.completed_on > now() + datetime.timedelta(days=1):
-            fault = ValidationError(gettext("The day is in the future."), code="InvalidValue")
-            raise ValidationError({"completed_on": fault})
+            raise fault_at("completed_on", gettext("The day is in the future."), "InvalidValue")
 
 
 class EmploymentHistory(ChildRow):
@@ -195,8 +192,7 @@ class EmploymentHistory(ChildRow):
     def clean(self) -> None:
         """Check that the employment does not end before it starts (DECISIONS 1.11)."""
         if self.start_date and self.finish_date and self.finish_date < self.start_date:
-            fault = ValidationError(gettext("The finish date is before the start date."), code="InvalidValue")
-            raise ValidationError({"finish_date": fault})
+            raise fault_at("finish_date", gettext("The finish date is before the start date."), "InvalidValue")
 
 
 class JobDescription(SiteRecord):

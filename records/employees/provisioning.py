@@ -19,7 +19,7 @@ from records.employees.models import Employee
 from records.history.trail import Author, now, recording
 from records.sites.actions import folder_named
 from records.sites.models import Entity, EntityFolder
-from records.sites.text import fold
+from records.sites.text import fault_at, fold
 from records.sites.writing import Values, add_record, apply, changing
 
 
@@ -234,8 +234,7 @@ def _nature(name: str) -> Any:
     if entry is None:
         names = apps.get_model("reference", "NatureOfEmployment")._default_manager.filter(is_archived=False)
         listed = ", ".join(str(entry) for entry in names)
-        fault = ValidationError(f"{name!r} is none of: {listed}.", code="InvalidReference")
-        raise ValidationError({"nature_of_employment": fault})
+        raise fault_at("nature_of_employment", f"{name!r} is none of: {listed}.", "InvalidReference")
     return entry
 
 

@@ -11,11 +11,11 @@ import msgspec
 import orjson
 import pybase64
 from django.conf import settings
-from django.core.exceptions import ValidationError
 from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext
 
 from records.files.names import without_hidden
+from records.sites.text import fault_at
 
 PIECE = 256 * 1024
 """How much is decoded at a time; a multiple of four."""
@@ -193,12 +193,11 @@ def received(upload: Any) -> tuple[UploadedPart, dict[str, object]]:
     try:
         content = UploadedPart(upload, settings.FILE_SIZE_LIMIT)
     except FileEmptyError:
-        fault = ValidationError(gettext("The file is empty."), code="RequiredField")
-        raise ValidationError({"file": fault}) from None
+        raise fault_at("file", gettext("The file is empty."), "RequiredField") from None
     except FileTooLargeError:
         text = gettext("A file may have %(filesizeformat)s at most.")
         text %= {"filesizeformat": filesizeformat(settings.FILE_SIZE_LIMIT)}
-        raise ValidationError({"file": ValidationError(text, code="PayloadTooLarge")}) from None
+        raise fault_at("file", text, "PayloadTooLarge") from None
     kind = upload.content_type or "application/octet-stream"
     return content, {"file_name": without_hidden(upload.name), "file_type": kind}
 

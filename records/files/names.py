@@ -5,7 +5,7 @@
 
 import re
 
-from django.core.exceptions import ValidationError
+from records.sites.text import fault_at
 
 _HIDDEN = re.compile(
     "["
@@ -26,4 +26,4 @@ def check_file_name(values: dict[str, object]) -> None:
     """Raise ValidationError if the `file_name` among an action's values contains such a character."""
     if without_hidden(name := str(values.get("file_name", ""))) != name:
         text = "A file name must not contain invisible characters or characters that change the direction of its text."
-        raise ValidationError({"file_name": ValidationError(text, code="InvalidValue")})
+        raise fault_at("file_name", text, "InvalidValue")

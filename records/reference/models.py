@@ -4,7 +4,6 @@ import uuid
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext
@@ -15,7 +14,7 @@ from records.history.trail import now
 from records.history.visibility import READER
 from records.reference.folding import FoldedField
 from records.sites.models import ChildRow, Site, SiteRows
-from records.sites.text import FreeTextField, LineField, is_blank
+from records.sites.text import FreeTextField, LineField, fault_at, is_blank
 
 QUESTION = 1_000
 """The most characters of an audit's question."""
@@ -50,9 +49,7 @@ class ReferenceEntry(models.Model):
     def clean(self) -> None:
         """Raise ValidationError if the name is invisible."""
         if is_blank(self.name):
-            raise ValidationError(
-                {"name": ValidationError(gettext("The name must not be blank."), code="RequiredField")}
-            )
+            raise fault_at("name", gettext("The name must not be blank."), "RequiredField")
 
 
 def _once(*scope: str) -> tuple[models.UniqueConstraint, ...]:
@@ -307,6 +304,4 @@ class ScoreBand(ChildRow):
     def clean(self) -> None:
         """Raise ValidationError if the band ends before it begins."""
         if self.from_score is not None and self.to_score is not None and self.from_score > self.to_score:
-            raise ValidationError(
-                {"to_score": ValidationError(gettext("“To” must not be lower than “From”."), code="InvalidValue")}
-            )
+            raise fault_at("to_score", gettext("“To” must not be lower than “From”."), "InvalidValue")

@@ -24,7 +24,7 @@ from records.retention.actions import refuse_on_hold
 from records.retention.words import Words
 from records.sites.models import SiteRecord
 from records.sites.reasons import required_reason
-from records.sites.text import FreeTextField
+from records.sites.text import FreeTextField, fault_at
 from records.sites.writing import Precondition, RecordNotFoundError, stamp
 
 ERASE_CONSUMER, ERASE_CONTACT, ERASE_EMPLOYEE = "EraseConsumer", "EraseContact", "ErasePrivateFacts"
@@ -102,7 +102,7 @@ def erasing(
         words = Words(erasure.words | words_in_history(record, personal))
         if words.are_quoted_in(why):
             text = gettext("The reason stays in the history, so it must not say what is erased.")
-            raise ValidationError({"reason": ValidationError(text, code="InvalidValue")})
+            raise fault_at("reason", text, "InvalidValue")
         if with_texts:
             personal = replace(personal, free_texts=free_texts(model, personal), says=words.occur_in)
             erasure.erase(*(name for name in personal.free_texts if personal.says(getattr(record, name))))

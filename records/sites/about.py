@@ -19,7 +19,7 @@ from django.utils.translation import gettext
 from records.history.statements import ANY_ROW, ANY_SITE, Asked, Reading, Statement, ask, compiled, together
 from records.sites.models import Entity, SiteRecord
 from records.sites.targets import UNKNOWN
-from records.sites.text import read_uuid
+from records.sites.text import fault_at, read_uuid
 
 POINTERS = ("record_id", "finding_id")
 """The columns by which a row refers to the record that it is about."""
@@ -199,7 +199,7 @@ class AboutRecord(models.Model):
             raise unknown("finding_id", gettext("finding of this record"))
         if record is not None and record.is_archived:
             text = gettext("This %(kind)s is archived; restore it first.") % {"kind": record._meta.verbose_name}
-            raise ValidationError({"record_id": ValidationError(text, code="InvalidTransition")})
+            raise fault_at("record_id", text, "InvalidTransition")
         self._about = record
         self.entity = "" if record is None else record.ENTITY
         self.record_id, self.finding_id = None if record is None else record.pk, finding_id
@@ -233,4 +233,4 @@ def _finding(model: type[SiteRecord]) -> Reading | None:
 
 def unknown(field: str, name: str) -> ValidationError:
     """Return the error InvalidReference of a row whose record or finding, as `name` says, does not exist."""
-    return ValidationError({field: ValidationError(UNKNOWN.format(name=name), code="InvalidReference")})
+    return fault_at(field, UNKNOWN.format(name=name), "InvalidReference")

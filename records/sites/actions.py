@@ -18,7 +18,7 @@ from records.history.trail import Author, recording
 from records.sites.models import Entity, EntityFolder, Site
 from records.sites.reasons import required_reason
 from records.sites.targets import ARCHIVED, UNKNOWN
-from records.sites.text import fold
+from records.sites.text import fault_at, fold
 from records.sites.writing import RecordNotFoundError, add_record, changing
 
 DEEPEST = 20
@@ -192,7 +192,7 @@ def _place(folder: EntityFolder, parent_id: uuid.UUID | None) -> None:
             elif len(above) + _levels(folder) > DEEPEST:
                 fault = gettext("Folders can be nested %(deepest)s levels deep at most.") % {"deepest": DEEPEST}
     if fault:
-        raise ValidationError({"parent": ValidationError(fault, code="InvalidReference")})
+        raise fault_at("parent", fault, "InvalidReference")
     folder.parent = parent
 
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from records.history.digests import FieldChange
 from records.history.trail import now
 from records.history.visibility import READER
-from records.sites.text import LineField, fold
+from records.sites.text import LineField, fault_at, fold
 
 
 def is_time_zone(value: str) -> None:
@@ -140,9 +140,7 @@ class EntityFolder(models.Model):
         self.clean_fields(exclude={"site", "parent"})
         self.name = self.name.strip()
         if not self.name:
-            raise ValidationError(
-                {"name": ValidationError(gettext("The name must not be blank."), code="RequiredField")}
-            )
+            raise fault_at("name", gettext("The name must not be blank."), "RequiredField")
         if self.is_archived:
             return
         siblings = EntityFolder.objects.at(self.site_id).filter(
@@ -151,7 +149,7 @@ class EntityFolder(models.Model):
         siblings = siblings.exclude(pk=self.pk)
         if fold(self.name) in {fold(name) for name in siblings.values_list("name", flat=True)}:
             text = gettext("There is a folder “%(name)s” here already.") % {"name": self.name}
-            raise ValidationError({"name": ValidationError(text, code="Duplicate")})
+            raise fault_at("name", text, "Duplicate")
 
 
 class SiteSequence(models.Model):

@@ -28,6 +28,11 @@ MARKS = 100
 """How many combining marks may follow each other; the time to normalise them is the square of their number."""
 
 
+def fault_at(field: str, text: str, code: str) -> ValidationError:
+    """Return the error that names a field, with its code."""
+    return ValidationError({field: ValidationError(text, code=code)})
+
+
 @cache
 def _run_of_marks() -> re.Pattern[str]:
     """Return the pattern of too many marks. It is made at its first use, since that looks at every character."""

@@ -15,6 +15,8 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 
+from records.sites.text import fault_at
+
 RESOLVE_SECONDS = 5.0
 _PLAIN = re.compile(r"[!-~]+")
 _REFUSED_NETWORKS = [
@@ -135,4 +137,4 @@ def _is_in(address: Address, networks: list[ipaddress.IPv4Network | ipaddress.IP
 
 
 def _fault(text: str) -> ValidationError:
-    return ValidationError({"address": ValidationError(text, code="InvalidValue")})
+    return fault_at("address", text, "InvalidValue")

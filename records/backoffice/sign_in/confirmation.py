@@ -17,6 +17,7 @@ from records.accounts.models import User
 from records.accounts.sign_in import own_password
 from records.backoffice.sign_in import provider
 from records.backoffice.sign_in.forms import ConfirmPasskeyForm
+from records.sites.text import fault_at
 
 
 def ways_of(user: User) -> set[Confirmation]:
@@ -54,5 +55,5 @@ def confirm(request: HttpRequest, user: User, *, purpose: str, password: str = "
     except TooManyGuessesError as refusal:
         raise ValidationError({"password": refusal}) from refusal
     if not right:
-        raise ValidationError({"password": ValidationError(gettext("This is not your password."), code="InvalidValue")})
+        raise fault_at("password", gettext("This is not your password."), "InvalidValue")
     return Confirmation.PASSWORD
