@@ -18,7 +18,7 @@ from records.files.storage import storing
 from records.history.statements import Asked, Reading, ask, reading, rows_with
 from records.history.trail import Author, recording
 from records.sites.models import Site
-from records.sites.text import fault_at
+from records.sites.text import fault_at, refuse
 from records.sites.values import Loaded, listed
 from records.sites.writing import (
     Recorded,
@@ -123,7 +123,7 @@ def change_details(
         if document.record_status in WAITING:
             text = gettext("These people still have to sign a version. Use “Replace” on its page.")
             faults = {
-                name: ValidationError(text, code="InvalidTransition")
+                name: refuse(text)
                 for name in SIGNERS
                 if name in values and {user.pk for user in values[name]} != before[name]
             }

@@ -24,7 +24,7 @@ from records.files import storage
 from records.history.trail import Author, now
 from records.sites.reasons import required_reason
 from records.sites.targets import errors_of
-from records.sites.text import fault_at, is_blank
+from records.sites.text import fault_at, is_blank, refuse
 from records.sites.writing import RecordNotFoundError, changing
 
 Confirm = Callable[[User, str], Confirmation | None]
@@ -112,14 +112,13 @@ def _signing(
     author = given["author"]
     with changing(Document, known.site_id, known.document_id, author=author, operation=operation) as document:
         if document.is_archived:
-            text = gettext("This document is archived, so nobody has to sign it.")
-            raise ValidationError(text, code="InvalidTransition")
+            raise refuse(gettext("This document is archived, so nobody has to sign it."))
         version = DocumentVersion.objects.get(pk=version_id)
         turn = DUTY.get(Status(version.record_status))
         if turn is None or (duty is not None and turn is not duty):
             text = gettext("This version is %(record_status)s, so it cannot be signed in this way now.")
             text %= {"record_status": version.get_record_status_display()}
-            raise ValidationError(text, code="InvalidTransition")
+            raise refuse(text)
         if not _waiting(version, turn).filter(user=user).exists():
             raise ValidationError(gettext("This version is not waiting for your signature."), code="Forbidden")
         version.document = document
@@ -168,11 +167,11 @@ def replace_signer(signer_id: uuid.UUID, successor: User, *, reason: str, author
         version.document = document
         if signer.signature_id is not None:
             text = gettext("%(user)s has signed already, and a signature cannot be taken back.")
-            raise ValidationError(text % {"user": signer.user}, code="InvalidTransition")
+            raise refuse(text % {"user": signer.user})
         if version.record_status not in (TURN[duty], Status.AWAITING_REVIEW):
             text = gettext("This version is %(record_status)s, so nobody has to sign it.")
             text %= {"record_status": version.get_record_status_display()}
-            raise ValidationError(text, code="InvalidTransition")
+            raise refuse(text)
         _check_successor(document, version, duty, successor)
         away = signer.user_id
         signer.user = successor

@@ -3,13 +3,13 @@
 import datetime
 import uuid
 
-from django.core.exceptions import ValidationError
 from django.db.models import Max
 from django.utils.translation import gettext
 
 from documents.models import IN_FORCE, ControlledPrint, Document, DocumentVersion
 from records.accounts.models import User
 from records.history.trail import Author, recording
+from records.sites.text import refuse
 from records.sites.writing import RecordNotFoundError, add_record
 
 
@@ -46,8 +46,7 @@ def add(version_id: uuid.UUID, number: int, user: User, *, date: datetime.dateti
         document = Document.objects.select_for_update(of=("self",), no_key=True).get(pk=version.document_id)
         version.refresh_from_db(fields=["record_status"])
         if version.record_status not in IN_FORCE or document.is_archived:
-            text = gettext("This version is not in force any more. Nothing was printed.")
-            raise ValidationError(text, code="InvalidTransition")
+            raise refuse(gettext("This version is not in force any more. Nothing was printed."))
         if number != next_number(version):
             raise NumberTakenError
         version.document = document

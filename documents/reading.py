@@ -11,7 +11,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 
-from django.core.exceptions import ValidationError
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext
 
@@ -21,6 +20,7 @@ from records.accounts.models import User
 from records.accounts.roles_held import people_of
 from records.history.counting import NOT_KEPT, Counting
 from records.history.trail import Author, now, recording
+from records.sites.text import refuse
 from records.sites.writing import RecordNotFoundError, add_record
 
 READ_WITHIN = datetime.timedelta(days=14)
@@ -155,8 +155,7 @@ def confirm(version_id: uuid.UUID, user: User, *, author: Author) -> Reading:
         if user.pk not in readers_of([version.document_id])[version.document_id]:
             raise RecordNotFoundError
         if version.record_status not in IN_FORCE or version.document.is_archived:
-            text = gettext("This version is not in force any more. Read the one that is.")
-            raise ValidationError(text, code="InvalidTransition")
+            raise refuse(gettext("This version is not in force any more. Read the one that is."))
         reading = Reading(
             site_id=version.site_id,
             document=version.document,

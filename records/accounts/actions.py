@@ -23,6 +23,7 @@ from records.accounts.security import security_event, security_events
 from records.history.digests import FieldChange
 from records.history.trail import Author, recording
 from records.sites.models import Site
+from records.sites.text import refuse
 from records.sites.writing import Recorded, add_record, apply, changing, stamp
 
 
@@ -76,7 +77,7 @@ def give_access(user: User, *, author: Author, reason: str = "") -> None:
     with changing(User, None, user.pk, author=author, operation="GiveAccess", reason=reason) as locked:
         require(actor_of(author), Act.GIVE_ACCESS, locked)
         if User.objects.filter(pk=locked.pk, employee__is_archived=True).exists():
-            raise ValidationError(gettext("The employee is archived; restore it first."), code="InvalidTransition")
+            raise refuse(gettext("The employee is archived; restore it first."))
         locked.is_active = True
         security_event(SecurityKind.ACCESS_GIVEN, account=locked, author=author, detail=reason)
 

@@ -12,7 +12,7 @@ from records.accounts.credentials import issue, note_event, revoke
 from records.accounts.models import SCOPES, AccessToken, OAuthClient, User
 from records.history.digests import FieldChange
 from records.history.trail import Author, now, recording
-from records.sites.text import read_uuid
+from records.sites.text import read_uuid, refuse
 from records.sites.writing import changing
 
 LIVE_CLIENTS = 5
@@ -44,7 +44,7 @@ def issue_client(
             fault = gettext("There are %(live_clients)s valid clients; revoke one first.") % {
                 "live_clients": LIVE_CLIENTS
             }
-            raise ValidationError(fault, code="InvalidTransition")
+            raise refuse(fault)
         client = OAuthClient(user=user, name=name, scopes=scopes, expires=expires)
         return issue(client, "ls", author=author, operation="IssueClient")
 
@@ -59,7 +59,7 @@ def rotate_client(client_id: uuid.UUID, *, author: Author) -> tuple[OAuthClient,
     notes: list[FieldChange] = [{"field": "secret", "old": "", "new": "rotated"}]
     with changing(OAuthClient, None, client_id, author=author, operation="RotateClient", notes=notes) as client:
         if not client.is_live:
-            raise ValidationError(gettext("This client has ended; issue a new one."), code="InvalidTransition")
+            raise refuse(gettext("This client has ended; issue a new one."))
         require(actor_of(author), Act.ISSUE_CREDENTIAL, client.user)
         client.digest, client.hint = peppers.digest(secret), secret[-4:]
         _end_tokens(client)

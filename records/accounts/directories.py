@@ -9,7 +9,6 @@ from functools import cache
 from typing import Any, TypeVar
 
 from django.conf import settings
-from django.core.exceptions import ValidationError
 from django.db import DEFAULT_DB_ALIAS
 from django.utils.translation import gettext
 
@@ -23,7 +22,7 @@ from records.accounts.security import security_event
 from records.history.statements import row_of
 from records.history.trail import Author, now, recording
 from records.sites.models import Site
-from records.sites.text import fault_at
+from records.sites.text import fault_at, refuse
 from records.sites.writing import add_record, changing
 
 LIVE_TOKENS = 5
@@ -203,11 +202,11 @@ def issue_token(
     with recording():
         if Directory.objects.select_for_update(of=("self",), no_key=True).get(pk=directory.pk).is_archived:
             text = gettext("This %(kind)s is archived; restore it first.") % {"kind": directory._meta.verbose_name}
-            raise ValidationError(text, code="InvalidTransition")
+            raise refuse(text)
         require(actor_of(author), Act.PROVISION, directory)
         live = [token for token in ProvisioningToken.objects.filter(directory=directory) if token.is_live]
         if len(live) >= LIVE_TOKENS:
-            raise ValidationError(gettext("There are five valid tokens; revoke one first."), code="InvalidTransition")
+            raise refuse(gettext("There are five valid tokens; revoke one first."))
         token = ProvisioningToken(
             directory=directory,
             name=name,

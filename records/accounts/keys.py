@@ -17,6 +17,7 @@ from records.accounts.opening import Kind, Opening, Proof, look_up, remember, re
 from records.accounts.security import security_event
 from records.history.trail import Author, Channel, now, recording
 from records.sites.models import Site
+from records.sites.text import refuse
 
 LIVE_KEYS = 2
 LAST_USED_EVERY = datetime.timedelta(minutes=1)
@@ -162,9 +163,7 @@ def issue_key(
             raise ValidationError(gettext("The account has no access any more."), code="Forbidden")
         require(actor_of(author), Act.ISSUE_CREDENTIAL, user)
         if len(live_keys(user, site)) >= LIVE_KEYS:
-            raise ValidationError(
-                gettext("There are two valid keys for this site; revoke one first."), code="InvalidTransition"
-            )
+            raise refuse(gettext("There are two valid keys for this site; revoke one first."))
         if not user.is_superuser and site.pk not in access.roles_held(user.pk):
             raise ValidationError(gettext("The account has no role at this site. Give it one first."), code="Forbidden")
         key = SubscriptionKey(user=user, site=site, name=name, expires=expires)

@@ -7,12 +7,12 @@ from django.core.exceptions import PermissionDenied
 from django.utils.translation import gettext
 
 from records.actions.models import Action, Status
-from records.actions.workflow import CHANGE, Mover, move, refuse
+from records.actions.workflow import CHANGE, Mover, move
 from records.history.snapshots import columns
 from records.history.statements import new_row
 from records.history.trail import Author
 from records.sites.models import SiteRecord
-from records.sites.text import fault_at
+from records.sites.text import fault_at, refuse
 from records.sites.writing import Precondition, Values, add_record, apply, changing
 
 ANSWER = frozenset({"result"})

@@ -8,7 +8,6 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 
 from records.actions.models import Action, Status
@@ -16,7 +15,7 @@ from records.history.trail import Author, now
 from records.sites.hidden import exists_for
 from records.sites.models import SiteRecord
 from records.sites.reasons import required_reason
-from records.sites.text import fault_at
+from records.sites.text import fault_at, refuse
 
 CHANGE, CLOSE = "actions.change_action", "actions.close_action"
 
@@ -42,11 +41,6 @@ class Mover:
     def owns(self, action: Action) -> bool:
         """Return whether the action is the mover's own."""
         return self.user_id is not None and self.user_id == action.owner_id
-
-
-def refuse(text: str) -> ValidationError:
-    """Return the error for a step that the action's status or the person does not allow."""
-    return ValidationError(text, code="InvalidTransition")
 
 
 def mark_done(action: Action, mover: Mover) -> None:

@@ -12,7 +12,7 @@ from records.audits.models import AuditProgram, AuditRecord, RecordStatus
 from records.audits.schedule import free_due_dates, is_before
 from records.history.trail import Author, recording
 from records.sites.targets import errors_of
-from records.sites.text import fault_at
+from records.sites.text import fault_at, refuse
 from records.sites.writing import (
     Recorded,
     RecordNotFoundError,
@@ -144,13 +144,13 @@ def schedule_next_audit_records(
         free = free_due_dates(program, count)
         if not free:
             text = gettext("The audit that is due is scheduled, and a program without a frequency has no later one.")
-            raise ValidationError(text, code="InvalidTransition")
+            raise refuse(text)
         if first is not None and free[0] != first:
             text = gettext(
                 "Meanwhile, another date is the next one without an audit. Look at the program's audits, and open this "
                 "page again."
             )
-            raise ValidationError(text, code="InvalidTransition")
+            raise refuse(text)
         given = _taken_over(program)
         return [_add(program, {**given, "date": due, "due_date": due}, author=author, reason=reason) for due in free]
 
@@ -158,7 +158,7 @@ def schedule_next_audit_records(
 def refuse_archived(program: AuditProgram) -> None:
     """Raise ValidationError (code InvalidTransition) if the program is archived."""
     if program.is_archived:
-        raise ValidationError(gettext("The program is archived; restore it first."), code="InvalidTransition")
+        raise refuse(gettext("The program is archived; restore it first."))
 
 
 def _taken_over(program: AuditProgram) -> dict[str, object]:

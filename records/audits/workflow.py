@@ -22,7 +22,7 @@ from records.history.snapshots import snapshot
 from records.history.trail import Author, now, recording
 from records.reference.models import RatingResponse
 from records.sites.reasons import required_reason
-from records.sites.text import fault_at
+from records.sites.text import fault_at, refuse
 from records.sites.writing import (
     Recorded,
     RecordNotFoundError,
@@ -71,7 +71,7 @@ def _auditing(
 
 def _move(record: AuditRecord, allowed: Sequence[RecordStatus], to: RecordStatus) -> None:
     if record.is_archived:
-        raise ValidationError(gettext("The audit is archived; restore it first."), code="InvalidTransition")
+        raise refuse(gettext("The audit is archived; restore it first."))
     if record.record_status not in allowed:
         wanted = gettext(" or ").join(str(status.label) for status in allowed)
         text = gettext("The audit is %(record_status)s; only one that is %(wanted)s becomes %(label)s.") % {
@@ -79,7 +79,7 @@ def _move(record: AuditRecord, allowed: Sequence[RecordStatus], to: RecordStatus
             "wanted": wanted,
             "label": to.label,
         }
-        raise ValidationError(text, code="InvalidTransition")
+        raise refuse(text)
     record.record_status = to
 
 
@@ -126,7 +126,7 @@ def _closed(record: AuditRecord) -> ValidationError:
     text = gettext("The audit is %(record_status)s and cannot be changed any more.") % {
         "record_status": record.get_record_status_display()
     }
-    return ValidationError(text, code="InvalidTransition")
+    return refuse(text)
 
 
 def start_audit_record(
@@ -201,7 +201,7 @@ def answer_question(
         findings = {finding.pk: finding for finding in record.findings.all()}
         finding = findings.get(finding_id)
         if finding is None:
-            raise ValidationError(gettext("This question was removed from the audit."), code="InvalidTransition")
+            raise refuse(gettext("This question was removed from the audit."))
         stored = Answer(finding.rating_response_id, finding.comment)
         if stored == answer:
             return record
@@ -210,7 +210,7 @@ def answer_question(
             text = gettext("The audit is %(status)s; questions are answered while it is In Progress.") % {
                 "status": status
             }
-            raise ValidationError(text, code="InvalidTransition")
+            raise refuse(text)
         if stored != seen:
             raise AnsweredMeanwhileError(finding)
         given = {"rating_response": _response(record, answer.response), "comment": answer.comment}
@@ -235,7 +235,7 @@ def _check_findings(record: AuditRecord, values: Values, reason: str) -> None:
         text = gettext("Findings are written while an audit is In Progress; this one is %(record_status)s.") % {
             "record_status": record.get_record_status_display()
         }
-        raise ValidationError(text, code="InvalidTransition")
+        raise refuse(text)
     if record.record_status == AWAITING_REVIEW:
         required_reason(reason, gettext("Say why the findings are changed during the review."))
     scale = values.get("rating_scale", record.rating_scale)

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Unpack
 
-from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 
 from records.complaints.models import Complaint, RecordStatus, UnitsSold
 from records.history.statements import new_row
 from records.history.trail import Author, now
+from records.sites.text import refuse
 from records.sites.writing import (
     Precondition,
     Recorded,
@@ -52,8 +52,7 @@ def update_complaint_detail(
     """
     with changing_submitted(site_id, complaint_id, operation=operation, **recorded) as complaint:
         if complaint.is_completed and not may_change_completed:
-            text = gettext("This complaint is completed; only a Manager can change it.")
-            raise ValidationError(text, code="InvalidTransition")
+            raise refuse(gettext("This complaint is completed; only a Manager can change it."))
         apply(complaint, values)
     return complaint
 

@@ -8,19 +8,14 @@ Each step is one transaction with its history. A step that the complaint's statu
 import uuid
 from typing import Unpack
 
-from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 
 from records.complaints.models import Complaint, RecordStatus
 from records.history.trail import Author, now
 from records.sites.reasons import required_reason
 from records.sites.sequences import take_numbers
+from records.sites.text import refuse
 from records.sites.writing import Recorded, Values, add_record, apply, changing
-
-
-def refuse(text: str) -> ValidationError:
-    """Return the error for a step that the complaint's status does not allow."""
-    return ValidationError(text, code="InvalidTransition")
 
 
 def add_draft(

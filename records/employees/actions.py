@@ -3,7 +3,6 @@
 import uuid
 from typing import Unpack
 
-from django.core.exceptions import ValidationError
 from django.db import connection
 from django.db.models import F
 from django.utils.translation import gettext
@@ -17,7 +16,7 @@ from records.employees.models import Employee, JobDescription
 from records.history.statements import Statement, new_row, parameter, together
 from records.history.trail import Author, now, recording
 from records.sites.targets import errors_of
-from records.sites.text import fault_at, is_blank
+from records.sites.text import fault_at, is_blank, refuse
 from records.sites.writing import Recorded, Values, add_record, apply, archive_record, changing
 
 REPORTING = 1
@@ -125,11 +124,9 @@ def give_account(
             Employee, site_id, employee_id, author=author, operation=operation, reason=reason, skip=["user"]
         ) as employee:
             if employee.user_id is not None:
-                raise ValidationError(gettext("This employee has an account already."), code="InvalidTransition")
+                raise refuse(gettext("This employee has an account already."))
             if employee.is_archived:
-                raise ValidationError(
-                    gettext("Restore the employee before you give an account."), code="InvalidTransition"
-                )
+                raise refuse(gettext("Restore the employee before you give an account."))
             user = User(
                 id=employee.pk,
                 user_name=user_name,

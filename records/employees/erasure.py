@@ -3,7 +3,6 @@
 import uuid
 from typing import Unpack
 
-from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 
 from records.accounts.employee_facts import CONTACTS, forget_contacts
@@ -13,6 +12,7 @@ from records.history.erasure import Personal, erase_from_history
 from records.history.trail import Author, recording
 from records.retention.erasing import ERASE_EMPLOYEE, Erasure, erasing, keyed
 from records.retention.words import Words
+from records.sites.text import refuse
 from records.sites.writing import Recorded
 
 PRIVATE = tuple(Employee.HISTORY_PRIVATE)
@@ -31,7 +31,7 @@ def erase_private_facts(site_id: uuid.UUID, employee_id: uuid.UUID, **recorded: 
         employee: Employee = erasure.record
         if not employee.is_archived:
             text = gettext("Only what is private to an employee who left can be erased. Archive the employee first.")
-            raise ValidationError(text, code="InvalidTransition")
+            raise refuse(text)
         erasure.erase(*PRIVATE)
         if employee.user_id is not None:
             author, reason = recorded["author"], recorded.get("reason", "")

@@ -10,7 +10,6 @@ import zoneinfo
 from dataclasses import dataclass
 from functools import partial
 
-from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 
 from records.history.models import Change
@@ -20,6 +19,7 @@ from records.sites.about import kinds
 from records.sites.models import SiteRecord
 from records.sites.months import months_after
 from records.sites.reasons import required_reason
+from records.sites.text import refuse
 from records.sites.writing import changing
 
 SET, LIFTED = "SetLegalHold", "LiftLegalHold"
@@ -81,7 +81,7 @@ def change_hold(
         if (on_hold_since(record) is not None) == on_hold:
             text = gettext("This %(kind)s is already on legal hold.")
             text = text if on_hold else gettext("This %(kind)s is not on legal hold.")
-            raise ValidationError(text % {"kind": record._meta.verbose_name}, code="InvalidTransition")
+            raise refuse(text % {"kind": record._meta.verbose_name})
     return record
 
 
@@ -94,7 +94,7 @@ def refuse_on_hold(record: SiteRecord) -> None:
         text = gettext(
             "This %(kind)s is on legal hold, so no part of it may be erased. A Site Administrator can lift the hold."
         ) % {"kind": record._meta.verbose_name}
-        raise ValidationError(text, code="InvalidTransition")
+        raise refuse(text)
 
 
 def kept_until(record: SiteRecord) -> datetime.date | None:

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils.translation import gettext
 
@@ -24,7 +23,7 @@ from records.retention.actions import refuse_on_hold
 from records.retention.words import Words
 from records.sites.models import SiteRecord
 from records.sites.reasons import required_reason
-from records.sites.text import FreeTextField, fault_at
+from records.sites.text import FreeTextField, fault_at, refuse
 from records.sites.writing import Precondition, RecordNotFoundError, stamp
 
 ERASE_CONSUMER, ERASE_CONTACT, ERASE_EMPLOYEE = "EraseConsumer", "EraseContact", "ErasePrivateFacts"
@@ -113,7 +112,7 @@ def erasing(
             text = gettext(
                 "There is nothing to erase: neither the record nor its history has such data. Nothing was changed."
             )
-            raise ValidationError(text, code="InvalidTransition")
+            raise refuse(text)
         stamp(record, author)
         record.save(force_update=True)
         trail.add(record, erasure.changed, author=author, operation=operation, reason=why)

@@ -33,6 +33,11 @@ def fault_at(field: str, text: str, code: str) -> ValidationError:
     return ValidationError({field: ValidationError(text, code=code)})
 
 
+def refuse(text: str) -> ValidationError:
+    """Return the error for what the state of a record, or the person, does not allow now."""
+    return ValidationError(text, code="InvalidTransition")
+
+
 @cache
 def _run_of_marks() -> re.Pattern[str]:
     """Return the pattern of too many marks. It is made at its first use, since that looks at every character."""

@@ -42,6 +42,7 @@ from records.sites.models import ChildRow, SiteRecord
 from records.sites.reasons import required_reason
 from records.sites.sequences import counting_archived, insert_numbered, take_numbers
 from records.sites.targets import check_lists
+from records.sites.text import refuse
 from records.sites.values import (
     Loaded,
     Values,
@@ -311,7 +312,7 @@ def changing_locked(
             text = gettext("This %(kind)s is archived. Restore it before you change it.") % {
                 "kind": record._meta.verbose_name
             }
-            raise ValidationError(text, code="InvalidTransition")
+            raise refuse(text)
         with loaded.watching():
             _check(record, [name for name in after if after[name] != before.get(name)], skip)
         changed = differences(record, before, after | columns(record), names=loaded.names)

@@ -12,6 +12,7 @@ from records.history.digests import FieldChange
 from records.history.models import ChainHead
 from records.history.trail import Author, now, recording
 from records.sites.models import Site
+from records.sites.text import refuse
 from records.sites.writing import Recorded, Values, add_record, apply, changing
 from records.webhooks import destinations, signing
 from records.webhooks.models import Delivery, Kind, Outcome, State, Subscription
@@ -42,10 +43,7 @@ def _lock_with_room(subscription: Subscription) -> None:
     site_id = subscription.site_id
     Site.objects.select_for_update(of=("self",), no_key=True).get(pk=site_id)
     if Subscription.objects.at(site_id).filter(is_archived=False).exclude(pk=subscription.pk).count() >= MOST:
-        raise ValidationError(
-            gettext("A site has at most %(most)s webhooks; archive one first.") % {"most": MOST},
-            code="InvalidTransition",
-        )
+        raise refuse(gettext("A site has at most %(most)s webhooks; archive one first.") % {"most": MOST})
 
 
 def update_subscription(
@@ -122,7 +120,7 @@ def show_secret(subscription: Subscription, *, author: Author) -> str:
         Subscription, None, subscription.pk, author=author, operation="ShowWebhookSecret", notes=notes
     ) as locked:
         if locked.secret_shown is not None:
-            raise ValidationError(gettext("The secret was shown already. Make a new one."), code="InvalidTransition")
+            raise refuse(gettext("The secret was shown already. Make a new one."))
         try:
             secret = signing.opened(locked.secret)
         except signing.UnreadableSecretError:
@@ -140,7 +138,7 @@ def request_test(subscription: Subscription, *, author: Author) -> Delivery:
 def request_resend(delivery: Delivery, *, author: Author) -> Delivery:
     """Store that a change's message has to be sent again under the same id, even if the subscription is paused."""
     if delivery.kind == Kind.TEST:
-        raise ValidationError(gettext("A test is not sent again; send another test."), code="InvalidTransition")
+        raise refuse(gettext("A test is not sent again; send another test."))
     number = delivery.number
     return _ask(delivery.subscription, Kind.AGAIN, number, delivery.message_id, author, "SendWebhookAgain")
 
@@ -151,7 +149,7 @@ def _ask(
     notes: list[FieldChange] = [{"field": "message", "old": "", "new": message_id}]
     with changing(Subscription, None, subscription.pk, author=author, operation=operation, notes=notes) as locked:
         if locked.is_archived:
-            raise ValidationError(gettext("The webhook is archived; restore it first."), code="InvalidTransition")
+            raise refuse(gettext("The webhook is archived; restore it first."))
         return Delivery.objects.create(
             subscription=locked, kind=kind, number=number, message_id=message_id, outcome=Outcome.WAITING
         )

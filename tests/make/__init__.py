@@ -89,7 +89,7 @@ def author_of(user: User) -> Author:
 
 def archive(record: Any, *, archived: bool = True, reason: str = "Old") -> Any:
     """Archive a record, or restore it, and return it as it is then."""
-    site_id = getattr(record, "site_id", None)
+    site_id: Any = getattr(record, "site_id", None)
     return archive_record(type(record), site_id, record.pk, archived=archived, author=SYSTEM, reason=reason)
 
 

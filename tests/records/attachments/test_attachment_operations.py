@@ -216,7 +216,7 @@ def test_an_archived_attachment_leaves_the_list_and_can_still_be_read(site: Site
     assert api.get("/attachment/GetAttachmentList").json() == []
     assert [row["IsArchived"] for row in api.get("/attachment/GetAttachmentList?isArchived=true").json()] == [True]
     assert api.get(f"/attachment/GetAttachment/{attachment.pk}").json()["IsArchived"] is True
-    with pytest.raises(actions.ValidationError):
+    with pytest.raises(ValidationError):
         make.archive(attachment, archived=False, reason=" ")
 
 

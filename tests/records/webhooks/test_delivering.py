@@ -241,7 +241,7 @@ def test_what_a_former_address_answers_does_not_hold_up_the_new_one(
 
     def corrected(*args: Any) -> Any:
         monkeypatch.undo()
-        actions.update_subscription(webhook, {"address": receiver.address}, author=make.SYSTEM)
+        actions.update_subscription(None, webhook.pk, {"address": receiver.address}, author=make.SYSTEM)
         return send(*args)
 
     monkeypatch.setattr(deliverer, "send", corrected)
