@@ -10,12 +10,15 @@ from records.reference.models import ReferenceEntry, SiteEntry, SystemEntry
 from records.sites.text import fold
 
 
-def _lists(base: type[Any]) -> dict[str, type[ReferenceEntry]]:
+def _lists(base: Any) -> dict[str, type[ReferenceEntry]]:
     """Return the lists that derive from an abstract base, by name, in the order in which models.py declares them."""
     return {
         name: model
         for name, model in vars(entries).items()
-        if isinstance(model, type) and issubclass(model, base) and not model._meta.abstract
+        if isinstance(model, type)
+        and issubclass(model, ReferenceEntry)
+        and issubclass(model, base)
+        and not model._meta.abstract
     }
 
 

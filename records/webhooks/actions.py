@@ -59,9 +59,7 @@ def update_subscription(
     return locked
 
 
-def archive_subscription(
-    subscription: Subscription, *, archived: bool, author: Author, reason: str = ""
-) -> Subscription:
+def archive_subscription(subscription: Subscription, *, archived: bool, **recorded: Unpack[Recorded]) -> Subscription:
     """Archive a subscription, or restore it; a restored one also delivers the changes made since it was archived.
 
     Raises ValidationError if the site has no room for another one. Locks the site's row for that.
@@ -70,55 +68,48 @@ def archive_subscription(
     with recording():
         if not archived:
             _lock_with_room(subscription)
-        with changing(Subscription, None, subscription.pk, author=author, operation=operation, reason=reason) as locked:
+        with changing(Subscription, None, subscription.pk, operation=operation, **recorded) as locked:
             locked.is_archived = archived
             _reset_failures(locked)
     return locked
 
 
-def pause(subscription: Subscription, *, author: Author, reason: str = "") -> bool:
+def pause(subscription: Subscription, **recorded: Unpack[Recorded]) -> bool:
     """Pause the deliveries; returns whether the subscription was active. Changes made meanwhile are delivered later."""
-    with changing(
-        Subscription, None, subscription.pk, author=author, operation="PauseWebhook", reason=reason
-    ) as locked:
+    with changing(Subscription, None, subscription.pk, operation="PauseWebhook", **recorded) as locked:
         was_active = locked.state == State.ACTIVE
         if was_active:
-            locked.state, locked.pause_reason = State.PAUSED, reason[:255]
+            locked.state, locked.pause_reason = State.PAUSED, recorded.get("reason", "")[:255]
     return was_active
 
 
-def resume(subscription: Subscription, *, author: Author, reason: str = "") -> None:
+def resume(subscription: Subscription, **recorded: Unpack[Recorded]) -> None:
     """Resume the deliveries at once, from the change at which they stopped."""
-    with changing(
-        Subscription, None, subscription.pk, author=author, operation="ResumeWebhook", reason=reason
-    ) as locked:
+    with changing(Subscription, None, subscription.pk, operation="ResumeWebhook", **recorded) as locked:
         locked.state, locked.pause_reason = State.ACTIVE, ""
         _reset_failures(locked)
 
 
-def rotate_secret(subscription: Subscription, *, author: Author, reason: str = "") -> str:
+def rotate_secret(subscription: Subscription, **recorded: Unpack[Recorded]) -> str:
     """Give a subscription a new secret and return it; it is never shown again. The old one also signs for 24 hours.
 
     If the secret was already replaced within the last 24 hours, the oldest one stops signing, so that at most two
     secrets sign. Locks the row.
     """
-    secret = signing.new_secret()
+    secret, operation = signing.new_secret(), "RotateWebhookSecret"
     notes: list[FieldChange] = [{"field": "secret", "old": "", "new": "rotated"}]
-    with changing(
-        Subscription, None, subscription.pk, author=author, operation="RotateWebhookSecret", reason=reason, notes=notes
-    ) as locked:
+    with changing(Subscription, None, subscription.pk, operation=operation, notes=notes, **recorded) as locked:
         locked.former_secret, locked.former_until = locked.secret, now() + OVERLAP
         _give_secret(locked, secret)
         locked.secret_shown = now()
     return secret
 
 
-def show_secret(subscription: Subscription, *, author: Author) -> str:
+def show_secret(subscription: Subscription, **recorded: Unpack[Recorded]) -> str:
     """Return the secret of a new subscription; raises ValidationError if it was shown before."""
     notes: list[FieldChange] = [{"field": "secret", "old": "", "new": "shown"}]
-    with changing(
-        Subscription, None, subscription.pk, author=author, operation="ShowWebhookSecret", notes=notes
-    ) as locked:
+    operation = "ShowWebhookSecret"
+    with changing(Subscription, None, subscription.pk, operation=operation, notes=notes, **recorded) as locked:
         if locked.secret_shown is not None:
             raise refuse(gettext("The secret was shown already. Make a new one."))
         try:

@@ -4,6 +4,7 @@ import threading
 from typing import Any
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.db import connection
 
 from records.complaints import workflow
@@ -60,7 +61,7 @@ def test_a_draft_that_two_submit_at_once_takes_one_number() -> None:
     def submit() -> None:
         try:
             workflow.submit(site.pk, draft.pk, author=make.SYSTEM)
-        except workflow.ValidationError as fault:
+        except ValidationError as fault:
             faults.append(fault.messages[0])
 
     together([submit] * 4)
