@@ -15,6 +15,7 @@ from django.shortcuts import redirect
 from django.urls import path, reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from documents import reading
 from documents.models import IN_FORCE, Document, DocumentVersion, Reading
@@ -22,7 +23,6 @@ from records.accounts import access
 from records.accounts.models import User
 from records.backoffice.current import (
     author_of,
-    may_here,
     show_times_of,
     site_at,
     site_where,
@@ -32,7 +32,7 @@ from records.backoffice.current import (
 from records.backoffice.date_filters import SINCE, UNTIL, address_part, day_of, parsed
 from records.backoffice.datetimes import shown
 from records.backoffice.due import due_shown
-from records.backoffice.extension_points import RecordLink
+from records.backoffice.extension_points import RecordLink, menu_link
 from records.backoffice.responses import page_response
 from records.history.counting import Counting
 from records.sites.writing import RecordNotFoundError
@@ -53,11 +53,7 @@ def record_links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
     )
 
 
-def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
-    """Return the menu entry that leads to the matrix, for users who may see readings."""
-    if not may_here(request, SEE):
-        return ()
-    return (RecordLink("readings", gettext("Who has read what"), reverse("admin:documents_readings"), "Reports"),)
+menu_links = menu_link("readings", _("Who has read what"), "admin:documents_readings", SEE, group="Reports")
 
 
 def my_reading(request: HttpRequest) -> HttpResponse:

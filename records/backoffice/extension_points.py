@@ -12,9 +12,10 @@ from typing import Any, TypeVar
 
 from django.db.models import Model
 from django.http import HttpRequest
-from django.urls import URLPattern
+from django.urls import URLPattern, reverse
 
 from records.backoffice import rooms
+from records.backoffice.current import may_here
 from records.backoffice.to_do import ToDo
 
 T = TypeVar("T")
@@ -67,6 +68,18 @@ to_do: list[ToDo] = []
 
 profile_panels: list[Callable[[HttpRequest], Sequence[RecordPanel]]] = []
 """More parts of the profile page that people see of themselves, with a fixed number of queries."""
+
+
+def menu_link(
+    name: str, label: Any, page: str, *any_of: str, group: str = "Administration"
+) -> Callable[[HttpRequest], Sequence[RecordLink]]:
+    """Return the function that gives those who have one of the permissions at the current site a line in the menu."""
+
+    def links(request: HttpRequest) -> Sequence[RecordLink]:
+        return (RecordLink(name, str(label), reverse(page), group),) if may_here(request, *any_of) else ()
+
+    return links
+
 
 _FUNCTIONS: dict[str, list[Any]] = {
     "menu_links": menu_links,

@@ -19,7 +19,7 @@ from records.backoffice.records import RecordAdmin
 from records.backoffice.transitions import ARCHIVE, RESTORE
 from records.complaints import actions, workflow
 from records.complaints.filters import ResponseFilter, TargetFilter, TriageFilter
-from records.complaints.models import CONSUMER, HANDLING, Complaint, RecordStatus, UnitsSold
+from records.complaints.models import ABOUT_CONSUMER, CONSUMER, HANDLING, Complaint, RecordStatus, UnitsSold
 from records.complaints.transitions import COMPLETE, ERASE, REOPEN, SUBMIT, TRIAGE
 from records.history.trail import recording
 from records.sites.writing import Recorded, Values
@@ -107,21 +107,7 @@ class ComplaintAdmin(RecordAdmin):
             {"fields": ("trace_number", "manufacture_date", "expiration_date", "brand", "production_unit")},
         ),
         (_("How it reached us"), {"fields": ("source", "source_details", "method", "sample_details")}),
-        (
-            _("Consumer"),
-            {
-                "fields": (
-                    "consumer_salutation",
-                    "consumer_first_name",
-                    "consumer_last_name",
-                    "consumer_address",
-                    "consumer_purchased",
-                    "consumer_phone",
-                    "consumer_mobile",
-                    "consumer_email",
-                )
-            },
-        ),
+        (_("Consumer"), {"fields": ABOUT_CONSUMER}),
     )
 
     @admin.display(description=_("Number"), ordering="site_sequence_id")

@@ -49,6 +49,8 @@ CONSUMER = (
     "consumer_email",
 )
 """The fields that identify the consumer, which users below Standard cannot see (DECISIONS 9.11)."""
+ABOUT_CONSUMER = ("consumer_salutation", *CONSUMER[:3], "consumer_purchased", *CONSUMER[3:])
+"""What is known of the consumer, as it is shown and printed."""
 
 REQUIRED = ("customer", "product", "nonconformance")
 """The fields that every complaint except a draft must have."""

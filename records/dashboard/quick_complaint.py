@@ -25,8 +25,8 @@ from records.attachments import pages as attachment_pages
 from records.backoffice.about import address_of
 from records.backoffice.autocomplete import choices_at, choose_url
 from records.backoffice.conflicts import changes_of
-from records.backoffice.current import author_of, may_here, site_where
-from records.backoffice.extension_points import RecordLink
+from records.backoffice.current import author_of, site_where
+from records.backoffice.extension_points import RecordLink, menu_link
 from records.backoffice.fields import TextField
 from records.backoffice.form_errors import faults_of, show_faults
 from records.backoffice.formfields import reference_field
@@ -83,11 +83,9 @@ SENT_AGAIN = "Sent again with changes"
 OWN_OPERATIONS = ("AddComplaintDraft", "SubmitComplaint")
 
 
-def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
-    """Return the menu entry for the form, for people who may add complaints at the current site."""
-    if not may_here(request, "complaints.add_complaint"):
-        return ()
-    return (RecordLink("quick", gettext("Quick complaint"), reverse("admin:quick_complaint"), "Records"),)
+menu_links = menu_link(
+    "quick", _("Quick complaint"), "admin:quick_complaint", "complaints.add_complaint", group="Records"
+)
 
 
 def list_links(request: HttpRequest, model: type[Any]) -> Sequence[RecordLink]:
@@ -200,10 +198,4 @@ def _answer(request: HttpRequest, complaint: Complaint, form: uuid.UUID, *, by_s
     return redirect(address_of(complaint))
 
 
-urlpatterns = [
-    path(
-        "complaints/complaint/quick/",
-        quick_complaint,
-        name="quick_complaint",
-    )
-]
+urlpatterns = [path("complaints/complaint/quick/", quick_complaint, name="quick_complaint")]

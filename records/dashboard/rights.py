@@ -9,24 +9,21 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path, reverse
 from django.utils.text import capfirst
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from records.accounts import access
 from records.accounts.admin.permission_matrix import COLUMNS, permission_words
 from records.accounts.admin.roles import grantable
 from records.accounts.default_roles import ORDER
 from records.accounts.models import Role, RoleMembership
-from records.backoffice.current import may_here, site_where
-from records.backoffice.extension_points import RecordLink
+from records.backoffice.current import site_where
+from records.backoffice.extension_points import menu_link
 from records.backoffice.responses import page_response
 
 PEOPLE = 500
 
 
-def menu_links(request: HttpRequest) -> list[RecordLink]:
-    """Return the menu entry for those who may see the roles of the site."""
-    if not may_here(request, "accounts.view_role"):
-        return []
-    return [RecordLink("rights", gettext("Who may do what"), reverse("admin:rights"))]
+menu_links = menu_link("rights", _("Who may do what"), "admin:rights", "accounts.view_role")
 
 
 def rights(request: HttpRequest) -> HttpResponse:

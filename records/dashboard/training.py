@@ -7,7 +7,7 @@ person has, and only the trainings and readings of the people on one page are re
 import datetime
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial, reduce
 from operator import or_
@@ -16,16 +16,16 @@ from typing import Any, NamedTuple
 from django.core.paginator import Paginator
 from django.db.models import Count, Exists, F, Max, OuterRef, Prefetch, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import path, reverse
+from django.urls import path
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from documents.models import Document, Reading
 from records.accounts.models import User
 from records.backoffice.about import existing_for
-from records.backoffice.current import may_here, site_where, user_of, zone_of
+from records.backoffice.current import site_where, user_of, zone_of
 from records.backoffice.date_filters import bare, today_at
-from records.backoffice.extension_points import RecordLink
+from records.backoffice.extension_points import menu_link
 from records.backoffice.responses import page_response
 from records.employees.models import Course, EducationTraining, Employee, JobDescription
 from records.history.counting import NOT_KEPT, Counting
@@ -73,11 +73,7 @@ class Summary:
     fulfilled: int
 
 
-def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
-    """Return the menu entry for those who may change job descriptions."""
-    if not may_here(request, SEE):
-        return ()
-    return (RecordLink("training", gettext("Training matrix"), reverse("admin:training"), "Reports"),)
+menu_links = menu_link("training", _("Training matrix"), "admin:training", SEE, group="Reports")
 
 
 class Requirements:

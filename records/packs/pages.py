@@ -24,7 +24,6 @@ from records.accounts import access
 from records.accounts.models import User
 from records.backoffice.current import (
     author_of,
-    may_here,
     site_at,
     site_where,
     user_of,
@@ -32,7 +31,7 @@ from records.backoffice.current import (
 )
 from records.backoffice.date_filters import today_at
 from records.backoffice.datetimes import shown
-from records.backoffice.extension_points import RecordLink
+from records.backoffice.extension_points import menu_link
 from records.backoffice.once import acting_once
 from records.backoffice.responses import page_response
 from records.files import downloads
@@ -100,11 +99,7 @@ class PackForm(forms.Form):
         return found
 
 
-def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
-    """Return the menu entry for those who may make packs at the current site."""
-    if not may_here(request, MAKE):
-        return ()
-    return (RecordLink("packs", str(TITLE), reverse("admin:packs"), "Reports"),)
+menu_links = menu_link("packs", TITLE, "admin:packs", MAKE, group="Reports")
 
 
 def packs(request: HttpRequest) -> HttpResponse:

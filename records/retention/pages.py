@@ -15,9 +15,9 @@ from django.utils.translation import gettext_lazy as _
 
 from records.accounts import access
 from records.backoffice.about import existing_for, link_to
-from records.backoffice.current import author_of, may_here, site_where, user_of
+from records.backoffice.current import author_of, site_where, user_of
 from records.backoffice.datetimes import shown
-from records.backoffice.extension_points import RecordLink, RecordNotice
+from records.backoffice.extension_points import RecordLink, RecordNotice, menu_link
 from records.backoffice.responses import page_response
 from records.backoffice.transitions import RecordStep
 from records.retention import actions
@@ -51,11 +51,7 @@ LIFT = RecordStep(
 ADDRESSES = {"set": SET, "lift": LIFT}
 
 
-def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
-    """Return the menu entry, for those who may set holds at the current site."""
-    if not may_here(request, SET_HOLD):
-        return ()
-    return (RecordLink("legal-holds", gettext("Legal holds"), reverse("admin:retention_holds")),)
+menu_links = menu_link("legal-holds", _("Legal holds"), "admin:retention_holds", SET_HOLD)
 
 
 def holds(request: HttpRequest) -> HttpResponse:

@@ -1,16 +1,16 @@
 """The page of the monthly report, its PDF, and its entry in the menu."""
 
 import re
-from collections.abc import Sequence
 
 from django.http import HttpRequest, HttpResponse
-from django.urls import path, reverse
+from django.urls import path
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
-from records.backoffice.current import may_here, site_where, user_of, zone_of
+from records.backoffice.current import site_where, user_of, zone_of
 from records.backoffice.date_filters import today_at
-from records.backoffice.extension_points import RecordLink
+from records.backoffice.extension_points import menu_link
 from records.backoffice.responses import page_response, pdf_response
 from records.dashboard.figures.periods import Period, chosen, long_name
 from records.dashboard.monthly.charts import report_of
@@ -27,11 +27,7 @@ PARTS = (
 """The permissions of which one is needed; each shows its part of the report."""
 
 
-def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
-    """Return the menu entry, for those who may see at least one part of the report."""
-    if not may_here(request, *PARTS):
-        return ()
-    return (RecordLink("monthly", gettext("Monthly report"), reverse("admin:monthly"), "Reports"),)
+menu_links = menu_link("monthly", _("Monthly report"), "admin:monthly", *PARTS, group="Reports")
 
 
 def report_page(request: HttpRequest) -> HttpResponse:

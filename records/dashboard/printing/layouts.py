@@ -23,7 +23,7 @@ from records.backoffice.about import may_see
 from records.backoffice.current import zone_of
 from records.backoffice.datetimes import NOTHING, plain_number, shown
 from records.backoffice.reading import Fact
-from records.complaints.models import CONSUMER, HANDLING, Complaint
+from records.complaints.models import ABOUT_CONSUMER, CONSUMER, HANDLING, Complaint
 from records.dashboard.printing.paper import Paper, Part, Value
 from records.dashboard.search import name_of
 from records.history.trail import now
@@ -39,19 +39,7 @@ COMPLAINT = (
     ),
     (_("Lot"), ("trace_number", "manufacture_date", "expiration_date", "brand", "production_unit")),
     (_("How it reached us"), ("source", "source_details", "method", "sample_details")),
-    (
-        _("Consumer"),
-        (
-            "consumer_salutation",
-            "consumer_first_name",
-            "consumer_last_name",
-            "consumer_address",
-            "consumer_purchased",
-            "consumer_phone",
-            "consumer_mobile",
-            "consumer_email",
-        ),
-    ),
+    (_("Consumer"), ABOUT_CONSUMER),
     (_("Handling"), HANDLING),
     (_("Review"), ("review_report",)),
 )
