@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import groupby
 from operator import attrgetter
+from typing import Any
 
 from django.apps import apps
 from django.db import connection, models, transaction
