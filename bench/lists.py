@@ -67,7 +67,7 @@ def against_peer(table: Table, api: MaterialApi) -> None:
     shown = ", ".join(f'"{column.column}" AS "{name}"' for name, column in columns)
     page = (
         f"SELECT {shown} FROM materials_material WHERE site_id = $1 AND NOT is_archived "  # noqa: S608
-        "ORDER BY site_sequence_id, id LIMIT $2"
+        "ORDER BY site_sequence_id, id"
     )
     given = {"PEER_PAGE": page, "PEER_PEPPER": settings.CREDENTIAL_PEPPERS[0]}
     with serving("config.wsgi") as product, serving_asgi("bench.page_peer:app", **given) as peer:

@@ -14,7 +14,7 @@ from fastapi import FastAPI, Header, HTTPException, Query, Response
 
 CALLER = "SELECT user_id, revoked FROM accounts_subscriptionkey WHERE digest = $1"
 PAGE: str = os.environ["PEER_PAGE"]
-"""The statement of a page: its columns under their wire names; $1 is the site, $2 the number of rows."""
+"""The statement of the rows in their order, with the columns under their wire names; $1 is the site."""
 pepper = os.environ["PEER_PEPPER"].encode()
 pool: Any = None
 
@@ -55,5 +55,6 @@ async def page(
         caller = await connection.fetchrow(CALLER, digest)
         if caller is None or caller["revoked"]:
             raise HTTPException(401)
-        rows = await connection.fetch(PAGE, site_id, limit)
+        # PostgreSQL would plan a limit that is a parameter anew for each page, which doubles its time.
+        rows = await connection.fetch(f"{PAGE} LIMIT {limit:d}", site_id)
     return Response(orjson.dumps([dict(row) for row in rows]), media_type="application/json")
