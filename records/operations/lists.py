@@ -10,6 +10,7 @@ from operator import or_
 from typing import Any
 from urllib.parse import unquote_to_bytes, urlencode
 
+import orjson
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models
@@ -48,9 +49,9 @@ class ListRules:
 
 @dataclass(slots=True)
 class Page:
-    """One page of a list: the objects, the total number, and where the next page starts."""
+    """One page of a list: the JSON of its objects, the total number, and where the next page starts."""
 
-    shapes: list[Shape]
+    content: bytes
     total: int
     next: dict[str, Any] | None
     until: datetime.datetime
@@ -97,6 +98,7 @@ def page(
     hidden: frozenset[str] = frozenset(),
     proof: Proof | None = None,
     own: bool = False,
+    narrow: Callable[[Shape], Shape] | None = None,
 ) -> Page:
     """Return the requested page of the records; at most three statements.
 
@@ -106,7 +108,8 @@ def page(
     change of the rows is in the history of the site; a replica may then answer, for which it is asked first how far it
     is. The first statement checks the caller's proof. On the primary, the rows of a first page, and of one with a
     cursor, come with its answer in one round trip. A list without a stored total is counted only if its first page is
-    full, or, for a later page, in the first statement. Raises the 400 InvalidParameter, and StaleAccessError.
+    full, or, for a later page, in the first statement. `narrow` returns each object as the caller may see it, if that
+    differs between callers. Raises the 400 InvalidParameter, and StaleAccessError.
     """
     choice = Choice(records, plan, _open_to(rules, plan, hidden), query, parameters, site_id, alike=alike)
     window = Window.read(plan, query, site_id, hidden)
@@ -130,8 +133,12 @@ def page(
         return rows, len(rows) if not later and len(rows) <= window.limit else choice.rows.count()
 
     rows, total = replica.read(known.heads, read)
-    shapes = plan.show_all(rows[: window.limit], with_private=not hidden)
-    return Page(shapes, total, window.following(plan, rows), known.until)
+    shown, with_private = rows[: window.limit], not hidden
+    if narrow is None:
+        content = plan.encoded(shown, with_private=with_private)
+    else:
+        content = orjson.dumps([narrow(shape) for shape in plan.show_all(shown, with_private=with_private)])
+    return Page(content, total, window.following(plan, rows), known.until)
 
 
 @dataclass(frozen=True, slots=True)

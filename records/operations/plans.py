@@ -4,8 +4,10 @@ import threading
 import uuid
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from copy import copy
+from functools import cache
 from typing import Any, NamedTuple
 
+import msgspec
 import orjson
 from django.db import connection, models
 from django.db.models import Case, F, Value, When
@@ -262,6 +264,25 @@ class ReadPlan:
                 shape.update(self.private)
         return shapes
 
+    def encoded(self, rows: Iterable[Sequence[Any]], *, with_private: bool = True) -> bytes:
+        """Return the JSON array of the response objects of fetched tuples.
+
+        They are structs meanwhile: a page of 100 materials is made and written in half the time that dicts take.
+        """
+        steps = self.text_steps if vendor() == "postgresql" else self.steps
+        row_type, width = _row_type(tuple(self.names)), len(self.names)
+        shapes = [row_type(*row[:width]) for row in rows]
+        for name, step in zip(self.names, steps, strict=True):
+            if step is not None:
+                convert = msgspec.Raw if step is orjson.Fragment else step
+                for shape in shapes:
+                    setattr(shape, name, convert(getattr(shape, name)))
+        if not with_private:
+            for name, empty in self.private.items():
+                for shape in shapes:
+                    setattr(shape, name, empty)
+        return msgspec.json.encode(shapes, enc_hook=_fragment)
+
     def fetch_one(
         self,
         queryset: Callable[[], models.QuerySet[Any, Any]],
@@ -316,6 +337,17 @@ class ReadPlan:
                     self._compiled.clear()
                 self._compiled[vendor(), name, self.lacking] = compiled
         return compiled.filled({**given, _READER: self.reader})
+
+
+@cache
+def _row_type(names: tuple[str, ...]) -> type[msgspec.Struct]:
+    """Return a type of objects with these fields; they refer to nothing that refers to them."""
+    return msgspec.defstruct("Row", names, gc=False)
+
+
+def _fragment(value: object) -> msgspec.Raw:
+    """Return a value that only orjson knows, such as a number without loss, as the JSON that it stands for."""
+    return msgspec.Raw(orjson.dumps(value))
 
 
 class KeyQuery(NamedTuple):

@@ -254,9 +254,10 @@ class OperationViewSet(CalledViewSet):
             replace(one, lookup=instead[one.lookups[0]]) if one.lookups[0] in instead else one
             for one in (self.operation.parameters if self.operation else ())
         ]
+        options["narrow"] = None if type(self).narrowed is OperationViewSet.narrowed else self.narrowed
         page = lists.page(rows, plan, rules, self.query, parameters, site_id=self.site_id, proof=self.proof, **options)
         self.proven = True
-        response = self.json([self.narrowed(shape) for shape in page.shapes])
+        response = HttpResponse(page.content, content_type="application/json")
         for name, value in page.headers(self.http_request).items():
             response[name] = value
         return response

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import orjson
 import pytest
 from django.db import connection
 from django.db.models.sql.compiler import SQLCompiler
@@ -135,6 +136,17 @@ def test_a_list_costs_the_same_for_3_and_for_30_records(operation: Any, viewset:
         counts.append(len(queries))
     assert counts[0] == counts[1] == 2
     assert int(answer["X-Total-Count"]) == known + 30
+
+
+@every_record_list
+def test_a_list_writes_its_objects_as_a_single_read_does(operation: Any, viewset: Any, site: Site) -> None:
+    stored(operation, site)
+    plan = operation.response.plan()
+    rows = list(plan.fetching(plan.model._default_manager.order_by("pk")))
+    assert rows
+    for with_private in (True, False):
+        shown = [plan.show(row, with_private=with_private) for row in rows]
+        assert plan.encoded(rows, with_private=with_private) == orjson.dumps(shown)
 
 
 @contextmanager
