@@ -44,7 +44,8 @@ SHAPES = {
 
 @pytest.fixture
 def compiled(monkeypatch):
-    """Return the filters that are parsed."""
+    """Return the filters that are parsed from now on, when no shape is known yet."""
+    lists._bindings.cache_clear()
     found: list[str] = []
     parsed = lists.filters.parsed
 
