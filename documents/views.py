@@ -23,7 +23,7 @@ from documents.visibility import may_read
 from records.files.addresses import FileAddresses
 from records.files.bodies import FileViewSet
 from records.files.names import check_file_name
-from records.operations import lists, values
+from records.operations import queries, values
 from records.operations.lists import ListRules
 from records.operations.plans import KeyQuery, ReadPlan, Shape
 from records.operations.serializers import WireSerializer
@@ -97,7 +97,7 @@ class DocumentViewSet(FileViewSet):
         if "version" in self.query:
             number = values.read_integer(self.query["version"][-1], 1, values.INTEGER_LIMIT)
             if number is None:
-                raise lists.invalid("version", f"This must be a whole number between 1 and {values.INTEGER_LIMIT}.")
+                raise queries.invalid("version", f"This must be a whole number between 1 and {values.INTEGER_LIMIT}.")
             given = {_SITE: self.site_id, _ID: id, _NUMBER: number}
             return self.with_file(
                 self.seen(DocumentVersionSerializer), KeyQuery("version", _numbered(), given), self.version_of

@@ -18,7 +18,7 @@ from materials.serializers import MaterialSerializer
 from records.accounts.keys import Caller
 from records.accounts.tokens import TokenCaller
 from records.history.trail import beginning
-from records.operations import bodies, conditional, errors, limits, lists
+from records.operations import bodies, conditional, errors, limits, lists, queries
 from records.operations.credentials import KEY_HEADER
 from records.operations.plans import KeyQuery
 from records.operations.viewsets import OperationViewSet
@@ -60,7 +60,7 @@ class MaterialViewSet(OperationViewSet):
         site_id = read_uuid(given[0].strip()) if len(given) == 1 else None
         if site_id is None:
             text = "This must be the Id of one site: a UUID of 36 characters." if given else "This is required."
-            raise lists.invalid("siteId", text)
+            raise queries.invalid("siteId", text)
         caller: TokenCaller = self.caller  # type: ignore[assignment]
         entered = caller.at(site_id)
         if self.operation is not None and not entered.may(self.operation.permission):

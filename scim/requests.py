@@ -9,7 +9,7 @@ from typing import Any, Never
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
-from records.operations import bodies, lists
+from records.operations import bodies, queries
 from records.operations.errors import ApiError
 from records.operations.near_misses import is_near
 from records.sites.text import normalise
@@ -189,7 +189,7 @@ def query_of_request(request: HttpRequest) -> Query:
     Raises Refused if a name, in any case, has two values, and for what is not UTF-8.
     """
     try:
-        lists.check_utf8(request)
+        queries.check_utf8(request)
     except ApiError as error:
         is_filter = error.message.lower().startswith("filter:")
         raise Refused(400, error.message, "invalidFilter" if is_filter else "invalidValue") from None

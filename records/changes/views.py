@@ -4,7 +4,7 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from records.changes import feed
-from records.operations import lists, values
+from records.operations import lists, queries, values
 from records.operations.names import spelt, unknown
 from records.operations.viewsets import OperationViewSet
 
@@ -18,8 +18,8 @@ class ChangeViewSet(OperationViewSet):
         Ask next with the Number of the last row as `after`. Whatever has a number is stored for good, and nothing
         appears below a number that was read. `X-Last-Number` is the newest number of the site, whatever `limit` cuts.
         """
-        after = lists.integer(self.query, "after", 0, 0, values.INTEGER_LIMIT)
-        limit = lists.integer(self.query, "limit", lists.USUAL_PAGE, 1, lists.LARGEST_PAGE)
+        after = queries.integer(self.query, "after", 0, 0, values.INTEGER_LIMIT)
+        limit = queries.integer(self.query, "limit", lists.USUAL_PAGE, 1, lists.LARGEST_PAGE)
         last = feed.last_number(self.site_id)
         rows = feed.rows(
             self.site_id, self.caller.permissions, after=after, up_to=last, limit=limit, only=self.asked_entities()
@@ -34,6 +34,6 @@ class ChangeViewSet(OperationViewSet):
         for word in (word.strip() for given in self.query.get("entity", ()) for word in given.split(",")):
             name = spelt(word, known)
             if name is None:
-                raise lists.invalid("entity", unknown(word, known, "entity"))
+                raise queries.invalid("entity", unknown(word, known, "entity"))
             asked.add(name)
         return asked

@@ -16,7 +16,7 @@ from rest_framework.viewsets import ViewSet
 from records.accounts.keys import Caller
 from records.accounts.opening import Proof, StaleAccessError, prove
 from records.history.trail import Author, rehearsing
-from records.operations import bodies, conditional, errors, idempotency, limits, lists, values
+from records.operations import bodies, conditional, errors, idempotency, limits, lists, queries, values
 from records.operations.credentials import KEY_HEADER, SubscriptionKeyAuthentication, keep_private
 from records.operations.media_types import accepts
 from records.operations.names import unknown
@@ -272,16 +272,16 @@ class CalledViewSet(ViewSet):
         self.query: dict[str, list[str]] = {}
         if not self.http_request.META.get("QUERY_STRING"):
             return
-        lists.check_utf8(self.http_request)
+        queries.check_utf8(self.http_request)
         known = {name.casefold(): name for name in self.known_parameters()}
         for given, found in self.http_request.GET.lists():
             name = known.get(given.casefold())
             if name is None:
                 raise errors.ApiError(400, "UnknownParameter", unknown(given, known.values(), "query parameter"))
-            self.query.setdefault(name, []).extend(lists.text(name, str(value)) for value in found)
+            self.query.setdefault(name, []).extend(queries.text(name, str(value)) for value in found)
         for name, values_given in self.query.items():
             if len(set(values_given)) > 1 and self.takes_one_value(name):
-                raise lists.invalid(name, "This has more than one value; send one.")
+                raise queries.invalid(name, "This has more than one value; send one.")
 
     def render_refusal(self, refusal: errors.ApiError) -> HttpResponse:
         """Return the error response in the endpoint's media type."""
@@ -316,7 +316,7 @@ class CalledViewSet(ViewSet):
             return default
         value = values.read_boolean(self.query[name][-1])
         if value is None:
-            raise lists.invalid(name, "This must be true or false.")
+            raise queries.invalid(name, "This must be true or false.")
         return value
 
     @property

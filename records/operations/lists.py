@@ -1,43 +1,39 @@
-"""Lists: paging, sorting, filters, totals and the link to the next page (DECISIONS 3)."""
+"""Lists: paging, sorting, totals and the link to the next page (DECISIONS 3); `queries` reads their parameters."""
 
 import datetime
-import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
-from operator import or_
+from functools import cached_property
 from typing import Any
-from urllib.parse import unquote_to_bytes, urlencode
+from urllib.parse import urlencode
 
 import orjson
 from django.conf import settings
-from django.core.exceptions import ValidationError
 from django.db import models
-from django.db.models import Q
 from django.http import HttpRequest
 
 from records.accounts.opening import Proof
 from records.history import replica
 from records.history.statements import ANY_SITE
 from records.operations import cursors, values
-from records.operations.errors import ApiError
+from records.operations.compiled import Prepared
 from records.operations.list_facts import facts
-from records.operations.names import nearest, spelt
 from records.operations.operation import Parameter
-from records.operations.plans import Prepared, ReadPlan, Shape
-from records.sites.text import normalise, read_uuid
+from records.operations.plans import ReadPlan, Shape
+from records.operations.queries import IN_FOLDERS, archive_states, filtered, integer, invalid
 from records.sites.trigrams import holding
 
 PARAMETERS = ("startIndex", "limit", "sort", "order", "isArchived", "modifiedSince", "search", "cursor")
-IN_FOLDERS = "entityFolderId"
-"""The list parameter that only lists of records in folders take."""
 TAKEN_ONCE = ("startIndex", "limit", "sort", "order", "modifiedSince", "search", "cursor")
 """List parameters that take only one value; the others take several."""
 LARGEST_PAGE, USUAL_PAGE = 1000, 100
-_SPACE_FOR_PLUS = re.compile(r"(.*:\d{2}(?:\.\d+)?) (\d{2}:\d{2})", re.ASCII)
 LONGEST_ADDRESS = 8000
 """The maximum number of characters of path and query for a link with a cursor; servers often accept no more."""
+
+
+Source = Callable[[ReadPlan, uuid.UUID], models.QuerySet[Any, Any]]
+"""Returns what a list chooses from: the rows of a site that exist for the reader of a plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +70,6 @@ class Page:
                 query = urlencode([*kept, ("startIndex", self.next["startIndex"])], safe=",:")
             headers["Link"] = f'<{start}?{query}>; rel="next"'
         return headers
-
-
-def invalid(name: str, message: str) -> ApiError:
-    """Return the 400 for a query parameter's value."""
-    return ApiError(400, "InvalidParameter", f"{name}: {message}")
-
-
-Source = Callable[[ReadPlan, uuid.UUID], models.QuerySet[Any, Any]]
-"""Returns what a list chooses from: the rows of a site that exist for the reader of a plan."""
 
 
 def page(
@@ -212,7 +199,7 @@ class Choice:
         self.states = archive_states(query)
         filters = [one for one in parameters if one.filters and one.name in query]
         is_filtered = bool(filters) or "modifiedSince" in query or IN_FOLDERS in query
-        self._filtered = _filtered(self._all, self._in_states(self._all), query, filters) if is_filtered else None
+        self._filtered = filtered(self._all, self._in_states(self._all), query, filters) if is_filtered else None
         self._searched = query.get("search", [""])[-1].strip()
         self.is_narrowed = is_filtered or bool(self._searched)
         self._alike = alike and not self.is_narrowed
@@ -308,61 +295,6 @@ def _from_number(
     return ordered.filter(**beyond), archived.exclude(**beyond).count()
 
 
-def archive_states(query: Mapping[str, list[str]]) -> set[bool]:
-    """Return which values of `is_archived` the query asks for; the default is active records only.
-
-    `any` asks for both, and so do `true` and `false` together. Raises the 400 InvalidParameter.
-    """
-    states: set[bool] = set()
-    for text in _pieces(query.get("isArchived", ["false"])):
-        value = values.read_boolean(text)
-        if value is None and text.casefold() != "any":
-            raise invalid("isArchived", "This must be true, false or any.")
-        states |= {True, False} if value is None else {value}
-    return states
-
-
-def _pieces(given: Sequence[str]) -> list[str]:
-    """Return the values of a repeated parameter, each split at its commas."""
-    return list(dict.fromkeys(piece.strip() for whole in given for piece in whole.split(",")))
-
-
-def integer(query: Mapping[str, list[str]], name: str, usual: int, lowest: int, highest: int) -> int:
-    """Return a whole number of the query, or the default; raises the 400 InvalidParameter."""
-    if name not in query:
-        return usual
-    number = values.read_integer(query[name][-1], lowest, highest)
-    if number is None:
-        raise invalid(name, f"This must be a whole number between {lowest} and {highest}.")
-    return number
-
-
-def _filtered(
-    records: models.QuerySet[Any, Any],
-    asked: models.QuerySet[Any, Any],
-    query: Mapping[str, list[str]],
-    filters: Sequence[Parameter],
-) -> models.QuerySet[Any, Any]:
-    """Return those of the rows `asked` that the query's filters choose; `records` are all of the list."""
-    many = False
-    for parameter in filters:
-        asked = asked.filter(
-            reduce(or_, (_condition(parameter, lookup, query[parameter.name], records) for lookup in parameter.lookups))
-        )
-        many = many or any(_crosses_rows(records.model, lookup) for lookup in parameter.lookups)
-    if "modifiedSince" in query:
-        asked = asked.filter(last_modified__gte=_moment("modifiedSince", query["modifiedSince"][-1]))
-    if IN_FOLDERS in query:
-        asked = asked.filter(_condition(Parameter(IN_FOLDERS, "id"), "entity_folder_id", query[IN_FOLDERS], records))
-    return asked.distinct() if many else asked
-
-
-def _crosses_rows(model: type[models.Model], lookup: str) -> bool:
-    first = lookup.split("__")[0]
-    field = next((known for known in model._meta.get_fields() if known.name == first), None)
-    return bool(field is not None and (field.many_to_many or field.one_to_many))
-
-
 def _open_to(rules: ListRules, plan: ReadPlan, hidden: frozenset[str]) -> ListRules:
     """Return the rules without searching what the caller may not see: somebody who finds a record by it learns it."""
     closed = {plan.columns[name].name + end for name in hidden & plan.columns.keys() for end in ("", "_key")}
@@ -372,95 +304,3 @@ def _open_to(rules: ListRules, plan: ReadPlan, hidden: frozenset[str]) -> ListRu
 def _search(asked: models.QuerySet[Any], rules: ListRules, text: str) -> models.QuerySet[Any]:
     number = values.read_integer(text, 0, values.INTEGER_LIMIT) if hasattr(asked.model, "site_sequence_id") else None
     return holding(asked, rules.search, [(text, number)])
-
-
-def _condition(parameter: Parameter, lookup: str, given: Sequence[str], records: models.QuerySet[Any, Any]) -> Q:
-    """Return the condition of a filter. A repeated parameter means any of its values, and so does a comma in it.
-
-    A comma in a text or a date-time belongs to the value (DECISIONS 3).
-    """
-    if parameter.kind == "text":
-        return _any_text(parameter, lookup, given, records)
-    pieces = [whole.strip() for whole in given] if parameter.kind == "date-time" else _pieces(given)
-    return reduce(or_, (_single(parameter, lookup, piece) for piece in pieces))
-
-
-def _any_text(parameter: Parameter, lookup: str, given: Sequence[str], records: models.QuerySet[Any, Any]) -> Q:
-    """Return the condition that a text is one of the given ones, compared as a whole and in any case.
-
-    If the parameter is `separable`, a value with commas that no record of the site has means any of its parts.
-    """
-    condition = _one_of(lookup, given)
-    for whole in given:
-        pieces = [piece for piece in _pieces([whole]) if piece]
-        if parameter.separable and "," in whole and pieces:
-            known = models.Exists(records.filter(_one_of(lookup, [whole])))
-            condition |= _one_of(lookup, pieces) & ~Q(known)
-    return condition
-
-
-def _one_of(lookup: str, given: Sequence[str]) -> Q:
-    """Return the condition that a text is one of the given ones, as sent or without the blanks around it."""
-    # A value of blanks alone does not mean the records without a value.
-    texts = list(dict.fromkeys(text for whole in given for text in (whole, whole.strip() or whole)))
-    return Q(**{f"{lookup}__whole_in": texts})
-
-
-def _single(parameter: Parameter, lookup: str, text: str) -> Q:
-    if parameter.kind == "id":
-        key = read_uuid(text)
-        if key is None:
-            raise invalid(parameter.name, "This must be an Id: a UUID of 36 characters.")
-        return Q(**{lookup: key})
-    if parameter.kind == "date-time":
-        moment = _moment(parameter.name, text)
-        if lookup.endswith("__lte") and values.is_day(text):
-            moment += datetime.timedelta(days=1, milliseconds=-1)  # All stored times are whole milliseconds.
-        return Q(**{lookup: moment})
-    if parameter.kind == "choice":
-        chosen = spelt(text, parameter.choices)
-        if chosen is None:
-            near = nearest(text, parameter.choices)
-            hint = f" Did you mean {near}?" if near else ""
-            raise invalid(parameter.name, f"Allowed are: {', '.join(parameter.choices)}.{hint}")
-        return Q(**{lookup: chosen})
-    if parameter.kind == "boolean":
-        value = values.read_boolean(text)
-        if value is None:
-            raise invalid(parameter.name, "This must be true or false.")
-        return Q(**{lookup: value})
-    raise NotImplementedError(parameter.kind)
-
-
-def text(name: str, given: str) -> str:
-    """Return a query value under the rules for text, so that everything that can be stored can be asked for.
-
-    Raises the 400.
-    """
-    try:
-        return normalise(given)
-    except ValidationError as error:
-        raise invalid(name, error.messages[0]) from error
-
-
-def check_utf8(request: HttpRequest) -> None:
-    """Raise the 400 for a query that is not UTF-8, which Django would replace by text that nobody sent."""
-    query = request.META.get("QUERY_STRING", "")
-    if "%" not in query and query.isascii():
-        return
-    for pair in query.encode("latin-1", "replace").split(b"&"):
-        try:
-            unquote_to_bytes(pair).decode()
-        except UnicodeDecodeError as error:
-            name = unquote_to_bytes(pair.partition(b"=")[0]).decode("utf-8", "replace")
-            raise invalid(name[:100], "This is not text in UTF-8.") from error
-
-
-def _moment(name: str, text: str) -> datetime.datetime:
-    """Return the time in a query value; a `+` that was sent unencoded arrives as a space."""
-    if spaced := _SPACE_FOR_PLUS.fullmatch(text):
-        text = f"{spaced[1]}+{spaced[2]}"
-    try:
-        return values.read_date_time(text)
-    except ValueError as error:
-        raise invalid(name, str(error)) from error

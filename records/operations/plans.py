@@ -2,7 +2,7 @@
 
 import threading
 import uuid
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from copy import copy
 from functools import cache
 from typing import Any, NamedTuple
@@ -14,7 +14,8 @@ from django.db.models import Case, F, Value, When
 from django.db.models.expressions import RawSQL
 
 from records.accounts.opening import Proof, check, proof_column
-from records.history.statements import Rows, Statement, converted, parameter, together, vendor
+from records.history.statements import together, vendor
+from records.operations.compiled import Compiled, Prepared
 from records.operations.json_subqueries import DATE_TIME_FORM, Convert, JsonRows
 from records.sites.about import POINTERS, AboutRecord, kinds
 from records.sites.hidden import hides, is_about_hidden, is_hidden
@@ -359,67 +360,6 @@ class KeyQuery(NamedTuple):
     name: str
     key: Any
     given: Mapping[Any, Any]
-
-
-class Prepared(NamedTuple):
-    """A statement of a plan's tuples, with its parameters, and the function that returns the tuples in its rows."""
-
-    statement: Statement
-    read: Callable[[Rows], Sequence[Sequence[Any]]]
-
-    @classmethod
-    def of(cls, rows: models.QuerySet[Any, Any]) -> "Prepared":
-        """Compile a query of tuples to be run once."""
-        return Compiled.of(rows).filled({})
-
-    def limited(self, most: int) -> "Prepared":
-        """Return the statement for so many rows at most."""
-        sql, parameters = self.statement
-        # PostgreSQL plans a limit that it does not know for a tenth of the table.
-        return Prepared((f"{sql} LIMIT {most:d}", parameters), self.read)
-
-
-class Compiled(NamedTuple):
-    """A compiled statement of a plan's tuples.
-
-    `places` are the positions of placeholders among the parameters. `width` is the number of values that belong to the
-    tuples, if the statement returns more.
-    """
-
-    sql: str
-    parameters: tuple[Any, ...]
-    places: Sequence[tuple[int, Any]]
-    converters: Any
-    width: int | None
-
-    @classmethod
-    def of(cls, rows: models.QuerySet[Any, Any], placeholders: Collection[Any] = ()) -> "Compiled":
-        """Compile a query of tuples."""
-        compiler = rows.query.get_compiler(connection=connection, elide_empty=False)
-        sql, parameters = compiler.as_sql()
-        texts = {getattr(placeholder, "hex", placeholder): placeholder for placeholder in placeholders}
-        places = [
-            (place, texts[text])
-            for place, value in enumerate(parameters)
-            if isinstance(value, str | uuid.UUID | int) and (text := getattr(value, "hex", value)) in texts
-        ]
-        width = compiler.col_count if compiler.has_extra_select else None
-        columns = [column[0] for column in compiler.select[: compiler.col_count]]
-        return cls(sql, tuple(parameters), places, compiler.get_converters(columns), width)
-
-    def filled(self, given: Mapping[Any, Any]) -> Prepared:
-        """Return the statement with these values in place of the placeholders."""
-        parameters = list(self.parameters)
-        for place, placeholder in self.places:
-            value = given[placeholder]
-            parameters[place] = parameter(value) if isinstance(value, uuid.UUID) else value
-        return Prepared((self.sql, parameters), self.read)
-
-    def read(self, rows: Rows) -> Sequence[Sequence[Any]]:
-        """Return the tuples in the rows that the statement returned."""
-        if self.width is not None:
-            rows = [row[: self.width] for row in rows]
-        return [converted(row, self.converters) for row in rows] if self.converters else rows
 
 
 MOST_COMPILED = 200

@@ -12,8 +12,9 @@ from rest_framework import serializers
 
 from records.accounts.default_roles import ORDER, lowest_with
 from records.operations.fields import MOST_IDS, MOST_ROWS, WireField
-from records.operations.lists import IN_FOLDERS, LARGEST_PAGE, USUAL_PAGE
+from records.operations.lists import LARGEST_PAGE, USUAL_PAGE
 from records.operations.operation import ErrorShape, Operation, Parameter
+from records.operations.queries import IN_FOLDERS
 from records.operations.values import INTEGER_LIMIT, read_boolean
 
 
