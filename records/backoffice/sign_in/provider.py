@@ -220,7 +220,7 @@ class Provider(OpenIDConnectOAuth2Adapter):
     def parse_token(self, data: Any) -> Any:
         """Return the access token, which is not used; raises OAuth2Error."""
         with _reading():
-            # When it ends is of no interest.
+            # The expiry of a token that is not used does not matter.
             return super().parse_token({"access_token": data["access_token"]})
 
     def complete_login(self, *args: Any, **kwargs: Any) -> Any:
@@ -241,9 +241,9 @@ class Provider(OpenIDConnectOAuth2Adapter):
         self.did_fetch_access_token = False
         claims: dict[str, Any] = super()._decode_id_token(app, id_token)
         if any(claims.get(name) is None for name in REQUIRED_CLAIMS):
-            raise OAuth2Error("The ID token does not say all that it must.")
+            raise OAuth2Error("A required claim of the ID token is missing.")
         if len(claims["sub"]) > LONGEST_SUBJECT or not claims["sub"].isprintable():
-            raise OAuth2Error("The ID token names nobody.")
+            raise OAuth2Error("The subject of the ID token cannot be stored.")
         is_for_others = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
         if claims.get("azp", "" if is_for_others else app.client_id) != app.client_id:
             raise OAuth2Error("The ID token is for others too, and was not issued to us.")
