@@ -24,7 +24,14 @@ def erase_consumer(
     still be recognised as related. Raises as `erasing` does, also when it is repeated.
     """
     with erasing(
-        Complaint, site_id, complaint_id, PERSONAL, operation=ERASE_CONSUMER, with_texts=with_texts, **recorded
+        Complaint,
+        site_id,
+        complaint_id,
+        PERSONAL,
+        IDENTIFYING,
+        operation=ERASE_CONSUMER,
+        with_texts=with_texts,
+        **recorded,
     ) as erasure:
         erasure.erase(*CONSUMER)
     complaint: Complaint = erasure.record

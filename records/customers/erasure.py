@@ -10,7 +10,8 @@ from records.history.digests import ERASED
 from records.history.erasure import Personal, is_mark
 from records.history.models import Change
 from records.history.snapshots import columns
-from records.retention.erasing import ERASE_CONTACT, erasing, keyed
+from records.retention.erasing import ERASE_CONTACT, erasing
+from records.retention.marks import keyed
 from records.sites.text import fault_at
 from records.sites.writing import Recorded
 
@@ -39,7 +40,14 @@ def erase_contact(
     """
     personal = Personal(CONTACT, RELATION, contact)
     with erasing(
-        Customer, site_id, customer_id, personal, operation=ERASE_CONTACT, with_texts=with_texts, **recorded
+        Customer,
+        site_id,
+        customer_id,
+        personal,
+        IDENTIFYING,
+        operation=ERASE_CONTACT,
+        with_texts=with_texts,
+        **recorded,
     ) as erasure:
         customer: Customer = erasure.record
         row = next((row for row in customer.party_contacts.all() if str(row.pk) == contact), None)

@@ -10,7 +10,8 @@ from records.employees.models import Employee
 from records.history.digests import FieldChange, Side
 from records.history.erasure import Personal, erase_from_history
 from records.history.trail import Author, recording
-from records.retention.erasing import ERASE_EMPLOYEE, Erasure, erasing, keyed
+from records.retention.erasing import ERASE_EMPLOYEE, Erasure, erasing
+from records.retention.marks import keyed
 from records.retention.words import Words
 from records.sites.text import refuse
 from records.sites.writing import Recorded
@@ -27,7 +28,9 @@ def erase_private_facts(site_id: uuid.UUID, employee_id: uuid.UUID, **recorded: 
     The name, the job and the training stay, since signatures and other records refer to them. Raises as `erasing` does,
     also when it is repeated, and ValidationError (InvalidTransition) for an employee who is not archived.
     """
-    with erasing(Employee, site_id, employee_id, PERSONAL, operation=ERASE_EMPLOYEE, **recorded) as erasure:
+    with erasing(
+        Employee, site_id, employee_id, PERSONAL, IDENTIFYING, operation=ERASE_EMPLOYEE, **recorded
+    ) as erasure:
         employee: Employee = erasure.record
         if not employee.is_archived:
             text = gettext("Only what is private to an employee who left can be erased. Archive the employee first.")

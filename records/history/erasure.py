@@ -13,7 +13,8 @@ from django.db import models
 from records.history.digests import ERASED, ERASED_FROM, SIDES, FieldChange, Side, digest, is_erased, value_digest
 from records.history.models import Change
 
-NAME_PLACE, REASON_PLACE, FIELDS_PLACE = 0, 1, 2
+PLACES = {"record_name": 0, "reason": 1}
+FIELDS_PLACE = 2
 """The positions of the salts of the printed name, the reason and the first field in `Change.salts`."""
 
 
@@ -30,6 +31,8 @@ class Personal:
     row: str = ""
     free_texts: Collection[str] = ()
     says: Callable[[str], bool] = bool
+    has_name: bool = False
+    """Whether the record's printed name in the history is such a free text too."""
 
     def texts(self, entry: FieldChange, side: Side) -> list[str]:
         """Return the personal texts on one side of an entry of a change; an empty list if nothing is left to erase."""
@@ -65,14 +68,19 @@ def erase_from_history(
         erased = [(at, side) for at, entry in enumerate(change.fields) for side in SIDES if personal.texts(entry, side)]
         for at, side in erased:
             _erase_value(change, at, side, key)
-        if not is_erased(change.reason) and quotes(change.reason):
-            _drop_salt(change, REASON_PLACE, change.reason)
-            change.reason = f"[{ERASED} {key(change.reason)}]"
-        elif not erased:
+        whole = {
+            "reason": quotes(change.reason),
+            "record_name": personal.has_name and personal.says(change.record_name),
+        }
+        texts = [name for name, is_personal in whole.items() if is_personal and not is_erased(getattr(change, name))]
+        for name in texts:
+            _drop_salt(change, PLACES[name], getattr(change, name))
+            setattr(change, name, f"[{ERASED} {key(getattr(change, name))}]")
+        if not erased and not texts:
             continue
         # The queryset of changes refuses every update, so this update bypasses it.
         models.QuerySet(Change).filter(pk=change.pk).update(
-            fields=change.fields, salts=change.salts, reason=change.reason
+            fields=change.fields, salts=change.salts, reason=change.reason, record_name=change.record_name
         )
         rewritten.append({"field": ERASED_FROM, "row": str(change.number), "old": change.hash, "new": digest(change)})
     return rewritten

@@ -6,7 +6,7 @@ every erasure. A period of retention does not, because the record itself stays.
 
 import datetime
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,16 +14,17 @@ from typing import Any
 from django.db import models
 from django.utils.translation import gettext
 
-from records.accounts import peppers
 from records.history.digests import ERASED, SIDES, FieldChange
 from records.history.erasure import Personal, erase_from_history, is_mark
 from records.history.models import Change
 from records.history.trail import Author, recording
 from records.retention.actions import refuse_on_hold
+from records.retention.around import erase_from_attachments, erase_from_lists
+from records.retention.marks import keyed, mark_of
 from records.retention.words import Words
 from records.sites.models import SiteRecord
 from records.sites.reasons import required_reason
-from records.sites.text import FreeTextField, fault_at, refuse
+from records.sites.text import FreeTextField, fault_at, one_line, refuse
 from records.sites.writing import Precondition, RecordNotFoundError, stamp
 
 ERASE_CONSUMER, ERASE_CONTACT, ERASE_EMPLOYEE = "EraseConsumer", "EraseContact", "ErasePrivateFacts"
@@ -55,8 +56,7 @@ class Erasure:
             setattr(row, name, None)
             return True
         self.words.add(value)
-        mark = f"{ERASED}-{keyed(value)}"
-        setattr(row, name, f"{mark}@erased.invalid" if isinstance(column, models.EmailField) else mark)
+        setattr(row, name, mark_of(column, value))
         return True
 
     def erase(self, *names: str) -> None:
@@ -74,6 +74,7 @@ def erasing(
     site_id: uuid.UUID,
     record_id: uuid.UUID,
     personal: Personal,
+    identifying: Collection[str],
     *,
     author: Author,
     operation: str,
@@ -84,9 +85,11 @@ def erasing(
     """Lock a record for an erasure, and erase the personal values from its history when the block ends.
 
     The block erases them from the record. `with_texts` also erases, as a whole, each free text of the record and its
-    history that contains one of the values. Everything is one transaction with its Change. The reason is required and
-    stays, so it must not quote what is erased. Raises RecordNotFoundError, ValidationError (InvalidTransition while the
-    record is on legal hold, or if there is nothing to erase), or the error of the precondition.
+    history, and each name and description of its attachments, that contains one of the values. Saved filters and
+    earlier imports of the site lose the values of the columns in `identifying`, which few people share. Everything is
+    one transaction with its Change. The reason is required and stays, so it must not quote what is erased.
+    Raises RecordNotFoundError, ValidationError (InvalidTransition while the record is on legal hold, or if there is
+    nothing to erase), or the error of the precondition.
     """
     why = required_reason(reason)
     with recording() as trail:
@@ -102,7 +105,10 @@ def erasing(
         if words.are_quoted_in(why):
             text = gettext("The reason stays in the history, so it must not say what is erased.")
             raise fault_at("reason", text, "InvalidValue")
+        identifiers = Words(set(map(one_line, words_in_history(record, replace(personal, columns=identifying)))))
+        erase_from_lists(site_id, identifiers, author=author, operation=operation, reason=why)
         if with_texts:
+            erase_from_attachments(record, words, author=author, operation=operation, reason=why)
             personal = replace(personal, free_texts=free_texts(model, personal), says=words.occur_in)
             erasure.erase(*(name for name in personal.free_texts if personal.says(getattr(record, name))))
         erasure.changed += erase_from_history(record, personal, words.are_quoted_in, keyed)
@@ -149,8 +155,3 @@ def words_in_history(record: models.Model, personal: Personal) -> set[str]:
         for text in personal.texts(entry, side)
         if isinstance(entry.get(side), str) or personal.relation
     }
-
-
-def keyed(value: str) -> str:
-    """Return the digest that replaces an erased value: 16 hexadecimal digits, keyed with the newest pepper."""
-    return peppers.digest(f"erased\n{value}")[:16]

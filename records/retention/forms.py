@@ -18,8 +18,10 @@ from records.backoffice.transitions import Consequences, Listing
 from records.backoffice.wording import field_label
 from records.history.erasure import Personal
 from records.retention.actions import kept_until, on_hold_since
-from records.retention.erasing import texts_that_name_it
+from records.retention.around import attachments_that_say
+from records.retention.erasing import texts_that_name_it, words_in_history
 from records.retention.mentions import mentions
+from records.retention.words import Words
 from records.sites.models import SiteRecord
 from records.sites.text import REASON
 
@@ -54,15 +56,18 @@ class EraseWithTextsForm(EraseForm):
 
 
 def asking_about_texts(personal: Personal) -> Callable[[Any, Any], None]:
-    """Return a function that makes a form ask about the free texts that contain a personal value; two queries."""
+    """Return a function that makes a form ask about the free texts that contain a personal value; four queries."""
 
     def fill(form: Any, record: SiteRecord) -> None:
-        field, found = form.fields["with_texts"], texts_that_name_it(record, personal)
+        field = form.fields["with_texts"]
+        found = [field_label(type(record), name) for name in texts_that_name_it(record, personal)]
+        attached = attachments_that_say(record, Words(words_in_history(record, personal)))
+        found += [gettext("name and description of the attachment “%(name)s”") % {"name": row} for row in attached]
         if not found:
             field.widget = forms.HiddenInput()
             return
         field.required = True
-        labels = ", ".join(field_label(type(record), name) for name in found)
+        labels = ", ".join(found)
         field.label = gettext("Other texts that contain these values: %(fields)s") % {"fields": labels}
 
     return fill
@@ -80,6 +85,7 @@ def before_erasing(model_admin: object, request: HttpRequest, record: SiteRecord
             gettext("The %(name)s is kept at least until %(until)s. It stays; only personal data is erased.")
             % {"name": name, "until": until.isoformat()}
         )
+    found.append(gettext("What saved filters and the names of imported files say of the person is erased too."))
     return found
 
 

@@ -1,0 +1,112 @@
+"""Erases a person's values from what is around a record: its attachments' names, saved filters, and earlier imports."""
+
+import re
+import uuid
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+from django.db import models
+
+from records.backoffice.models import QUERY, FileImport, SavedFilter
+from records.history.digests import ERASED, FieldChange, Side
+from records.history.erasure import Personal, erase_from_history
+from records.history.models import Change
+from records.history.trail import Author, recording
+from records.retention.marks import keyed, mark_of
+from records.retention.words import Words
+from records.sites.about import about, kinds
+from records.sites.models import Entity, SiteRecord
+from records.sites.text import read_uuid
+from records.sites.writing import stamp
+
+ATTACHED = ("name", "description", "file_name")
+FILTERED = ("name", "query")
+IMPORTED = ("file_name", "reason")
+EXTENSION = re.compile(r"\.\w{1,5}$")
+
+
+class _Typed(Personal):
+    """The texts of an attachment or saved filter that contain one of the words, as a whole."""
+
+    def texts(self, entry: FieldChange, side: Side) -> list[str]:
+        """Return the text on one side of an entry of a change if it contains one of the words."""
+        value = entry.get(side)
+        found = isinstance(value, str) and entry["field"] in self.columns and self.says(_spoken(entry["field"], value))
+        return [str(value)] if found else []
+
+
+def attachments_that_say(record: SiteRecord, words: Words) -> list[Any]:
+    """Return the record's attachments whose name, description or file name contains one of the words; one query."""
+    rows = kinds()[Entity.ATTACHMENT]._base_manager.filter(about(record)).order_by("pk")
+    return [row for row in rows if any(words.occur_in(getattr(row, name)) for name in ATTACHED)]
+
+
+def erase_from_attachments(record: SiteRecord, words: Words, *, author: Author, operation: str, reason: str) -> None:
+    """Erase the texts of the record's attachments that contain one of the words; the files stay as they are."""
+    found = kinds()[Entity.ATTACHMENT]._base_manager.filter(
+        pk__in=[row.pk for row in attachments_that_say(record, words)]
+    )
+    for row in found.order_by("pk").select_for_update(of=("self",), no_key=True):
+        stamp(row, author)
+        _erase(row, ATTACHED, words, author=author, operation=operation, reason=reason)
+
+
+def erase_from_lists(site_id: uuid.UUID, words: Words, *, author: Author, operation: str, reason: str) -> None:
+    """Erase what saved filters of the site, also removed ones, and its earlier imports say of the person.
+
+    A filter keeps its other conditions. It takes two queries, one that reads the site's changes, and more for each hit.
+    """
+    personal = _Typed(FILTERED, says=words.occur_in)
+    filters = SavedFilter.objects.filter(site_id=site_id)
+    found = {row.pk for row in filters if any(words.occur_in(_spoken(name, getattr(row, name))) for name in FILTERED)}
+    changes = Change.objects.filter(site_id=site_id, model=SavedFilter._meta.label).order_by()
+    for change in changes.only("record_id", "record_name", "fields"):
+        if words.occur_in(change.record_name) or any(
+            personal.texts(entry, side) for entry in change.fields for side in ("old", "new")
+        ):
+            found.add(change.record_id)
+    present = filters.select_for_update(of=("self",), no_key=True).in_bulk(found)
+    for key in sorted(found):
+        row = present.get(key) or SavedFilter(pk=key, site_id=site_id)
+        _erase(row, FILTERED, words, author=author, operation=operation, reason=reason)
+    # The import itself has no history.
+    for one in FileImport.objects.filter(site_id=site_id):
+        said = [name for name in IMPORTED if words.occur_in(getattr(one, name))]
+        if said:
+            FileImport.objects.filter(pk=one.pk).update(**{name: _without(one, name, words) for name in said})
+
+
+def _erase(row: Any, names: tuple[str, ...], words: Words, *, author: Author, operation: str, reason: str) -> None:
+    """Erase the texts of a row that contain one of the words, also from its history; the row may be gone."""
+    changed = list[FieldChange]()
+    for name in names:
+        value = getattr(row, name)
+        if words.occur_in(_spoken(name, value)):
+            setattr(row, name, _without(row, name, words))
+            changed.append({"field": name, "old": {ERASED: keyed(value)}, "new": getattr(row, name)})
+    with recording() as trail:
+        if changed:
+            row.save(force_update=True)
+        personal = _Typed(names, says=words.occur_in, has_name=True)
+        changed += erase_from_history(row, personal, words.are_quoted_in, keyed)
+        trail.add(row, changed, author=author, operation=operation, reason=reason)
+
+
+def _spoken(name: str, value: str) -> str:
+    """Return the part of a column's text that people typed; of a filter's query, its values line by line."""
+    if name != "query":
+        return value
+    return "\n".join(typed for _, typed in parse_qsl(value) if read_uuid(typed) is None)
+
+
+def _without(row: models.Model, name: str, words: Words) -> str:
+    """Return what replaces the text of a column that contains one of the words; a file name keeps its extension."""
+    value = str(getattr(row, name))
+    if name != "query":
+        extension = EXTENSION.search(value) if name == "file_name" else None
+        kept_end = extension[0] if extension is not None and not words.occur_in(extension[0]) else ""
+        return f"{mark_of(row._meta.get_field(name), value)}{kept_end}"
+    pairs = [(key, typed, words.occur_in(_spoken(name, urlencode([(key, typed)])))) for key, typed in parse_qsl(value)]
+    # The list compares the pairs in this order, as `saved_filters.kept_part` stores them.
+    kept = sorted((key, f"{ERASED}-{keyed(typed)}" if said else typed) for key, typed, said in pairs)
+    return urlencode(kept)[:QUERY]

@@ -1,0 +1,126 @@
+"""Erasing a person also from saved filters, from the names of imported files, and from a record's attachments."""
+
+import json
+from typing import Any
+
+from django.apps import apps
+from django.urls import reverse
+
+from records.accounts.models import DefaultRole
+from records.backoffice.models import FileImport, SavedFilter
+from records.complaints.erasure import erase_consumer
+from records.complaints.models import Complaint
+from records.history.models import Change
+from records.history.verification import verify
+from records.items.models import Item
+from records.sites.models import Site
+from tests import make
+from tests.make.attachments import make_attachment
+from tests.make.backoffice import browser, list_address, press
+from tests.make.complaints import make_complaint
+from tests.make.customers import make_customer
+
+FILTERS = reverse("admin:complaints_complaint_filters")
+PHONE = "0421 555 0100"
+
+
+def stored() -> str:
+    """Return all that the database holds of the rows around the records, in lower case."""
+    labels = ("backoffice.SavedFilter", "backoffice.FileImport", "attachments.Attachment", "history.Change")
+    rows = [list(apps.get_model(label)._base_manager.values()) for label in labels]
+    return json.dumps(rows, default=str, ensure_ascii=False).casefold()
+
+
+def complaint_of(site: Site, **more: Any) -> Complaint:
+    return make_complaint(
+        site, consumer_first_name="Rose", consumer_last_name="Przybylski", consumer_phone=PHONE, **more
+    )
+
+
+def save_filter(client: Any, query: str, name: str) -> SavedFilter:
+    client.post(FILTERS, {"query": query, "name": name})
+    return SavedFilter.objects.get(name=name)
+
+
+def test_saved_filters_lose_the_person_also_removed_and_renamed_ones(site: Site, other_site: Site) -> None:
+    client = browser(site)
+    named = save_filter(client, "archived=all&q=przybylski", "Mrs Przybylski")
+    by_phone = save_filter(client, "q=04215550100", "By phone")
+    renamed = save_filter(client, "q=rye", "Przybylski, rye")
+    client.post(FILTERS, {"saved": str(renamed.pk), "name": "Rye"})
+    gone = save_filter(client, "q=Przybylski", "Gone")
+    client.post(FILTERS, {"saved": str(gone.pk), "remove": "1"})
+    other = save_filter(browser(other_site), "q=Przybylski", "Of another site")
+    rose = save_filter(client, "q=rose", "Rose bread")
+    complaint = complaint_of(site)
+    assert not SavedFilter.objects.filter(pk=gone.pk).exists()
+    erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="Asked by letter")
+    assert not verify().faults
+    for one in (named, by_phone, renamed, other, rose):
+        one.refresh_from_db()
+    assert named.name.startswith("erased-")
+    assert named.query.startswith("archived=all&q=erased-")
+    assert by_phone.query.startswith("q=erased-")
+    assert (by_phone.name, renamed.name, renamed.query) == ("By phone", "Rye", "q=rye")
+    assert (other.query, rose.query, rose.name) == ("q=Przybylski", "q=rose", "Rose bread")
+    left = Change.objects.filter(site=site).values("record_name", "fields", "reason")
+    assert "przybylski" not in json.dumps(list(left), default=str).casefold()
+    assert "0421" not in json.dumps(list(left), default=str)
+    # The filter still works, and the list still offers it as the active one.
+    page = client.get(f"{list_address(Complaint)}?{named.query}")
+    assert [row["saved"] for row in page.context["saved_filters"]["rows"] if row["active"]] == [named]
+    assert Change.objects.filter(record_id=gone.pk).latest("number").operation == "EraseConsumer"
+
+
+def test_names_of_imported_files_lose_the_person(site: Site) -> None:
+    complaint, user = complaint_of(site), make.make_user(site=site)
+    facts = {"site": site, "listing": "items.item", "user": user, "added": 1, "changed": 0}
+    named = FileImport.objects.create(file_name="items_Przybylski.xlsx", reason="List of Mrs PRZYBYLSKI", **facts)
+    other = FileImport.objects.create(file_name="items.xlsx", reason="A list", **facts)
+    erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="Asked by letter")
+    named.refresh_from_db()
+    other.refresh_from_db()
+    assert named.file_name.startswith("erased-")
+    assert named.file_name.endswith(".xlsx")
+    assert (other.file_name, other.reason) == ("items.xlsx", "A list")
+    assert "przybylski" not in stored()
+    page = browser(site, DefaultRole.SITE_ADMINISTRATOR).get(reverse("admin:items_item_imports"))
+    assert named.file_name in page.text
+    assert Item._meta.label_lower == named.listing
+
+
+def test_names_of_attachments_are_named_and_erased_only_if_asked(site: Site) -> None:
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    for choice, is_left in (("no", True), ("yes", False)):
+        complaint = complaint_of(site)
+        letter = make_attachment(site, on=complaint, file_name="Letter Przybylski.txt", description="Of Rose")
+        other = make_attachment(site, on=complaint, file_name="Stone.txt", name="Stone")
+        step = reverse("admin:complaints_complaint_step", args=(complaint.pk, "erase-consumer"))
+        asked = client.get(step).text
+        assert "name and description of the attachment" in asked
+        assert "What saved filters and the names of imported files say of the person is erased too." in asked
+        assert press(client, step, {"change_reason": "Asked by letter", "with_texts": choice}).status_code == 302
+        before = (letter.file_name, letter.file_hash, letter.path)
+        letter.refresh_from_db()
+        other.refresh_from_db()
+        assert (other.file_name, other.name) == ("Stone.txt", "Stone")
+        assert (letter.file_name == before[0]) is is_left
+        assert (letter.file_hash, letter.path) == before[1:]
+        assert letter.file_name.endswith(".txt")
+        mine = Change.objects.filter(record_id=letter.pk).values("record_name", "fields")
+        assert ("przybylski" in json.dumps(list(mine), default=str).casefold()) is is_left
+        assert ("of rose" in json.dumps(list(mine), default=str).casefold()) is is_left
+        assert not verify().faults
+
+
+def test_a_contact_is_erased_around_the_customer_too(site: Site) -> None:
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    saved = save_filter(client, "q=Przybylski", "Mine")
+    customer = make_customer(site, party_contacts=[{"last_name": "Przybylski", "phone": PHONE}])
+    [contact] = customer.party_contacts.all()
+    step = reverse("admin:customers_customer_step", args=(customer.pk, "erase-contact"))
+    assert press(client, step, {"change_reason": "Asked", "contact": str(contact.pk)}).status_code == 302
+    saved.refresh_from_db()
+    assert saved.query.startswith("q=erased-")
+    assert "przybylski" not in stored()
+    assert not verify().faults
