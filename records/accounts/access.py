@@ -9,6 +9,7 @@ and at which revision, so that a change takes effect at once in every process.
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from django.contrib.auth.models import AnonymousUser
 from django.db import connection
@@ -100,18 +101,17 @@ def granted(permissions: Permissions, *any_of: str) -> bool:
     return not permissions.isdisjoint(("*", *any_of))
 
 
-def may(user: Visitor, site: Site | uuid.UUID | None, permission: str) -> bool:
-    """Return whether the user may do this at this site."""
+def may(user: Visitor, site: Site | uuid.UUID | None, *any_of: str) -> bool:
+    """Return whether the user has one of the permissions at this site."""
     site_id = site.pk if isinstance(site, Site) else site
     if site_id is None:
         return bool(user.is_active and user.is_superuser)
-    permissions = permissions_by_site(user).get(site_id, NOTHING)
-    return permission in permissions or "*" in permissions
+    return granted(permissions_by_site(user).get(site_id, NOTHING), *any_of)
 
 
 def asking(user: Visitor, site: Site | uuid.UUID | None) -> Callable[[str], bool]:
     """Return a function that returns whether the user holds a permission at the site."""
-    return lambda permission: may(user, site, permission)
+    return partial(may, user, site)
 
 
 def may_anywhere(user: Visitor, permission: str) -> bool:

@@ -90,7 +90,7 @@ def choose(request: HttpRequest, admin_site: AdminSite) -> JsonResponse:
     field, owner = _field(admin_site, request.GET.get("field", ""))
     user = user_of(request)
     permissions = [permission_on(owner, action) for action in ("add", "change", "view")]
-    if not any(access.may(user, site_id, permission) for permission in permissions):
+    if not access.may(user, site_id, *permissions):
         raise PermissionDenied
     start = PAGE * ((as_number(request.GET.get("page", "1"), 4) or 1) - 1)
     text = request.GET.get("q", "")[:200].replace("\x00", "")

@@ -148,7 +148,7 @@ def show_times_of_form(request: HttpRequest, site: Site | None) -> str:
 def may_here(request: HttpRequest, *any_of: str) -> bool:
     """Return whether the user has one of the permissions at the current site; no query after the first call."""
     site = current_site(request)
-    return site is not None and any(access.may(request.user, site, permission) for permission in any_of)
+    return site is not None and access.may(request.user, site, *any_of)
 
 
 def site_where(request: HttpRequest, *any_of: str) -> Site:
@@ -157,7 +157,7 @@ def site_where(request: HttpRequest, *any_of: str) -> Site:
     Raises PermissionDenied without one of the permissions there.
     """
     site = site_of_form(request)
-    if site is None or not any(access.may(request.user, site, permission) for permission in any_of):
+    if site is None or not access.may(request.user, site, *any_of):
         raise PermissionDenied
     show_times_of(site)
     return site

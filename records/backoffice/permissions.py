@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from django import forms
 from django.contrib.admin import ModelAdmin
 from django.contrib.admin.utils import unquote
+from django.contrib.auth import get_permission_codename
 from django.db import models
 from django.http import Http404, HttpRequest
 from django.template.response import TemplateResponse
@@ -80,7 +81,7 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
 
     def permission(self, action: str) -> str:
         """Return the full name of the model's permission, such as `employees.change_employee`."""
-        return permission_on(self.model, action)
+        return f"{self.opts.app_label}.{get_permission_codename(action, self.opts)}"
 
     def site_id_of(self, record: models.Model) -> uuid.UUID | None:
         """Return the site that a record belongs to."""

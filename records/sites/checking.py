@@ -19,15 +19,11 @@ def check_record(record: SiteRecord, *, changed: Sequence[str] | None = None, sk
     Only changed references are checked, so that an archived list entry stays valid on an old record.
     """
     foreign, unchecked = _left_out(type(record))
+    checked = foreign if changed is None else [name for name in changed if name in foreign]
     checks = (
-        lambda: record.clean_fields(exclude=unchecked),
+        partial(record.clean_fields, exclude=unchecked),
         record.clean,
-        lambda: check_references(
-            record,
-            record.site_id,
-            foreign if changed is None else [name for name in changed if name in foreign],
-            skip={"created_by", "last_modified_by", *skip},
-        ),
+        partial(check_references, record, record.site_id, checked, skip={"created_by", "last_modified_by", *skip}),
     )
     if faults := faults_of(checks):
         raise ValidationError(faults)

@@ -5,6 +5,7 @@ import zoneinfo
 from collections.abc import Iterable
 from typing import Any, ClassVar, Self, TypeVar
 
+from django.contrib.auth import get_permission_codename
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models.functions import Lower
@@ -240,7 +241,7 @@ class SiteRecord(models.Model):
 
 def permission_on(model: type[models.Model], action: str = "view") -> str:
     """Return the name of the permission for an action on a kind of record, such as `items.view_item`."""
-    return f"{model._meta.app_label}.{action}_{model._meta.model_name}"
+    return f"{model._meta.app_label}.{get_permission_codename(action, model._meta)}"
 
 
 class ChildRow(models.Model):

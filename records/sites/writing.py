@@ -313,8 +313,9 @@ def changing_locked(
                 "kind": record._meta.verbose_name
             }
             raise refuse(text)
+        changed_columns = [name for name in after if after[name] != before.get(name)]
         with loaded.watching():
-            _check(record, [name for name in after if after[name] != before.get(name)], skip)
+            _check(record, changed_columns, skip)
         changed = differences(record, before, after | columns(record), names=loaded.names)
     if not changed and not notes:
         trail.store(loaded.taken())  # the order of a list

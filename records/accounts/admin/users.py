@@ -216,7 +216,7 @@ class UserAdmin(PlainAdmin):
         site, user = current_site(request), user_of(request)
         sites = {site.pk if site is not None else None} if record is None else self._sites_of(request, record)
         needed = (self.private_permission, self.permission("change"))
-        may = any(access.may(user, one, permission) for one in sites for permission in needed)
+        may = any(access.may(user, one, *needed) for one in sites)
         return () if may else self.private_fields
 
     def _sites_of(self, request: HttpRequest, record: Any) -> set[uuid.UUID | None]:
