@@ -87,6 +87,8 @@ SCIM_RATE_LIMIT = environment.integer("SCIM_RATE_LIMIT", 6000)
 AUTH_FAILURE_LIMIT = environment.integer("AUTH_FAILURE_LIMIT", 30)
 # The maximum size, in bytes, of a document's file, decoded.
 FILE_SIZE_LIMIT = environment.integer("FILE_SIZE_LIMIT", 25 * 1024 * 1024)
+# The maximum size, in bytes, of the files of one form together, on pages that take several.
+FORM_FILES_LIMIT = 4 * FILE_SIZE_LIMIT
 # The maximum size, in bytes, of all attachments of a site together.
 SITE_ATTACHMENTS_LIMIT = environment.integer("SITE_ATTACHMENTS_LIMIT", 50 * 1024**3, maximum=2**50)
 # The maximum size, in bytes, of a form without its files. The interfaces read bodies themselves, with other limits.

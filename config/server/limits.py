@@ -8,6 +8,8 @@ PAGE_LIMIT = 5 * 1024 * 1024 // 2
 """The maximum size, in bytes, of a form that people send from a page; forms with a file may be larger."""
 BESIDE_THE_FILE = 1024 * 1024
 FILE_ENDPOINTS = frozenset({"document", "attachment"})
+SEVERAL_FILES = ("/admin/attachments/on/", "/admin/complaints/complaint/quick/")
+"""The beginnings of the paths of forms with several files, of which one that is too large must not cost the others."""
 
 
 def largest_body(path: str, environ: Mapping[str, Any]) -> int:
@@ -27,7 +29,8 @@ def largest_body(path: str, environ: Mapping[str, Any]) -> int:
     takes_file = path.startswith("/admin/") and "login" not in path
     is_form_with_file = "multipart/form-data" in environ.get("CONTENT_TYPE", "").lower()
     if takes_file and is_form_with_file and _has_cookie(environ, settings.SESSION_COOKIE_NAME):
-        return int(settings.FILE_SIZE_LIMIT) + BESIDE_THE_FILE
+        files = settings.FORM_FILES_LIMIT if path.startswith(SEVERAL_FILES) else settings.FILE_SIZE_LIMIT
+        return int(files) + BESIDE_THE_FILE
     return PAGE_LIMIT
 
 

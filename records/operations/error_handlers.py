@@ -35,11 +35,12 @@ _SAID = {
         _("Too large"),
         format_lazy(
             _(
-                "What you sent is too large, so nothing of it was stored. A file may have {mib} MiB at most, and all "
-                "texts of a page 2.5 MiB. Go back in your browser, shorten the text or choose a smaller file, and send "
-                "it again."
+                "What you sent is too large, so nothing of it was stored. A file may have {mib} MiB at most, several "
+                "files together {together} MiB, and all texts of a page 2.5 MiB. Go back in your browser, shorten the "
+                "text or choose smaller or fewer files, and send it again."
             ),
             mib=settings.FILE_SIZE_LIMIT // 1024**2,
+            together=settings.FORM_FILES_LIMIT // 1024**2,
         ),
     ),
     503: (
