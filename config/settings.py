@@ -94,6 +94,7 @@ SITE_ATTACHMENTS_LIMIT = environment.integer("SITE_ATTACHMENTS_LIMIT", 50 * 1024
 # The maximum size, in bytes, of a form without its files. The interfaces read bodies themselves, with other limits.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 5 * 1024 * 1024 // 2
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 10_000
+FILE_UPLOAD_HANDLERS = ["records.files.uploads.InMemory", "records.files.uploads.OnDisk"]
 
 # --- What the product is made of ------------------------------------------------------------------------------------
 

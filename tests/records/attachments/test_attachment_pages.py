@@ -77,6 +77,18 @@ def test_the_name_of_a_refused_file_is_shown_as_it_is_written(site: Site) -> Non
     assert ">empty.txt: The file is empty.<" in page.text
 
 
+@pytest.mark.parametrize("size", [5, 3 * 1024 * 1024], ids=["in memory", "on the disk"])
+def test_a_quotation_mark_in_a_files_name_is_stored_as_it_is(site: Site, size: int) -> None:
+    client, record = browser(site, MANAGER), make_item(site)
+    where = reverse("admin:attachments_add", args=("item", record.pk))
+    body = (
+        b'--x\r\nContent-Disposition: form-data; name="files"; filename="The %22new%22 label, 100%25.txt"\r\n'
+        b"Content-Type: text/plain\r\n\r\n" + b"a" * size + b"\r\n--x--\r\n"
+    )
+    assert client.post(where, body, content_type="multipart/form-data; boundary=x").status_code == 302
+    assert Attachment.objects.get().file_name == 'The "new" label, 100%25.txt'
+
+
 def test_without_the_script_the_form_leads_back_to_the_page(site: Site) -> None:
     client, record = browser(site, MANAGER), make_item(site)
     where = reverse("admin:attachments_add", args=("item", record.pk))
