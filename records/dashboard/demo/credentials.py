@@ -6,7 +6,6 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.hashers import make_password
-from django.db import transaction
 from django.db.models import QuerySet
 
 from records.accounts import clients, directories, keys
@@ -19,7 +18,7 @@ from records.accounts.models import (
     User,
 )
 from records.dashboard.demo.demo_site import content
-from records.dashboard.demo.filling import ADMIN, SITES
+from records.dashboard.demo.filling import ADMIN, SITES, alone
 from records.history.models import Change
 from records.history.trail import Author, Channel
 from records.sites.models import Site
@@ -38,7 +37,7 @@ class DemoGoneError(Exception):
 TOKENS = {"scim_token": Dialect.DOCUMENTED, "scim_rfc_token": Dialect.RFC, "scim_entra_token": Dialect.ENTRA}
 
 
-@transaction.atomic
+@alone()
 def issue() -> dict[str, Any]:
     """Return new credentials of every kind, as the demo command prints them."""
     admin = _made_by_demo(User.objects.filter(user_name=ADMIN), ADMIN)

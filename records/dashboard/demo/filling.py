@@ -1,6 +1,8 @@
 """The order in which the demo's parts are filled, and whether a database may be filled at all."""
 
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 
 from django.apps import apps
@@ -30,17 +32,31 @@ ADMIN = "admin"
 SITES = (("Hillside Bakery", "HILL", "Europe/London"), ("Harbour Dairy", "HARB", "America/New_York"))
 
 
+ONE_AT_A_TIME = int.from_bytes(b"the demo")
+"""The number of the advisory lock that a command which fills the demo or issues its credentials takes."""
+
+
 class ForeignDatabaseError(Exception):
     """Raised when the database contains records that the demo did not make."""
 
 
+@contextmanager
+def alone() -> Iterator[None]:
+    """Open a transaction in which no other command fills the demo; it waits until another one has ended."""
+    with transaction.atomic():  # On SQLite it waits for every writer.
+        if connection.vendor == "postgresql":
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_xact_lock(%s)", [ONE_AT_A_TIME])
+        yield
+
+
 def fill() -> None:
     """Fill an empty database with the demo, once; raises ForeignDatabaseError if it contains anything else."""
-    if Change.objects.filter(operation="FillDemo").exists():
-        return
-    if Site.objects.exists() or User.objects.exists():
-        raise ForeignDatabaseError
-    with transaction.atomic():
+    with alone():
+        if Change.objects.filter(operation="FillDemo").exists():
+            return
+        if Site.objects.exists() or User.objects.exists():
+            raise ForeignDatabaseError
         admin = actions.add_user(
             User(user_name=ADMIN, given_name="Demo", family_name="Administrator", is_superuser=True),
             author=Author(None, "Demo", Channel.SYSTEM),

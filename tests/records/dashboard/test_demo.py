@@ -1,7 +1,10 @@
 """The demo: what it says of complaints, customers, items and audits, and every page opened with it."""
 
 import datetime
+import io
+import json
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -10,8 +13,11 @@ from zoneinfo import ZoneInfo
 import pytest
 from django.contrib import admin
 from django.core.management import CommandError, call_command
+from django.db import OperationalError
+from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from psycopg.errors import LockNotAvailable
 
 from documents.models import IN_FORCE, DocumentVersion, Signature
 from records.accounts.models import DefaultRole, SecurityEvent
@@ -21,6 +27,7 @@ from records.audits.models import RecordStatus as AuditStatus
 from records.audits.schedule import free_due_dates
 from records.complaints.models import Complaint, RecordStatus
 from records.customers.models import Customer
+from records.dashboard.demo import filling
 from records.dashboard.demo.demo_site import content
 from records.history import seals
 from records.history.models import Change
@@ -215,6 +222,32 @@ def test_the_demo_gives_no_password_to_accounts_that_it_did_not_make(capsys: Any
     other.refresh_from_db()
     assert other.password == before
     assert admin.check_password(make.PASSWORD)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_demo_commands_at_once_the_second_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(filling, "PARTS", ("lists", "people"))
+    monkeypatch.setattr(filling, "_parts_of_rooms_above", list)
+    outputs = [io.StringIO(), io.StringIO()]
+    found = make.at_once(*(partial(call_command, "demo", "--json", stdout=one) for one in outputs))
+    # SQLite gives up waiting after 10 seconds.
+    assert all(one is None or "perhaps another demo command" in str(one) for one in found)
+    assert None in found
+    assert Change.objects.filter(operation="FillDemo").count() == 1
+    keys = [json.loads(one.getvalue())["subscription_key"] for one in outputs if one.getvalue()]
+    headers = [{"Ocp-Apim-Subscription-Key": key} for key in keys]
+    answers = sorted(Client().get("/item/GetItemList", headers=one).status_code for one in headers)
+    assert answers == [200, 401][: len(keys)]
+
+
+@pytest.mark.django_db
+def test_a_demo_command_that_waited_in_vain_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wait_in_vain() -> None:
+        raise OperationalError("canceling statement due to lock timeout") from LockNotAvailable()
+
+    monkeypatch.setattr(filling, "fill", wait_in_vain)
+    with pytest.raises(CommandError, match="perhaps another demo command"):
+        call_command("demo")
 
 
 def trail_of_a_demo(admin: Any) -> None:

@@ -6,8 +6,10 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import OperationalError
 
 from records.dashboard.demo import credentials, filling
+from records.operations.outages import BUSY, outage_of
 
 
 class Command(BaseCommand):
@@ -27,6 +29,11 @@ class Command(BaseCommand):
         logging.disable(logging.INFO)
         try:
             self._fill_and_print(as_json=options["json"])
+        except OperationalError as error:
+            if outage_of(error) is not BUSY:
+                raise
+            text = "Another command is writing to this database, perhaps another demo command."
+            raise CommandError(f"{text} Run this again when it has ended; nothing was changed.") from error
         finally:
             logging.disable(logging.NOTSET)
 
