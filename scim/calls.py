@@ -18,10 +18,10 @@ from django_scim import views as stock
 
 from records.accounts.opening import Proof
 from records.history.models import Change
+from records.history.retrying import begun_again, lost_deadlock, waited_too_long
 from records.history.trail import is_rehearsal, rehearsing
 from records.operations import limits
 from records.operations.credentials import keep_private
-from records.operations.outages import begun_again, lost_deadlock, waited_too_long
 from records.operations.own_headers import put
 from scim import log
 from scim.callers import Caller, caller_of, remembered_caller_of

@@ -30,6 +30,7 @@ from records.backoffice.form_pages import FormPages
 from records.backoffice.forms import ReasonForm
 from records.backoffice.lists import UnreadableListError
 from records.backoffice.permissions import Pages
+from records.history.retrying import begun_again
 from records.history.trail import recording
 from records.sites.text import read_uuid
 from records.sites.writing import RecordNotFoundError
@@ -232,13 +233,15 @@ class BulkPages(FormPages):
         self, request: HttpRequest, bulk: Bulk, keys: Sequence[uuid.UUID], reason: str, value: Any
     ) -> list[tuple[Any, str]]:
         """Write the records, BATCH in a transaction; return those that were left as they were, each with the reason."""
-        left = []
-        for start in range(0, len(keys), BATCH):
+
+        def write(some: Sequence[uuid.UUID]) -> list[tuple[Any, str]]:
             with recording():
-                for record in self._rows(request, keys[start : start + BATCH]):
-                    if fault := _written(bulk, record, reason, value):
-                        left.append((record, fault))
-        return left
+                done = [(record, _written(bulk, record, reason, value)) for record in self._rows(request, some)]
+            return [(record, fault) for record, fault in done if fault]
+
+        # Those before a batch that lost a deadlock are stored, so the page as a whole must not begin again.
+        steps = (keys[start : start + BATCH] for start in range(0, len(keys), BATCH))
+        return [one for some in steps for one in begun_again(partial(write, some))]
 
     def _report(self, request: HttpRequest, bulk: Bulk, count: int, left: Sequence[tuple[Any, str]]) -> HttpResponse:
         """Return to the list, or to the page that names what was left as it was."""

@@ -2,6 +2,8 @@
 
 import re
 from collections import defaultdict
+from collections.abc import Callable
+from functools import partial, wraps
 from typing import Any
 
 from django.conf import settings
@@ -23,6 +25,7 @@ from records.backoffice.datetimes import NOTHING
 from records.backoffice.permissions import SitePermissions
 from records.backoffice.responses import page_response
 from records.backoffice.unsaved_input import keeping
+from records.history.retrying import begun_again
 from records.sites.models import SiteRecord
 
 FOLDED = ("Lists", "Administration")
@@ -59,6 +62,15 @@ class BackofficeSite(AdminSite):
     def has_permission(self, request: HttpRequest) -> bool:
         """Return whether the user may enter: active people may, service accounts may not."""
         return isinstance(request.user, User) and request.user.is_staff and request.user.removed is None
+
+    def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Any:
+        """Return the view of a page; it begins again if it lost a deadlock, because nothing of it was stored."""
+
+        @wraps(view)
+        def page(request: HttpRequest, *args: object, **kwargs: object) -> Any:
+            return begun_again(partial(view, request, *args, **kwargs))
+
+        return super().admin_view(page, cacheable)
 
     def get_urls(self) -> list[Any]:
         """Return Django's URLs, preceded by ours."""

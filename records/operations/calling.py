@@ -15,13 +15,13 @@ from rest_framework.viewsets import ViewSet
 
 from records.accounts.keys import Caller
 from records.accounts.opening import Proof, StaleAccessError, prove
+from records.history.retrying import begun_again
 from records.history.trail import Author, rehearsing
 from records.operations import bodies, conditional, errors, idempotency, limits, lists, queries, values
 from records.operations.credentials import KEY_HEADER, SubscriptionKeyAuthentication, keep_private
 from records.operations.media_types import accepts
 from records.operations.names import unknown
 from records.operations.operation import Operation
-from records.operations.outages import begun_again
 from records.operations.own_headers import put
 from records.sites.text import read_uuid
 from records.sites.writing import Precondition

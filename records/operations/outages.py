@@ -4,16 +4,15 @@ import errno
 import logging
 import sqlite3
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import TypeVar
 
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
-T = TypeVar("T")
+from records.history.retrying import LOST_DEADLOCK, NO_LOCK, sqlstate_of
+
 logger = logging.getLogger("larder.errors")
 
 
@@ -37,9 +36,6 @@ DAMAGED = Outage("damaged", "The database is damaged. The operator of Larder has
 DISK_FULL = Outage("disk full", "The server has no space left on its disk. Try again later.", 30)
 UNMIGRATED = Outage("unmigrated", "The database is not prepared for this version yet. Try again later.", 30)
 
-ATTEMPTS = 3
-"""How often a write begins if it always loses a deadlock."""
-_LOST_DEADLOCK, _NO_LOCK = "40P01", "55P03"
 _OF_SQLSTATE = {
     "53100": FULL,
     "53200": SLOW,
@@ -47,9 +43,9 @@ _OF_SQLSTATE = {
     "XX001": DAMAGED,
     "XX002": DAMAGED,
     "25006": READ_ONLY,
-    _NO_LOCK: BUSY,
+    NO_LOCK: BUSY,
     "40001": BUSY,
-    _LOST_DEADLOCK: BUSY,
+    LOST_DEADLOCK: BUSY,
     "57014": SLOW,
     "0A000": UNMIGRATED,  # A migration has just changed the columns of a prepared statement.
 }
@@ -97,33 +93,6 @@ def outage_of(error: BaseException) -> Outage | None:
 def writes_were_refused(within: float) -> bool:
     """Return whether the database refused, in the last seconds, to store something for this process."""
     return time.monotonic() - _writes_stopped_at < within
-
-
-def sqlstate_of(error: BaseException) -> str | None:
-    """Return PostgreSQL's error code, or None."""
-    state = getattr(error.__cause__, "sqlstate", None)
-    return str(state) if state else None
-
-
-def lost_deadlock(error: BaseException) -> bool:
-    """Return whether PostgreSQL canceled the transaction because it and another one waited for each other."""
-    return isinstance(error, DatabaseError) and sqlstate_of(error) == _LOST_DEADLOCK
-
-
-def waited_too_long(error: BaseException) -> bool:
-    """Return whether PostgreSQL did not give a lock within the time for which the transaction waits."""
-    return isinstance(error, DatabaseError) and sqlstate_of(error) == _NO_LOCK
-
-
-def begun_again(act: Callable[[], T], begins_again: Callable[[Exception], bool] = lost_deadlock) -> T:
-    """Return what the function returns; it begins again if it lost its locks, since nothing of it was stored."""
-    for _ in range(1, ATTEMPTS):
-        try:
-            return act()
-        except Exception as error:
-            if not begins_again(error):
-                raise
-    return act()
 
 
 def is_refusal(error: BaseException) -> bool:

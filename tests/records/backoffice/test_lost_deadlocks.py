@@ -1,0 +1,95 @@
+"""Pages whose write loses a deadlock on PostgreSQL: it begins again by itself, so nobody has to type anything again."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import OperationalError
+from django.urls import reverse
+from psycopg.errors import DeadlockDetected
+
+from records.attachments.models import Attachment
+from records.backoffice import bulk
+from records.history import retrying
+from records.history.models import Change
+from records.history.trail import Trail
+from records.items.models import Item
+from records.sites.models import Site
+from tests.make.backoffice import address, browser, form_of, save
+from tests.make.items import make_item
+from tests.records.backoffice.test_bulk import together
+
+pytestmark = pytest.mark.django_db
+
+ADD = reverse("admin:items_item_add")
+Losing = Callable[..., list[int]]
+
+
+@pytest.fixture
+def losing(monkeypatch: pytest.MonkeyPatch) -> Losing:
+    """Return a function that lets the transactions with these numbers lose a deadlock, and returns their count."""
+
+    def lose(*numbers: int) -> list[int]:
+        end, begun = Trail.end, [0]
+
+        def ending(trail: Trail) -> None:
+            begun[0] += 1
+            if begun[0] in numbers:
+                raise OperationalError("deadlock detected") from DeadlockDetected()
+            end(trail)
+
+        monkeypatch.setattr(Trail, "end", ending)
+        return begun
+
+    return lose
+
+
+def test_a_form_that_loses_a_deadlock_is_stored_once(site: Site, losing: Losing) -> None:
+    client, item = browser(site), make_item(site, name="Oven")
+    begun = losing(1, 3)
+    answer = save(client, item, name="Mixer", change_reason="Renamed")
+    assert answer.status_code == 302, answer.text
+    assert begun == [2]
+    added: Any = client.post(ADD, {**form_of(client.get(ADD)), "name": "Scale"})
+    assert added.status_code == 302, added.text
+    assert begun == [4]
+    assert sorted(Item.objects.values_list("name", flat=True)) == ["Mixer", "Scale"]
+    assert Change.objects.filter(operation="UpdateItem").count() == 1
+    assert client.get(added.url).text.count("was added successfully") == 1
+
+
+def test_a_form_that_always_loses_is_503_and_stores_nothing(site: Site, losing: Losing) -> None:
+    client, item = browser(site), make_item(site, name="Oven")
+    client.raise_request_exception = False
+    begun = losing(*range(1, 20))
+    assert save(client, item, name="Mixer", change_reason="Renamed").status_code == 503
+    assert begun == [retrying.ATTEMPTS]
+    item.refresh_from_db()
+    assert item.name == "Oven"
+
+
+def test_a_batch_that_loses_a_deadlock_begins_again_without_those_before_it(
+    site: Site, monkeypatch: pytest.MonkeyPatch, losing: Losing
+) -> None:
+    monkeypatch.setattr(bulk, "BATCH", 2)
+    items, client = [make_item(site) for _ in range(4)], browser(site)
+    losing(2)
+    answer: Any = together(client, "archive", *items, confirm="yes", change_reason="Sold")
+    assert "4 of 4 done" in client.get(answer.url).text
+    assert Change.objects.filter(operation="ArchiveItem").count() == 4
+
+
+def test_an_attachment_of_several_that_loses_a_deadlock_is_stored_once(site: Site, losing: Losing) -> None:
+    client, item = browser(site), make_item(site)
+    where = reverse("admin:attachments_add", args=("item", item.pk))
+    body = b"".join(
+        b'--x\r\nContent-Disposition: form-data; name="files"; filename="%b.txt"\r\n\r\n%b\r\n' % (name, name)
+        for name in (b"a", b"b")
+    )
+    once = form_of(client.get(ADD))["larder_once"][0].encode()
+    body += b'--x\r\nContent-Disposition: form-data; name="larder_once"\r\n\r\n%b\r\n--x--\r\n' % once
+    losing(2)
+    answer = client.post(where, body, content_type="multipart/form-data; boundary=x")
+    assert answer.status_code == 302, answer.text
+    assert sorted(Attachment.objects.values_list("file_name", flat=True)) == ["a.txt", "b.txt"]
+    assert "Attached: a.txt, b.txt." in client.get(address(item, "read")).text
