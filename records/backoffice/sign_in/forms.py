@@ -18,7 +18,9 @@ from allauth.mfa.webauthn.forms import (
     LoginWebAuthnForm,
     ReauthenticateWebAuthnForm,
 )
+from allauth.mfa.webauthn.internal import auth as passkeys
 from django import forms
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -161,9 +163,19 @@ class ReadablePasskey(PasskeyForm):
     """Refuses, with a message, data that no browser sends."""
 
     def clean_credential(self) -> Any:
-        """Return the passkey's row in the database if its answer is right."""
+        """Return the passkey's row in the database if its answer is right, once for each challenge.
+
+        The library removes the challenge from the session when the request ends, which is too late for another request
+        with the same answer.
+        """
+        challenge = passkeys.get_state()
         with _readable():
-            return super().clean_credential()  # type: ignore[misc]
+            found = super().clean_credential()  # type: ignore[misc]
+        try:
+            spend("passkey", repr(challenge), 1, settings.SESSION_COOKIE_AGE)
+        except TooManyGuessesError:
+            raise ValidationError(NOT_A_PASSKEY, code="InvalidValue") from None
+        return found
 
 
 class PasskeyFactorForm(ReadablePasskey, AuthenticateWebAuthnForm):
