@@ -57,7 +57,7 @@ class MaterialViewSet(OperationViewSet):
         """Read the query and switch to the site in `siteId`; raises 400, or 404 if the caller may not act there."""
         super().check_parameters()
         given = self.query.get("siteId", [])
-        site_id = read_uuid(given[0].strip()) if len(given) == 1 else None
+        site_id = read_uuid(given[0].strip()) if given else None
         if site_id is None:
             text = "This must be the Id of one site: a UUID of 36 characters." if given else "This is required."
             raise queries.invalid("siteId", text)

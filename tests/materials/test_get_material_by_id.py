@@ -96,6 +96,9 @@ def test_site_id_must_name_a_site_at_which_the_user_holds_the_permission(materia
         answer = materials.get(f"/materials/{query}")
         assert (answer.status_code, answer.json()["Error"]) == (400, "InvalidParameter"), query
         assert "siteId" in answer.json()["Message"]
+    same = f"siteId={materials.site.pk}"
+    assert materials.get(f"/materials/?{same}&{same}").status_code == 200
+    assert materials.get(f"/materials/?{same}&siteId={other_site.pk}").status_code == 400
     unknown, foreign = (materials.get(f"/materials/?siteId={key}") for key in (uuid.uuid4(), other_site.pk))
     assert unknown.status_code == foreign.status_code == 404
     assert unknown.json()["Message"] == foreign.json()["Message"]
