@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from scim2_models import InvalidValueException
 
-from records.accounts.employee_facts import Key, address_entry, keys_of, mobile_entry, phone_entry
+from records.accounts.employee_facts import Key, address_entries, keys_of, mobile_entries, phone_entries, text_of
 from records.accounts.models import User
 from records.accounts.models.users import printed_name
 from records.accounts.provisioning import DesiredAccount, DesiredEmail
@@ -247,32 +247,23 @@ def _manager(enterprise: Representation, then: Representation | None = None) -> 
 
 def _contacts(desired: DesiredPerson, after: Representation, before: Representation | None) -> None:
     """Set the employee's phone, mobile and address when the entries that hold them changed."""
-    for name, reads in (("phone", phone_of), ("mobile", mobile_of), ("address", address_of)):
-        value = reads(after)
+    for name, attribute, entries in _CONTACTS:
+        value = _first(entries(after.get(attribute, [])))
         if before is None:
             setattr(desired, name, value or None)
-        elif value != reads(before):
+        elif value != _first(entries(before.get(attribute, []))):
             setattr(desired, name, value)
 
 
-def phone_of(document: Representation) -> str:
-    """Return the telephone number of a document."""
-    return str((phone_entry(document.get("phoneNumbers", [])) or {}).get("value", ""))
+_CONTACTS = (
+    ("phone", "phoneNumbers", phone_entries),
+    ("mobile", "phoneNumbers", mobile_entries),
+    ("address", "addresses", address_entries),
+)
 
 
-def mobile_of(document: Representation) -> str:
-    """Return the mobile number of a document."""
-    return str((mobile_entry(document.get("phoneNumbers", [])) or {}).get("value", ""))
-
-
-def address_of(document: Representation) -> str:
-    """Return the address of a document as lines of text."""
-    entry = address_entry(document.get("addresses", [])) or {}
-    if entry.get("formatted"):
-        return str(entry["formatted"])
-    town = " ".join(str(entry[part]) for part in ("postalCode", "locality") if entry.get(part))
-    lines = (entry.get("streetAddress"), town, entry.get("region"), entry.get("country"))
-    return "\n".join(str(line) for line in lines if line)
+def _first(entries: list[Representation]) -> str:
+    return text_of(entries[0]) if entries else ""
 
 
 def _refuse_excess(document: Representation) -> None:

@@ -68,7 +68,7 @@ def follow_employee(user_id: uuid.UUID, before: EmployeeFacts, after: EmployeeFa
     if after.title != before.title:
         user.honorific_prefix = after.title
     if after.email != before.email:
-        _set_primary_email(user, after.email)
+        _set_primary_email(user, before.email, after.email)
         follow_fact(user, user.email, after.email, author=author)
         user.email = after.email
     _set_contacts(user, before, after)
@@ -104,15 +104,17 @@ def forget_contacts(user_id: uuid.UUID) -> tuple[User, bool]:
     return user, was_known
 
 
-def _set_primary_email(user: User, value: str) -> None:
-    rows = UserEmail.objects.filter(user=user).order_by("-primary", "idx", "pk")
-    row = rows.first()
+def _set_primary_email(user: User, before: str, value: str) -> None:
+    """Make `value` the primary address, in the row that had the address before; the other addresses stay."""
+    rows = list(UserEmail.objects.filter(user=user).order_by("-primary", "idx", "pk"))
+    row = next((one for one in rows if one.primary or one.value == before), None)
     if not value:
         if row is not None:
             row.delete()
+            UserEmail.objects.filter(user=user, idx__gt=row.idx).update(idx=F("idx") - 1)
         return
     if row is None:
-        row = UserEmail(user=user, type="work")
+        row = UserEmail(user=user, type="work", idx=len(rows))
     row.value, row.value_key, row.primary = value, fold(value), True
     row.save()
 
@@ -120,17 +122,11 @@ def _set_primary_email(user: User, value: str) -> None:
 def _set_contacts(user: User, before: EmployeeFacts, after: EmployeeFacts) -> None:
     kept = {name: value for name, value in user.directory_attributes.items() if name != "taken"}
     numbers = [dict(entry) for entry in kept.get("phoneNumbers", [])]
-    if after.phone != before.phone:
-        _set_value(numbers, phone_entry(numbers), "value", after.phone, "work")
-    if after.mobile != before.mobile:
-        _set_value(numbers, mobile_entry(numbers), "value", after.mobile, "mobile")
+    _set_value(numbers, phone_entries(numbers), before.phone, after.phone, {"value": after.phone, "type": "work"})
+    _set_value(numbers, mobile_entries(numbers), before.mobile, after.mobile, {"value": after.mobile, "type": "mobile"})
     addresses = [dict(entry) for entry in kept.get("addresses", [])]
-    if after.address != before.address:
-        chosen = address_entry(addresses)
-        if chosen is not None:
-            for part in ("streetAddress", "locality", "region", "postalCode", "country"):
-                chosen.pop(part, None)
-        _set_value(addresses, chosen, "formatted", after.address, "work")
+    written = {"formatted": after.address, "type": "work"}
+    _set_value(addresses, address_entries(addresses), before.address, after.address, written)
     enterprise = {name: value for name, value in kept.get(ENTERPRISE, {}).items() if name != "manager"}
     if after.manager != before.manager and enterprise != kept.get(ENTERPRISE, {}):
         kept[ENTERPRISE] = enterprise
@@ -145,34 +141,57 @@ def _set_contacts(user: User, before: EmployeeFacts, after: EmployeeFacts) -> No
 
 
 def _set_value(
-    entries: list[dict[str, object]], entry: dict[str, object] | None, part: str, value: str, kind: str
+    entries: list[dict[str, Any]], chosen: list[dict[str, Any]], before: str, after: str, written: dict[str, str]
 ) -> None:
-    if not value:
-        if entry is not None:
-            entries.remove(entry)
-    elif entry is None:
-        entries.append({part: value, "type": kind})
+    """Write a changed fact into the entry that has held it; if none has, add `written`, and the others stay.
+
+    `chosen` are the entries that can hold the fact, in the order in which they are looked at.
+    """
+    if after == before:
+        return
+    holder = next((entry for entry in chosen if before and _lines(text_of(entry)) == _lines(before)), None)
+    if holder is None:
+        if after:
+            entries.insert(entries.index(chosen[0]) if chosen else len(entries), dict(written))
+    elif not after:
+        entries.remove(holder)
     else:
-        entry[part] = value
+        for part in (*_ADDRESS_PARTS, "formatted"):
+            holder.pop(part, None)
+        holder |= {**written, "type": holder.get("type", written["type"])}
 
 
-def phone_entry(entries: list[dict[str, object]]) -> dict[str, Any] | None:
-    """Return the telephone number's entry: the one of type work, else the first that is not a mobile, fax or pager."""
+def _lines(text: str) -> list[str]:
+    return folded(text).splitlines()
+
+
+_ADDRESS_PARTS = ("streetAddress", "postalCode", "locality", "region", "country")
+
+
+def phone_entries(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the entries that can be the telephone number, those of type work first; no mobile, fax or pager."""
     plain = [entry for entry in entries if entry.get("value") and _kind(entry) not in ("mobile", "fax", "pager")]
-    work = next((entry for entry in plain if _kind(entry) == "work"), None)
-    return work or (plain[0] if plain else None)
+    return sorted(plain, key=lambda entry: _kind(entry) != "work")
 
 
-def mobile_entry(entries: list[dict[str, object]]) -> dict[str, Any] | None:
-    """Return the mobile number's entry: the first of that type."""
-    return next((entry for entry in entries if entry.get("value") and _kind(entry) == "mobile"), None)
+def mobile_entries(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the entries of mobile numbers."""
+    return [entry for entry in entries if entry.get("value") and _kind(entry) == "mobile"]
 
 
-def address_entry(entries: list[dict[str, object]]) -> dict[str, Any] | None:
-    """Return the address's entry: the primary one, else the one of type work, else the first."""
-    primary = next((entry for entry in entries if entry.get("primary")), None)
-    work = next((entry for entry in entries if _kind(entry) == "work"), None)
-    return primary or work or (entries[0] if entries else None)
+def address_entries(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the addresses: the primary one, then those of type work, then the others."""
+    return sorted(entries, key=lambda entry: (not entry.get("primary"), _kind(entry) != "work"))
+
+
+def text_of(entry: dict[str, Any]) -> str:
+    """Return a number, or an address as lines of text."""
+    whole = entry.get("value") or entry.get("formatted")
+    if whole:
+        return str(whole)
+    town = " ".join(str(entry[part]) for part in ("postalCode", "locality") if entry.get(part))
+    lines = (entry.get("streetAddress"), town, entry.get("region"), entry.get("country"))
+    return "\n".join(str(line) for line in lines if line)
 
 
 def _kind(entry: dict[str, object]) -> str:

@@ -74,6 +74,8 @@ class DesiredAccount:
     hashed: str | None = None
     """The hash of the password."""
     emails: Sequence[DesiredEmail] = ()
+    kept_email: str | None = None
+    """The employee's address, where the directory's main address stays and staff have set or emptied the employee's."""
     attributes: dict[str, Any] = field(default_factory=dict)
     keys: tuple[Key, ...] = ()
     notes: list[str] = field(default_factory=list)
@@ -81,9 +83,14 @@ class DesiredAccount:
 
     @property
     def email(self) -> str:
-        """Return the primary address; if there is none, the first one; '' if there are no addresses."""
-        first = self.emails[0].value if self.emails else ""
-        return next((email.value for email in self.emails if email.primary), first)
+        """Return the employee's address: the one that is kept, or else the main one; '' if there are no addresses."""
+        return main_address(self.emails)[0] if self.kept_email is None else self.kept_email
+
+
+def main_address(entries: Iterable[DesiredEmail | UserEmail]) -> tuple[str, bool]:
+    """Return the primary address, or the first one if none is primary, and whether it is primary; '' without any."""
+    found = [(entry.value, entry.primary) for entry in entries]
+    return next((one for one in found if one[1]), found[0] if found else ("", False))
 
 
 _COLUMNS = (
@@ -153,6 +160,8 @@ def change_account(
     """
     actor = Actor(directory=directory)
     require(actor, Act.ADOPT, user)
+    if main_address(desired.emails) == main_address(user.emails.all()):
+        desired.kept_email = user.email
     _check_password(desired, directory)
     _leave_undone(user, desired, actor)
     before_name, was_active = user.user_name, user.is_active

@@ -237,6 +237,56 @@ def test_what_the_back_office_changes_is_what_the_directory_reads(scim, site):
     assert scim.ids("/Users", 'emails.value eq "NEW@x.test"') == [user["id"]]
 
 
+CONTACTS = {
+    "emails": [{"value": "work@x.test", "type": "work"}, {"value": "home@x.test", "type": "home"}],
+    "phoneNumbers": [
+        {"value": "55", "type": "work"},
+        {"value": "66", "type": "home"},
+        {"value": "077", "type": "mobile"},
+    ],
+    "addresses": [{"streetAddress": "1 High St", "type": "work"}, {"formatted": "2 Low St", "type": "home"}],
+}
+FACTS = ("email_address", "phone", "mobile", "address")
+
+
+@pytest.mark.parametrize("sent_back", [False, True])
+def test_what_the_back_office_empties_or_sets_is_not_undone_by_another_change(scim, site, sent_back):
+    user = scim.add_user("mira", **CONTACTS)
+    for values in (
+        ("", "", "", ""),
+        ("new@x.test", "99", "088", "3 Mill St\nEly"),
+        ("last@x.test", "1", "2", "4 Mill St"),
+    ):
+        changed = dict(zip(FACTS, values, strict=True))
+        employee_actions.update_employee(site.pk, Employee.objects.get(pk=user["id"]).pk, changed, author=make.SYSTEM)
+        shown = scim.user(user["id"])
+        assert scim.put(f"/Users/{user['id']}", shown).json()["meta"] == shown["meta"]
+        if sent_back:
+            scim.put(f"/Users/{user['id']}", {**shown, "nickName": values[0]})
+        else:
+            scim.apply(f"/Users/{user['id']}", {"op": "add", "path": "nickName", "value": values[0] or "Mi"})
+        assert Employee.objects.values_list(*FACTS).get(pk=user["id"]) == values
+        assert User.objects.get(pk=user["id"]).email == values[0]
+        shown = scim.user(user["id"])
+        told = {
+            name: [(one.get("value") or one.get("formatted"), one["type"]) for one in shown[name]] for name in CONTACTS
+        }
+        email, phone, mobile, address = values
+        assert sorted(told["emails"]) == sorted([("home@x.test", "home"), *([(email, "work")] if email else [])])
+        assert sorted(told["phoneNumbers"]) == sorted(
+            [("66", "home"), *([(phone, "work"), (mobile, "mobile")] if phone else [])]
+        )
+        assert sorted(told["addresses"]) == sorted([("2 Low St", "home"), *([(address, "work")] if address else [])])
+
+
+def test_a_directory_sets_what_the_back_office_has_emptied(scim, site):
+    user = scim.add_user("mira", **CONTACTS)
+    emptied = dict.fromkeys(FACTS, "")
+    employee_actions.update_employee(site.pk, Employee.objects.get(pk=user["id"]).pk, emptied, author=make.SYSTEM)
+    scim.put(f"/Users/{user['id']}", {**user, **CONTACTS})
+    assert Employee.objects.values_list(*FACTS).get(pk=user["id"]) == ("work@x.test", "55", "077", "1 High St")
+
+
 def test_names_that_are_missing_are_made_up(scim):
     bare = {"schemas": [people.USER], "userName": "bare@corp.local"}
     user = scim.post("/Users", bare).json()
