@@ -129,7 +129,9 @@ def _set_contacts(user: User, before: EmployeeFacts, after: EmployeeFacts) -> No
     _set_value(addresses, address_entries(addresses), before.address, after.address, written)
     enterprise = {name: value for name, value in kept.get(ENTERPRISE, {}).items() if name != "manager"}
     if after.manager != before.manager and enterprise != kept.get(ENTERPRISE, {}):
-        kept[ENTERPRISE] = enterprise
+        kept = {name: value for name, value in kept.items() if name != ENTERPRISE}
+        if enterprise:
+            kept[ENTERPRISE] = enterprise
         replace_keys(user, [f"{ENTERPRISE}:manager"], ())
     for name, entries in (("phoneNumbers", numbers), ("addresses", addresses)):
         if entries != kept.get(name, []):

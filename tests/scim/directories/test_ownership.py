@@ -1,5 +1,7 @@
 """What a directory owns, takes over and may not touch (DECISIONS 2.4, 7.3, 7.4)."""
 
+import uuid
+
 import pytest
 
 from records.accounts.actions import set_members
@@ -258,7 +260,7 @@ def test_what_the_back_office_empties_or_sets_is_not_undone_by_another_change(sc
         ("last@x.test", "1", "2", "4 Mill St"),
     ):
         changed = dict(zip(FACTS, values, strict=True))
-        employee_actions.update_employee(site.pk, Employee.objects.get(pk=user["id"]).pk, changed, author=make.SYSTEM)
+        employee_actions.update_employee(site.pk, uuid.UUID(user["id"]), changed, author=make.SYSTEM)
         shown = scim.user(user["id"])
         assert scim.put(f"/Users/{user['id']}", shown).json()["meta"] == shown["meta"]
         if sent_back:
@@ -282,9 +284,18 @@ def test_what_the_back_office_empties_or_sets_is_not_undone_by_another_change(sc
 def test_a_directory_sets_what_the_back_office_has_emptied(scim, site):
     user = scim.add_user("mira", **CONTACTS)
     emptied = dict.fromkeys(FACTS, "")
-    employee_actions.update_employee(site.pk, Employee.objects.get(pk=user["id"]).pk, emptied, author=make.SYSTEM)
+    employee_actions.update_employee(site.pk, uuid.UUID(user["id"]), emptied, author=make.SYSTEM)
     scim.put(f"/Users/{user['id']}", {**user, **CONTACTS})
     assert Employee.objects.values_list(*FACTS).get(pk=user["id"]) == ("work@x.test", "55", "077", "1 High St")
+
+
+def test_a_manager_whom_staff_set_in_place_of_an_unknown_one_leaves_nothing_to_change(scim, site):
+    user = scim.add_user("mira", **{people.ENTERPRISE: {"manager": {"value": "nobody"}}})
+    superior = Employee.objects.get(pk=scim.add_user("anna")["id"])
+    employee_actions.update_employee(site.pk, uuid.UUID(user["id"]), {"reporting_to": superior}, author=make.SYSTEM)
+    shown = scim.user(user["id"])
+    assert shown[people.ENTERPRISE]["manager"]["value"] == str(superior.pk)
+    assert scim.put(f"/Users/{user['id']}", shown).json()["meta"] == shown["meta"]
 
 
 def test_names_that_are_missing_are_made_up(scim):
