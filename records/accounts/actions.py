@@ -1,6 +1,7 @@
 """Writes to sites, accounts and roles, each one transaction with its history."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, Unpack
 
 from django.contrib.auth.hashers import make_password
@@ -192,10 +193,12 @@ def set_members(
             if members:
                 require(actor, act, locked)
         before = members_of(locked)
+        gone = {str(member.pk) for member in remove}
         for member in remove:
             name = "user" if isinstance(member, User) else "member_role"
             RoleMembership.objects.filter(**{"role": locked, name: member}).delete()
-        present = {entry["id"] for entry in before} - {str(member.pk) for member in remove}
+        stay = [entry for entry in before if entry["id"] not in gone]
+        present = {entry["id"] for entry in stay}
         new = [member for member in dict.fromkeys(add) if str(member.pk) not in present]
         roles = [member for member in new if isinstance(member, Role)]
         if any(member.site_id != role.site_id for member in roles):
@@ -212,7 +215,8 @@ def set_members(
                 for member in new
             ]
         )
-        after = members_of(locked)
+        added = [{"id": str(member.pk), "name": str(member)} for member in new]
+        after = sorted([*stay, *added], key=itemgetter("id"))
         if before == after:
             return
         stamp(locked, author)
@@ -229,5 +233,5 @@ def members_of(role: Role) -> list[dict[str, str]]:
     rows = RoleMembership.objects.filter(role=role).select_related("user", "member_role")
     return sorted(
         ({"id": str(row.user_id or row.member_role_id), "name": str(row.user or row.member_role)} for row in rows),
-        key=lambda entry: entry["id"],
+        key=itemgetter("id"),
     )

@@ -44,7 +44,9 @@ def uses_of(target: Any, seen: Callable[[type[models.Model]], "models.QuerySet[A
         pointed = model._default_manager.filter(pointing)
         if getattr(target, "site_id", None) is not None:
             pointed = pointed.filter(site_id=target.site_id)
-        rows = rows.filter(pk__in=pointed.values("pk")).exclude(pk=target.pk).order_by("site_sequence_id", "pk")
+        if isinstance(target, model):
+            pointed = pointed.exclude(pk=target.pk)
+        rows = rows.filter(pk__in=pointed.values("pk")).order_by("site_sequence_id", "pk")
         count = rows.count()
         if count:
             kind = model._meta.verbose_name if count == 1 else model._meta.verbose_name_plural

@@ -7,14 +7,17 @@ from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from records.accounts import access
-from records.accounts.actions import add_user
+from records.accounts.actions import add_user, members_of, set_members
 from records.accounts.clients import issue_client
 from records.accounts.keys import issue_key
 from records.accounts.models import DefaultRole, Role, User
 from records.employees.actions import archive_employee, give_account
+from records.history.models import Change
 from records.sites.models import Site
 from tests import make
 from tests.make.backoffice import address, browser, form_of, list_address, press, save
@@ -100,6 +103,24 @@ def test_a_role_is_made_with_permissions_and_members(site: Site, other_site: Sit
     assert client.post(address(default), {"name": "x"}).status_code == 403
     assert "Yes" in client.get(address(default)).content.decode()
     assert browser(site).get(list_address(Role)).status_code == 403
+
+
+def test_who_joins_and_leaves_is_told_and_the_members_are_read_once(site: Site) -> None:
+    stays, leaves, joins = sorted((make.make_user(site=site) for _ in range(3)), key=lambda user: str(user.pk))
+    role = make.make_role(site, [], [stays, leaves])
+    with CaptureQueriesContext(connection) as queries:
+        set_members(role, add=[joins, stays], remove=[leaves], author=make.SYSTEM)
+    reads = [one["sql"] for one in queries if one["sql"].startswith("SELECT") and "display_name" in one["sql"]]
+    assert len([sql for sql in reads if 'FROM "accounts_rolemembership"' in sql]) == 1
+    [entry] = Change.objects.filter(record_id=role.pk).latest("number").fields
+    before, after = (
+        [{"id": str(one.pk), "name": str(one)} for one in some] for some in ([stays, leaves], [stays, joins])
+    )
+    assert entry == {"field": "members", "old": before, "new": after}
+    assert [entry["id"] for entry in members_of(role)] == [entry["id"] for entry in after]
+    count = Change.objects.count()
+    set_members(role, add=[joins], remove=[leaves], author=make.SYSTEM)
+    assert Change.objects.count() == count
 
 
 def test_the_list_of_users_tells_people_from_integrations_and_who_has_access(site: Site) -> None:

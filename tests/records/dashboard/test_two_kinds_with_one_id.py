@@ -18,7 +18,7 @@ from records.packs.tables import names_of_records
 from records.retention.actions import set_hold
 from records.sites.about import pointer_to
 from records.sites.models import Site
-from records.sites.uses import used_among
+from records.sites.uses import used_among, uses_of
 from records.sites.writing import add_record
 from tests import make
 from tests.conftest import Api
@@ -53,6 +53,14 @@ def test_a_file_belongs_to_the_record_on_whose_page_it_was_added(site: Site, twi
         photo = SimpleUploadedFile("a.txt", b"a", "text/plain")
         assert client.post(place, {"files": photo, "once": once}).status_code == 302
     assert list(Attachment.objects.values_list("entity", flat=True)) == ["item", "customer", "complaint"]
+
+
+def test_a_complaint_with_the_id_of_its_customer_is_a_use_of_it(site: Site, twins: tuple[Item, Customer]) -> None:
+    _, customer = twins
+    values = {"complaint_description": "Metal", "customer": customer}
+    workflow.add_draft(site.pk, values, author=make.SYSTEM, key=customer.pk)
+    uses = uses_of(customer, lambda model: model._default_manager.all())
+    assert [(use.count, use.kind) for use in uses] == [(1, "complaint")]
 
 
 def test_an_action_is_about_the_record_on_whose_page_it_was_added(site: Site, twins: tuple[Item, Customer]) -> None:
