@@ -172,7 +172,7 @@ class ChecklistPages(SitePermissions):
         return {
             **_answer_of(finding),
             "answer": str(finding.rating_response or gettext("no response")),
-            "who": (change.author_name if change else "") or "Somebody",
+            "who": (change.author_name if change else "") or gettext("Somebody"),
             "at": shown(change.at) if change else "",
         }
 

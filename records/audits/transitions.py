@@ -4,6 +4,7 @@ from typing import Any
 
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from records.audits import actions, workflow
 from records.audits.forms import PlanOneForm, ScheduleNextForm, StartForm
@@ -53,7 +54,7 @@ PLAN_ONE = RecordStep(
 )
 START = RecordStep(
     "start",
-    _("Start"),
+    pgettext_lazy("a button", "Start"),
     "audits.change_auditrecord",
     _start,
     applies=active_in(RecordStatus.SCHEDULED),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.db.models import Model, QuerySet
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from records.actions.models import UNFINISHED, Action, Status
 from records.audits.models import OPEN, AuditRecord
@@ -48,7 +48,12 @@ def score_chart(site_id: uuid.UUID, period: Period, count: Counting = NOT_KEPT) 
     draw_dots(chart, dots, period.first, period.last)
     mean = sum(score.score for score in found) / len(found)
     facts = {"count": len(found), "mean": f"{mean:.1f}"}
-    chart.say(gettext("%(count)s audits scored %(mean)s of 100 on average. The line joins the monthly means.") % facts)
+    text = ngettext(
+        "%(count)s audit scored %(mean)s of 100.",
+        "%(count)s audits scored %(mean)s of 100 on average. The line joins the monthly means.",
+        len(found),
+    )
+    chart.say(text % facts)
     if has_more:
         chart.notes.append(
             gettext("Only the newest %(count)s are shown; choose a shorter period for the others.")

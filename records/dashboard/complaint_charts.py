@@ -159,7 +159,9 @@ def response_chart(scope: Scope, period: Period) -> Chart:
         url = scope.list_of("answered_on", period.first, period.last, record_status__in=SUBMITTED, response=value)
         bars.append(bar(str(name), count, url, "" if days else "late"))
     draw_bars(chart, bars, gettext("Answered"), gettext("Complaints"))
-    text = gettext("%(total)s complaints were answered in %(name)s.") % {"total": total, "name": period.name}
+    text = ngettext(
+        "%(total)s complaint was answered in %(name)s.", "%(total)s complaints were answered in %(name)s.", total
+    ) % {"total": total, "name": period.name}
     if found.with_target:
         said = {
             "by_target": found.by_target,
@@ -220,7 +222,12 @@ def month_chart(
         )
     _note_months_above_limit(chart, [month for month in months if month.is_beyond])
     draw_columns(chart, columns, levels)
-    chart.description = gettext("%(total)s complaints in %(name)s; most in one month: %(max)s.") % {
+    text = ngettext(
+        "%(total)s complaint in %(name)s; most in one month: %(max)s.",
+        "%(total)s complaints in %(name)s; most in one month: %(max)s.",
+        total,
+    )
+    chart.description = text % {
         "total": total,
         "name": period.name,
         "max": max(month.count for month in months),

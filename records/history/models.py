@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Cast
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 INSTALLATION = uuid.UUID(int=0)
 """The chain of the changes that belong to no site, such as those of shared lists and accounts."""
@@ -23,7 +24,7 @@ class Channel(models.TextChoices):
     JSON = "API", _("API")
     SCIM = "SCIM", _("SCIM")
     BACKOFFICE = "Back-office", _("Back-office")
-    IMPORT = "Import", _("Import")
+    IMPORT = "Import", pgettext_lazy("a channel", "Import")
     SYSTEM = "System", _("System")
 
 

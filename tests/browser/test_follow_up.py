@@ -130,7 +130,7 @@ def test_the_causes_of_complaints_are_compared_and_lead_to_their_list(site: Site
     page = page_of(staff(site, DefaultRole.READER), site)
     page.goto(list_address(Complaint))
     page.get_by_role("link", name="Show as charts").click()
-    expect(page.get_by_role("figure", name="Response times")).to_contain_text("1 complaints were answered")
+    expect(page.get_by_role("figure", name="Response times")).to_contain_text("1 complaint was answered")
     causes = page.get_by_role("figure", name="Complaints by cause")
     causes.get_by_text("Show as a table").click()
     expect(causes.get_by_role("row").nth(1)).to_contain_text("Torn sieve")

@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from documents.approvals import overdue_signatures
 from documents.models import Document
@@ -235,7 +235,12 @@ def _audits(report: Report) -> Late:
             chart, columns, [(gettext("mean %(value)s") % {"value": f"{total / scored:.1f}"}, total / scored, "mean")]
         )
         facts = {"scored": scored, "name": period.name, "value": f"{total / scored:.1f}"}
-        chart.say(gettext("%(scored)s audits finished in %(name)s scored %(value)s of 100 on average.") % facts)
+        text = ngettext(
+            "%(scored)s audit finished in %(name)s scored %(value)s of 100.",
+            "%(scored)s audits finished in %(name)s scored %(value)s of 100 on average.",
+            scored,
+        )
+        chart.say(text % facts)
         chart.table = Table(
             (gettext("Month"), gettext("Audits finished"), gettext("With a score"), gettext("Mean score")), rows
         )

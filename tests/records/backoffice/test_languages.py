@@ -12,13 +12,14 @@ from django.utils import translation
 from pypdf import PdfReader
 
 from deploy import translations
-from records.accounts.models import DefaultRole, User
+from records.accounts.models import DefaultRole, Role, User
 from records.backoffice.passwords import send_password_link
 from records.complaints.models import Complaint
-from records.history.models import Change
+from records.history.models import Change, Channel
 from records.sites.models import Site
 from tests import make
 from tests.conftest import Api
+from tests.make.audits import make_audit, make_program
 from tests.make.backoffice import address, browser, form_of, list_address, sign_in
 from tests.make.complaints import make_complaint
 from tests.make.documents import make_document, sign, version_of
@@ -110,6 +111,18 @@ def test_every_page_of_the_menu_opens_in_german(site: Site, speaker: User) -> No
         assert shown.status_code == 200, page
         assert '<html lang="de"' in shown.content.decode(), page
         assert client.get(f"{page}add/").status_code in (200, 302, 403, 404), page
+
+
+def test_words_with_two_meanings_have_the_right_one_in_german(site: Site, speaker: User) -> None:
+    client, audit = sign_in(speaker, site), make_audit(make_program(site))
+    assert "Beginnen</" in client.get(address(audit)).text
+    assert ">Start</a>" in client.get(address(audit)).text
+    roles = Client()
+    roles.force_login(make.make_user(site=site, role=DefaultRole.SITE_ADMINISTRATOR, language="de"))
+    role = Role.objects.get(site=site, default_role=DefaultRole.READER)
+    assert ">Ändern</th>" in roles.get(address(role)).text
+    with translation.override("de"):
+        assert str(Channel.IMPORT.label) == "Import"
 
 
 def test_a_record_and_its_list_are_in_german(site: Site, speaker: User) -> None:

@@ -204,7 +204,7 @@ def test_the_start_page_shows_my_complaints_the_triage_and_the_charts(site: Site
     handle(late, answered_on=now().replace(hour=0, minute=0, second=0, microsecond=0), cause=make_entry(Cause, site))
     page = client.get("/admin/")
     charts = {chart.key: chart for chart in page.context["charts"]}
-    assert "1 complaints were answered" in charts["responses"].description
+    assert "1 complaint was answered" in charts["responses"].description
     for chart in ("by-cause", "responses"):
         (row,) = [row for row in charts[chart].table.rows if row[0].url]
         assert "1 complaint" in client.get(row[0].url).content.decode()
