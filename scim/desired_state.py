@@ -42,7 +42,7 @@ _COLUMNS = {
     ENTERPRISE,
     TAKEN,
 }
-"""Attributes that have a column or table of their own. All others are kept as they were sent."""
+"""Attributes that have a column or table of their own, or are not stored. All others are kept as they were sent."""
 
 
 def desired_person(
@@ -50,8 +50,8 @@ def desired_person(
 ) -> DesiredPerson:
     """Return the desired state that a User document describes.
 
-    If `whole` is true, everything that the document omits becomes unassigned. Otherwise an extension that the document
-    omits keeps its values. If `active` is absent, the state stays as it is.
+    The document of a POST and the result of a PATCH are the whole state (`whole`): what they omit becomes unassigned. A
+    PUT that omits an extension keeps the values of the extension. If `active` is absent, the state stays as it is.
     """
     _refuse_excess(after)
     account = _account(after, before)
@@ -69,7 +69,10 @@ def desired_person(
 
 
 def _taken(after: Representation, before: Representation | None, *, whole: bool) -> Iterator[str]:
-    """Yield the attributes that a PATCH removed although every record has them; the RFC 7643 shape then omits them."""
+    """Yield the attributes that a PATCH removed although every record has a value for them.
+
+    They are stored under `TAKEN`, and a mount that answers in the shape of RFC 7643 omits them from then on.
+    """
     if before is None or not whole:
         return
     marked = before.get(TAKEN, ())
@@ -113,7 +116,7 @@ def _given_name(shown: str, family: str) -> str:
 
 
 def _own_display_name(desired: DesiredAccount, after: Representation, before: Representation | None) -> str:
-    """Return the display name to store, or '' when it equals the present or the previous default."""
+    """Return the display name to store; '' if it is the one that the other names make, now or before the change."""
     shown = after.get("displayName", "")
     if shown == printed_name("", desired.given_name, desired.family_name, desired.user_name):
         return ""
@@ -210,7 +213,7 @@ def _enterprise(
     desired.code = now.get("employeeNumber") or None if before is None else _changed(now, then, "employeeNumber")
     rest = {name: value for name, value in now.items() if name not in ("employeeNumber", "manager")}
     value, past = _manager(now, then), _manager(then)
-    known = "$ref" in then.get("manager", {})
+    known = "$ref" in then.get("manager", {})  # Only a manager who is stored has an address; others are echoed.
     if value == past and (known or not value):
         desired.keeps_manager = True
     elif value:

@@ -1,6 +1,7 @@
 """The form of a record: it shows the form, checks the sent data, compares it with others' changes, and writes it.
 
-What a request decides (whether the record may be changed, which fields, which rows) is decided once, in `FormState`.
+What a request decides (whether the record may be changed, which fields, which rows) is decided once, at the beginning
+of `changeform_view`, and kept in `FormState`.
 """
 
 import uuid
@@ -105,7 +106,7 @@ class FormPages(StepPages, HistoryPages):
     # --- The page ----------------------------------------------------------------------------------------------------
 
     def get_formset_kwargs(self, request: HttpRequest, obj: Any, inline: Any, prefix: str) -> dict[str, Any]:
-        """Return the arguments of a formset; sent rows are first matched with the rows that are stored now."""
+        """Return the arguments of a formset; `_conflict` has matched the sent rows with the stored ones."""
         given = super().get_formset_kwargs(request, obj, inline, prefix)
         given["queryset"] = inline.get_queryset(request)
         state = form_state(request)

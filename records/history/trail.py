@@ -42,7 +42,7 @@ class Trail:
     is_rehearsal: bool = False
     """Whether everything is rolled back at the end of the transaction."""
     is_wrapper: bool = False
-    """Whether the outermost block encloses one write and reads nothing of it, so that the write can end with it."""
+    """Whether the outermost block encloses one write and reads nothing of it: the write is then stored at its end."""
     depth: int = 0
     """How many blocks of `recording` are open."""
     has_begun: bool = False
@@ -112,17 +112,21 @@ class Trail:
             together(statements)
 
     def note(self, add_changes: Callable[[], None]) -> None:
-        """Call a function that adds the changes of many rows and runs no query, while PostgreSQL stores the rows."""
+        """Call a function that adds the changes of many rows and must not run a query.
+
+        If nothing reads the rows before, it is called while PostgreSQL stores them.
+        """
         if self.ends_next:
             self.noting.append(add_changes)
         else:
             add_changes()
 
     def end(self) -> None:
-        """Run the statements for the end and store the changes, in one round trip if no chain gets several changes.
+        """Run the statements for the end and store the changes.
 
-        Otherwise the digests are computed, but for the numbers in them, while PostgreSQL stores the rows; only then the
-        heads of the chains are locked.
+        That is one round trip on PostgreSQL if no chain gets several changes and nothing is in `noting`. Otherwise the
+        rows are stored first, and meanwhile everything of the digests is computed that does not depend on the changes'
+        numbers. Only then the heads of the chains are locked.
         """
         last = [statement for statement, _ in self.last]
         chains = self._chains()
@@ -177,8 +181,8 @@ class Trail:
     ) -> None:
         """Add the Change of one record's changed fields; without changed fields nothing is added. Runs no query.
 
-        `counts` names the first changed field of a new record if the database sets its value when it stores the record
-        at the end of the transaction; until then the value is MARK.
+        If the database numbers a new record when it stores it, at the end of the transaction, `counts` is the name of
+        the field with the number, which is the first of the changed fields. Until then its value is MARK.
         """
         if not changed:
             return
@@ -216,12 +220,12 @@ class Trail:
 
 @contextmanager
 def beginning() -> Iterator[None]:
-    """Let the statements that `begun` runs in the block begin the transaction of the write with which the block ends.
+    """Open the transaction of the block's write early, so that its BEGIN and what `begun` reads are one round trip.
 
     The block does one write, in one block of `recording`, and reads nothing after that: the write is stored when the
-    block ends, or with the block of `recording` that encloses nothing else (`Trail.is_wrapper`). Within another write,
-    and on SQLite, where a statement costs no round trip and a transaction keeps all other writers waiting, this does
-    nothing.
+    block ends. If a block of `recording` around it encloses nothing else (`Trail.is_wrapper`, which
+    `records.operations.idempotency` sets), the write is stored when that one ends. Within another write, and on SQLite,
+    where a statement costs no round trip and a transaction keeps all other writers waiting, this does nothing.
     """
     outer = _trail()
     if vendor() != "postgresql" or outer is not None:
@@ -271,11 +275,12 @@ def recording(
 ) -> Iterator[Trail]:
     """Open the transaction of a write and yield its Trail; the changes are stored when the outermost block ends.
 
-    Nested blocks are savepoints: an inner block that fails loses only its own changes. One without a savepoint costs
-    two round trips less, and everything since the savepoint around it is lost with it. The chain's row is locked last,
-    so that the writers of a site wait for each other as briefly as possible and never in a circle. The statements of
-    `reading` are sent together with the BEGIN; their rows are in `Trail.answers`. So are those of `ahead`: they are the
-    statements with which a block within this one is going to begin, and do not run again unless a Change was added.
+    A nested block is a savepoint: if it fails, only its own changes are lost. One without a savepoint costs two round
+    trips less, and everything since the savepoint around it is lost with it. The one write of a block of `beginning` or
+    `ending` has none either. The chain's row is locked last, so that the writers of a site wait for each other as
+    briefly as possible and never in a circle. The statements of `reading` are sent together with the BEGIN; their rows
+    are in `Trail.answers`. With them run the statements of `ahead`, with which a block within this one is going to
+    begin. That block gets their rows without running them again, unless a Change was added in the meantime.
     """
     outer = _trail()
     if outer is None:

@@ -44,7 +44,7 @@ class CalledViewSet(ViewSet):
     """Turns requests into calls of its methods, one per operation, and exceptions into error responses.
 
     A method takes the request (and the id of the path as UUID) and returns an HttpResponse: `self.record(…)`,
-    `self.listing(…)` or `self.written(…)`.
+    `self.listing(…)`, `self.added(…)`, `self.changed(…)` or `self.written(…)`.
     """
 
     authentication_classes = (SubscriptionKeyAuthentication,)
@@ -57,7 +57,7 @@ class CalledViewSet(ViewSet):
     credential_headers: ClassVar[tuple[str, ...]] = (KEY_HEADER,)
     """The request headers that carry the caller's credentials."""
     reads_ids: ClassVar[bool] = True
-    """Whether a write does nothing before it looks up the records that its body refers to."""
+    """Whether a write begins by looking up the records that its body refers to, which can include the proof."""
     variant: str = ""
     """What distinguishes the ETags of another media type from those of JSON."""
 
@@ -113,8 +113,8 @@ class CalledViewSet(ViewSet):
         """Check permission, media type, query parameters and path id, and run the operation for the caller.
 
         A read proves the caller with its own statement or, if that does not include the proof, at its end. A write
-        proves the caller before it starts, together with the look-up of the records that its body refers to. Raises
-        StaleAccessError if the caller's access has changed.
+        proves the caller before it starts: together with the look-up of the records that its body refers to, or by a
+        statement of its own if it does not begin with that. Raises StaleAccessError if the caller's access has changed.
         """
         self.caller = self.http_request.larder_caller = caller  # type: ignore[attr-defined]
         self.kwargs = dict(self.path_kwargs)
@@ -166,7 +166,7 @@ class CalledViewSet(ViewSet):
         self.kwargs["id"] = key
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
-        """Run the operation; the path id that `initial` parsed replaces the text."""
+        """Run the operation, and turn every exception into an answer."""
         self.args, self.kwargs = args, kwargs
         self.path_kwargs = kwargs
         self.answer_headers = {}

@@ -76,7 +76,10 @@ def frequencies(users: Iterable[User]) -> dict[uuid.UUID, Frequency]:
 
 
 def is_day_for(frequency: Frequency, day: datetime.date) -> bool:
-    """Return whether a person with this choice gets a reminder on the day; weekly ones are sent on Mondays."""
+    """Return whether a person with this choice gets a reminder on the day.
+
+    Weekly ones are sent on Mondays, and so is what somebody without reminders still gets.
+    """
     return frequency == Frequency.DAILY or day.weekday() == MONDAY
 
 

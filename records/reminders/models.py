@@ -38,7 +38,8 @@ class Reminder(models.Model):
     """The reminder of a person and day. The row is unique, so no two workers write the mail of one day twice.
 
     `records.reminders.tasks` sends it. A worker that takes a reminder first sets `due` to a later time, so that no two
-    workers send it, and so that a reminder whose worker was killed becomes due again.
+    workers send it, and so that a reminder whose worker was killed becomes due again. If the mail server takes longer
+    than that, the mail may be sent twice, under the same Message-ID.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

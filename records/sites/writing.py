@@ -1,16 +1,18 @@
 """How every write works: one transaction locks a row, changes, checks, stamps and stores it, with its Change.
 
-The actions of all rooms use `add_record`, `adding` and `changing`. They can write any row with a key of its own: a
-record of a site, an entry of a list, an account, a role. A model defines what is special about its rows:
+The actions of the rooms use `add_record`, `adding` and `changing`; an action that writes in another way says why. They
+can write any row with a key of its own: a record of a site, an entry of a list, an account, a role. A model defines
+what is special about its rows:
 
-- `prepare()` sets columns that are derived from others, such as a folded name, before the row is checked;
-- `check_row()` replaces Django's `full_clean` if the row needs its own checks;
+- `prepare()` sets columns that are derived from others, such as a folded name, before the row is checked, and
+  `check_row()` replaces Django's `full_clean` if the row needs its own checks. A record of a site has neither: it is
+  checked by `records.sites.checking`;
 - `history_site_id` is the site whose chain numbers the changes, if that is not the row's own site;
 - `LOCKED_WHOLE` requests the stronger lock, for which writers who refer to the row wait too.
 
-No caller chooses the Id of a new row. It is random, or the digest of a form's id (`records.backoffice.once`), or, for
-an employee and the account, that of the other. So no record gets the Id of one of another kind, and adds need not look
-for it. An Id that a body, a file or a form names can only be that of a stored row.
+No caller chooses the Id of a new row. It is random, or the digest of a form's id (`records.backoffice.once`); an
+employee and the account of the same person have the same Id. So no record gets the Id of a record of another kind, and
+an add need not search the other kinds for its Id. An Id that a body, a file or a form names is that of a stored row.
 """
 
 import uuid
@@ -93,9 +95,10 @@ def add_record(
 ) -> M:
     """Store a new row with its children, lists, number and history, in one transaction.
 
-    A record carries its site; values are model names to values (related objects for foreign keys, lists of objects for
-    many-to-many fields, lists of dicts for child relations). Raises ValidationError and then stores nothing. The
-    transaction begins with the statements of `begins_with`, and `check` is called with their rows before anything else.
+    The site is that of `record`. `values` has the names of the model's fields, with related objects for foreign keys,
+    lists of objects for many-to-many fields, and lists of dicts for child relations. Raises ValidationError and then
+    stores nothing. The transaction begins with the statements of `begins_with`, and `check` is called with their rows
+    before anything else.
     `parts` returns further rows that belong to the checked row, by their relations, and `followed_by` is called with
     the checked row before it is stored; `skip` lists foreign keys that the caller has checked itself.
     """
@@ -259,10 +262,10 @@ def changing(
     The row must belong to the site, unless the site is None. The block sets attributes or calls `apply`. A block that
     changes nothing leaves no trace: no stamp, no revision, no Change. `notes` are entries of the Change about what the
     history does not compare, such as a password or the members of a role; the block may add to the list. A row about
-    which there are only notes is stored and recorded, but neither checked nor stamped. If anything has changed,
-    `followed_by` is called with the row before it is stored. Raises RecordNotFoundError, ValidationError (code
-    InvalidTransition if a record is archived and stays so, DECISIONS 1.17), or what `precondition` raises; then nothing
-    is stored.
+    which there are only notes is stored and recorded, but neither checked nor stamped. If anything has changed
+    or there are notes, `followed_by` is called with the row before it is stored. Raises RecordNotFoundError,
+    ValidationError (code InvalidTransition if a record is archived and stays so, DECISIONS 1.17), or what
+    `precondition` raises; then nothing is stored.
     """
     with recording(partial(locking_with_content, model, key)) as trail:
         locked, *related = trail.answers
@@ -318,7 +321,7 @@ def changing_locked(
             _check(record, changed_columns, skip)
         changed = differences(record, before, after | columns(record), names=loaded.names)
     if not changed and not notes:
-        trail.store(loaded.taken())  # the order of a list
+        trail.store(loaded.taken())  # The order of a list may have changed, which the history does not record.
         return
     if changed:
         stamp(record, author)
