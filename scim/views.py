@@ -14,7 +14,7 @@ from django_scim import views as stock
 from records.accounts.models import Role, User
 from records.accounts.opening import check
 from records.accounts.provisioning import PasswordNotHashedError
-from records.history.trail import Reading, Trail, recording
+from records.history.trail import LateStatements, Trail, recording
 from records.operations import conditional
 from records.sites.text import read_uuid
 from scim import bulk, lists
@@ -125,7 +125,7 @@ class ResourceView(ProvisioningView):
         return write()
 
     @contextmanager
-    def _recording(self, reading: Reading | None = None, ahead: Reading | None = None) -> Iterator[Trail]:
+    def _recording(self, reading: LateStatements | None = None, ahead: LateStatements | None = None) -> Iterator[Trail]:
         """Open the transaction of a write, and keep its changes for the log.
 
         It begins with the check of a remembered caller; raises StaleAccessError if the token says something else now.

@@ -30,7 +30,7 @@ class Author:
 
 
 Answered = Callable[[Rows], None]
-Reading = Callable[[], Sequence[Statement]]
+LateStatements = Callable[[], Sequence[Statement]]
 """Returns statements; it is called within the transaction, because a query that locks can only be compiled there."""
 
 
@@ -58,7 +58,7 @@ class Trail:
     counted: list[tuple[Change, models.Model]] = field(default_factory=list)
     """The changes of new records whose numbers the database sets at the end."""
 
-    def begin(self, statements: Sequence[Statement], ahead: Reading | None = None) -> list[Rows]:
+    def begin(self, statements: Sequence[Statement], ahead: LateStatements | None = None) -> list[Rows]:
         """Run statements, as the first ones of the transaction or in it; returns the rows of each.
 
         With them run the statements that `ahead` returns, with which the next block is going to begin.
@@ -236,7 +236,7 @@ def beginning() -> Iterator[None]:
         yield
 
 
-def begun(statements: Sequence[Statement], *, ahead: Reading | None = None) -> list[Rows]:
+def begun(statements: Sequence[Statement], *, ahead: LateStatements | None = None) -> list[Rows]:
     """Run statements, in the round trip that begins the transaction if a block of `beginning` waits for its write.
 
     Returns the rows of each. In a transaction the statements that `ahead` returns run there too: they are those with
@@ -271,7 +271,7 @@ def _transaction() -> Iterator[Trail]:
 
 @contextmanager
 def recording(
-    reading: Reading | None = None, *, ahead: Reading | None = None, savepoint: bool = True
+    reading: LateStatements | None = None, *, ahead: LateStatements | None = None, savepoint: bool = True
 ) -> Iterator[Trail]:
     """Open the transaction of a write and yield its Trail; the changes are stored when the outermost block ends.
 

@@ -15,7 +15,7 @@ from django.db import models
 from records.accounts.opening import Proof, check
 from records.history.sets import id_of
 from records.history.statements import ask, rows_with
-from records.history.trail import Reading, begun
+from records.history.trail import LateStatements, begun
 from records.operations.errors import FieldError
 from records.operations.fields import Reference
 from records.operations.serializers import WireSerializer, source_of
@@ -32,7 +32,7 @@ def resolve_all(
     site_id: uuid.UUID | None = None,
     seen: Seen | None = None,
     proof: Proof | None = None,
-    ahead: Reading | None = None,
+    ahead: LateStatements | None = None,
 ) -> list[list[FieldError]]:
     """Replace, in place, every Reference in the bodies by its record; returns a fault for each unknown id.
 

@@ -12,7 +12,7 @@ from django.db import models
 from django.http import HttpResponse
 
 from records.accounts.opening import StaleAccessError
-from records.history.trail import Reading, beginning
+from records.history.trail import LateStatements, beginning
 from records.operations import bodies, conditional, errors, lists
 from records.operations.calling import CalledViewSet
 from records.operations.own_headers import put
@@ -36,7 +36,7 @@ def _top(field: str) -> str:
 class OperationViewSet(CalledViewSet):
     """What the methods of all endpoints use: a body's values, calling an action, records, pages and success answers."""
 
-    def body(self, serializer: type[WireSerializer], ahead: Reading | None = None) -> dict[str, Any]:
+    def body(self, serializer: type[WireSerializer], ahead: LateStatements | None = None) -> dict[str, Any]:
         """Return the body's values under model names, with references as records; raises the 400 with all faults.
 
         The look-up of the references can begin the write; `ahead` is that of `begun`.
@@ -44,7 +44,7 @@ class OperationViewSet(CalledViewSet):
         return self.checked(bodies.decode_object(self.raw_body()), serializer, ahead)
 
     def checked(
-        self, body: Mapping[str, Any], serializer: type[WireSerializer], ahead: Reading | None = None
+        self, body: Mapping[str, Any], serializer: type[WireSerializer], ahead: LateStatements | None = None
     ) -> dict[str, Any]:
         """Return the values of a decoded body, without private fields if the caller may not see them.
 
@@ -64,7 +64,7 @@ class OperationViewSet(CalledViewSet):
         return self.keeping_hidden(found, serializer)
 
     def resolve(
-        self, rows: Sequence[dict[str, Any]], serializer: type[WireSerializer], ahead: Reading | None = None
+        self, rows: Sequence[dict[str, Any]], serializer: type[WireSerializer], ahead: LateStatements | None = None
     ) -> list[list[errors.FieldError]]:
         """Replace the ids in decoded bodies by records, and prove the caller; returns the faults of each body."""
         if not self.proven and self.caller.proof is None:
