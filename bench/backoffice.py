@@ -114,14 +114,14 @@ class Visit:
                 failed = os.waitpid(process, 0)[1]
         os._exit(failed and 1)
 
-    def _open(self, where: str, query: dict[str, Any]) -> tuple[float, float, float, Any]:
-        """Return the milliseconds that a page takes, the processor's and the database's part, and the statements."""
+    def _open(self, where: str, query: dict[str, Any]) -> tuple[float, float, float, Any, Any]:
+        """Return the milliseconds that a page takes, of the processor and of the database, the statements, the page."""
         with CaptureQueriesContext(connection) as captured:
             started, cpu = time.perf_counter(), time.process_time()
             answer = self.client.get(where, query)
             took, cpu = time.perf_counter() - started, time.process_time() - cpu
         assert answer.status_code == 200, (answer.status_code, where)
-        return 1000 * took, 1000 * cpu, 1000 * sum(float(entry["time"]) for entry in captured), list(captured)
+        return 1000 * took, 1000 * cpu, 1000 * sum(float(entry["time"]) for entry in captured), list(captured), answer
 
     def _in_new_process(self, where: str, query: dict[str, Any]) -> float:
         self._newcomers.send((where, query))
@@ -155,6 +155,18 @@ class Visit:
                 for entry in sorted(captured, key=lambda entry: -float(entry["time"]))[:2]:
                     print(f"    {entry['time']} s  {entry['sql'][:1500]}")
 
+    def open_parts(self, name: str, where: str) -> None:
+        """Open the slowest part of the search on a page, after all of its parts one after the other; print both."""
+        if not wanted(name):
+            return
+        taken, place = dict[str, float](), ""
+        while place or not taken:
+            took, _, _, _, answer = self._open(where, {"searched": place, "part": ""})
+            taken[place], place = took, answer.context["searched"].following
+        print(f"{name}: {len(taken)} parts, {sum(taken.values()):.0f} ms, the slowest {max(taken.values()):.0f} ms")
+        slowest = max(taken, key=lambda place: taken[place])
+        self.open(f"{name}, the slowest part", where, searched=slowest, part="")
+
 
 def calls(visit: Visit, site: Site) -> None:
     """Open the profile and the calls of a key that was used as often as there are rows."""
@@ -171,7 +183,7 @@ def calls(visit: Visit, site: Site) -> None:
 
 
 def erasures(visit: Visit, site: Site) -> None:
-    """Open the page before an erasure, and the same page with the other records that name the person."""
+    """Open the page before an erasure, and the parts of the search for other records that name the person."""
     if not wanted("erasure"):
         return
     known = Complaint.objects.at(site).filter(product__isnull=False)[0]
@@ -190,7 +202,7 @@ def erasures(visit: Visit, site: Site) -> None:
             kind = f"{record._meta.model_name}: erasure of {what}"
             name = f"admin:{record._meta.app_label}_{record._meta.model_name}_step"
             visit.open(kind, reverse(name, args=(record.pk, step)))
-            visit.open(f"{kind}, searched", reverse(name, args=(record.pk, step)), searched="")
+            visit.open_parts(f"{kind}, searched", reverse(name, args=(record.pk, step)))
 
 
 def filters_of(page: Any, where: str, client: Any) -> Iterator[tuple[str, str]]:

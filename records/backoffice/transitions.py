@@ -25,6 +25,7 @@ from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.template.response import TemplateResponse
 from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -62,8 +63,27 @@ class Listing:
 
 
 Consequences = Callable[[Any, HttpRequest, Any], Sequence[str | Listing]]
-SEARCHED = "searched"
-"""The parameter of a step's address with which the page also shows the consequences that have to be searched for."""
+SEARCHED, PART = "searched", "part"
+"""The parameter of a step's address for the part of a search that begins at its value, and the one for it alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What one part of a search found, the sentences below, and where the next part begins; empty after the last."""
+
+    found: Listing | None
+    said: Sequence[str]
+    following: str = ""
+    has_former: bool = False
+    """Whether parts before the last one have found something."""
+
+
+class UnknownPlaceError(Exception):
+    """The place where a search should go on is not one of it, or what it searches for has changed since."""
+
+
+Searching = Callable[[Any, HttpRequest, Any, str], Searched]
+"""Searches for a record, with `(model_admin, request, record, place)`; raises UnknownPlaceError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +105,8 @@ class RecordStep:
     done: Any = CHANGED
     initial: Callable[[Any], dict[str, Any]] | None = None
     consequences: Consequences | None = None
-    searched: Consequences | None = None
-    """Further consequences, for which many records are searched: the page loads them after it is shown (`SEARCHED`)."""
+    searched: Searching | None = None
+    """Searches many records for further consequences, in parts that the page loads after it is shown (`SEARCHED`)."""
     is_next: bool = False
     """Whether this is what usually happens next to the record, so that its button is the primary one."""
     fill: Callable[[Any, Any], None] | None = None
@@ -209,6 +229,8 @@ class StepPages(SitePermissions):
         if request.method == "POST":
             refuse_when_done(request, self.page_of(record.pk))
         if step.applies(record):
+            if request.method == "GET" and step.searched is not None and SEARCHED in request.GET:
+                return self._searched(request, step, record, step.searched)
             return self.taken(request, step, record)
         text = gettext("“%(label)s” is no longer possible: %(record)s was changed after you opened its page.")
         text %= {"label": step.label, "record": record}
@@ -228,11 +250,41 @@ class StepPages(SitePermissions):
         record.newest_change = str(record.newest_change or "")
         return record
 
-    def taken(self, request: HttpRequest, step: RecordStep, record: Any, *, too_late: str = "") -> HttpResponse:
+    def _searched(self, request: HttpRequest, step: RecordStep, record: Any, search: Searching) -> HttpResponse:
+        """Search one part, and show what it found: in the step's page, or alone for the script of that page."""
+        try:
+            found = search(self, request, record, request.GET[SEARCHED])
+        except UnknownPlaceError:
+            return self.page_response(
+                request,
+                "backoffice/unreadable.html",
+                gettext("The search cannot go on here"),
+                http_status=400,
+                sentence=gettext(
+                    "The address is not complete, or %(record)s or your rights were changed during the search. Other "
+                    "records have to be searched again from the beginning."
+                )
+                % {"record": record},
+                back=f"?{SEARCHED}",
+                back_label=gettext("Search again from the beginning"),
+            )
+        if PART in request.GET:
+            return TemplateResponse(request, "backoffice/searched.html", {"searched": found})
+        return self.taken(request, step, record, searched=found)
+
+    def taken(
+        self,
+        request: HttpRequest,
+        step: RecordStep,
+        record: Any,
+        *,
+        too_late: str = "",
+        searched: Searched | None = None,
+    ) -> HttpResponse:
         """Show the page of a step that the user may take on a record of `record_to_edit`; with a full form, take it.
 
-        `too_late` is why it cannot be taken any more. If the record has changed since the form was shown, nothing is
-        done: the page shows the changes.
+        `too_late` is why it cannot be taken any more; `searched` is a part of a search that the page shows. If the
+        record has changed since the form was shown, nothing is done: the page shows the changes.
         """
         show_times_of(site_at(request, self.site_id_of(record)))
         address = self.page_of(record.pk)
@@ -271,9 +323,7 @@ class StepPages(SitePermissions):
             if step.consequences is not None and not too_late
             else (),
             is_searched=step.searched is not None and not too_late,
-            searched=step.searched(self, request, record)
-            if step.searched is not None and SEARCHED in request.GET and not too_late
-            else None,
+            searched=searched,
             form=form,
             conflict=conflict,
             seen=seen,

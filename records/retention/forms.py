@@ -1,10 +1,12 @@
 """The form and the notices before personal data is erased from a record."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
+from uuid import UUID
 
 from django import forms
 from django.contrib import admin
+from django.core.signing import BadSignature, Signer
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
@@ -12,15 +14,16 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.about import link_to
+from records.backoffice.current import user_of
 from records.backoffice.fields import TextField
 from records.backoffice.forms import ReasonForm
-from records.backoffice.transitions import Consequences, Listing
+from records.backoffice.transitions import Listing, Searched, Searching, UnknownPlaceError
 from records.backoffice.wording import field_label
 from records.history.erasure import Personal
 from records.retention.actions import kept_until, on_hold_since
 from records.retention.around import attachments_that_say
 from records.retention.erasing import texts_that_name_it, words_in_history
-from records.retention.mentions import mentions
+from records.retention.mentions import Mentions, Place, Search
 from records.retention.words import Words
 from records.sites.models import SiteRecord
 from records.sites.text import REASON
@@ -89,41 +92,85 @@ def before_erasing(model_admin: object, request: HttpRequest, record: SiteRecord
     return found
 
 
-def who_else_names(personal: Personal, identifying: Sequence[str]) -> Consequences:
+def who_else_names(personal: Personal, identifying: Sequence[str]) -> Searching:
     """Return a function that lists the other records that identify the person, as far as the user sees them.
 
-    `identifying` is as for `mentions`. It takes three queries, and two for each kind of record.
+    `identifying` is as for `Search`. Each call searches one part. The place where the next one begins is signed, so
+    that all parts search for the same values with the same rights, and the last one knows that none was left out.
     """
 
-    def listed(model_admin: Any, request: HttpRequest, record: SiteRecord) -> list[str | Listing]:
-        found = list[str | Listing]()
-
+    def listed(model_admin: Any, request: HttpRequest, record: Any, place: str) -> Searched:
         def seen(model: type[SiteRecord]) -> tuple[QuerySet[Any], Collection[str]] | None:
             rows = model_admin.rows_seen(request, model, record.site_id)
             pages: Any = admin.site._registry.get(model)
             return None if rows is None else (rows, pages.hidden_fields(request, record))
 
-        others = mentions(record, personal, identifying, seen)
-        if others is None:
-            return [gettext("The record contains none of the values, so no other record was searched.")]
-        if others.found:
-            text = gettext(
-                "These other records contain one of the values and stay as they are. Look at them first: after the "
-                "erasure, they cannot be found by that value."
-            )
-            links = [format_html("{} ({})", link_to(one.record), ", ".join(one.labels)) for one in others.found[:SHOWN]]
-            found.append(Listing(text, [*links, *([gettext("and others")] if len(others.found) > SHOWN else [])]))
-        else:
-            found.append(gettext("No other record that you may see was found to contain one of the values."))
-        if others.are_cut:
-            found.append(gettext("Many records may contain one of the values, and not all were looked at. Search too."))
-        owner = personal.relation and record._meta.get_field(personal.relation).related_model
-        labels = ", ".join(field_label(owner or type(record), name) for name in identifying)
-        text = gettext(
-            "Other records are searched for these values, phone numbers in any spelling, all others as they are "
-            "spelled here: %(fields)s. Attached files and the history of other records are not searched."
-        )
-        found.append(text % {"fields": labels})
-        return found
+        search = Search(record, personal, identifying, seen)
+        if search.is_empty:
+            return Searched(None, [gettext("The record contains none of the values, so no other record was searched.")])
+        rights = [(kind._meta.label, *hidden) for kind, _, hidden in search.kinds]
+        signer = Signer(salt=f"{__name__} {user_of(request).pk} {record.pk} {record.newest_change} {rights}")
+        known, was_cut, begin = _read(signer, place) if place else (0, False, Place())
+        part = search.step(begin)
+        count, is_cut, following = known + len(part.found), was_cut or part.are_cut, part.following
+        if following is None:
+            said = [*_ended(search, is_cut, has_found=count > 0), _explained(record, personal, identifying)]
+            return Searched(_listing(part, known), said, has_former=known > 0)
+        text = gettext("%(done)s of %(all)s kinds of records have been searched. Next: %(kinds)s.")
+        text %= {
+            "done": following.kind,
+            "all": len(search.kinds),
+            "kinds": search.kinds[following.kind][0]._meta.verbose_name_plural,
+        }
+        return Searched(_listing(part, known), [text], _signed(signer, count, is_cut, following))
 
     return listed
+
+
+def _listing(part: Mentions, known: int) -> Listing | None:
+    """Return the links to what a part found, after so many `known` ones; None without a link."""
+    links: list[str] = [format_html("{} ({})", link_to(one.record), ", ".join(one.labels)) for one in part.found]
+    shown = links[: max(SHOWN - known, 0)]
+    if known <= SHOWN < known + len(links):
+        shown.append(gettext("and others"))
+    text = gettext(
+        "These other records contain one of the values and stay as they are. Look at them first: after the "
+        "erasure, they cannot be found by that value."
+    )
+    return Listing(text, shown) if shown else None
+
+
+def _ended(search: Search, is_cut: bool, *, has_found: bool) -> Iterator[str]:
+    """Yield what the whole search has found, after its last part."""
+    if not has_found:
+        yield gettext("No other record that you may see was found to contain one of the values.")
+    if is_cut:
+        yield gettext("Many records may contain one of the values, and not all were looked at. Search too.")
+    else:
+        yield gettext("All %(all)s kinds of records that you may see have been searched.") % {"all": len(search.kinds)}
+
+
+def _explained(record: SiteRecord, personal: Personal, identifying: Sequence[str]) -> str:
+    """Return which values other records are searched for, and where they are not."""
+    owner = personal.relation and record._meta.get_field(personal.relation).related_model
+    labels = ", ".join(field_label(owner or type(record), name) for name in identifying)
+    text = gettext(
+        "Other records are searched for these values, phone numbers in any spelling, all others as they are "
+        "spelled here: %(fields)s. Attached files and the history of other records are not searched."
+    )
+    return text % {"fields": labels}
+
+
+def _signed(signer: Signer, count: int, is_cut: bool, place: Place) -> str:
+    """Return the parameter of an address for where the next part begins, and what was found so far."""
+    after = str(place.after) if isinstance(place.after, UUID) else place.after
+    return signer.sign_object([count, is_cut, place.kind, after, place.looked])
+
+
+def _read(signer: Signer, text: str) -> tuple[int, bool, Place]:
+    """Return what `_signed` has written; raises UnknownPlaceError for any other text."""
+    try:
+        count, is_cut, kind, after, looked = signer.unsign_object(text)
+    except BadSignature as error:
+        raise UnknownPlaceError from error
+    return count, is_cut, Place(kind, UUID(after) if isinstance(after, str) else after, looked)

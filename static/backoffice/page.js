@@ -28,17 +28,48 @@
     span.addEventListener("change", () => { if (span.value) for (const end of ends) end.value = ""; });
     for (const end of ends) end.addEventListener("change", () => { if (end.value) span.value = ""; });
   }
-  // A part of the page that takes long to find is loaded now; until it is there, or cannot be loaded, the step waits.
-  for (const part of document.querySelectorAll("[data-part]")) {
-    const [wait, link] = [part.querySelector("[data-wait]"), part.querySelector("a")];
-    if (!wait) continue;
+  // Other records are searched in parts, each of which names the next one. Until the last is there, or one failed, the
+  // button waits.
+  for (const search of document.querySelectorAll("[data-search]")) {
+    const [found, said] = [search.querySelector("[data-found]"), search.querySelector("[data-said]")];
     const button = document.querySelector("button.default");
-    const show = (isLoading) => { wait.hidden = !isLoading; link.hidden = button.disabled = isLoading; };
-    show(true);
-    fetch(link.href, { redirect: "error" })
-      .then((answer) => (answer.ok ? answer.text() : Promise.reject(answer)))
-      .then((text) => { part.innerHTML = new DOMParser().parseFromString(text, "text/html").querySelector("[data-part]").innerHTML; button.disabled = false; })
-      .catch(() => show(false));
+    const show = (isLoading, hasFailed = false) => {
+      const link = said.querySelector("a");
+      button.disabled = isLoading && Boolean(link);
+      if (!link) return;
+      for (const wait of said.querySelectorAll("[data-wait]")) wait.hidden = !isLoading;
+      said.querySelector("[data-failed]").hidden = !hasFailed;
+      link.hidden = isLoading;
+    };
+    const load = async () => {
+      for (let link = said.querySelector("a"); link; link = said.querySelector("a")) {
+        show(true);
+        try {
+          const answer = await fetch(`${link.href}&part`, { redirect: "error" });
+          if (answer.status === 400) {
+            // The record was changed: the search begins again.
+            link.href = "?searched";
+            found.replaceChildren();
+          }
+          if (!answer.ok) throw answer;
+          const part = new DOMParser().parseFromString(await answer.text(), "text/html");
+          const [list, more] = [found, part].map((place) => place.querySelector("ul"));
+          if (list && more) list.append(...more.children);
+          else if (more) found.replaceChildren(...part.querySelector("[data-found]").childNodes);
+          part.querySelector("[data-former]")?.remove(); // What parts before this one have found is on this page.
+          said.innerHTML = part.querySelector("[data-said]").innerHTML;
+        } catch {
+          return show(false, true);
+        }
+      }
+      show(false);
+    };
+    said.addEventListener("click", (event) => {
+      if (!event.target.closest("a")) return;
+      event.preventDefault();
+      load();
+    });
+    load();
   }
   const summary = document.querySelector("[data-focus]");
   if (summary) {

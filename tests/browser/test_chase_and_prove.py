@@ -16,6 +16,7 @@ from records.actions.models import Action, Status
 from records.complaints.models import Complaint
 from records.employees.models import Course
 from records.history.trail import now
+from records.retention import mentions
 from records.sites.models import Site
 from records.sites.writing import add_record
 from tests import make
@@ -167,12 +168,16 @@ def test_a_hold_keeps_a_contact_from_being_erased_until_it_is_lifted(site: Site,
     expect(page.get_by_text("Przybylski")).to_have_count(0)
 
 
-def test_before_an_erasure_other_records_are_searched_while_the_page_is_read(site: Site, page_of: PageOf) -> None:
+def test_before_an_erasure_other_records_are_searched_in_parts_while_the_page_is_read(
+    site: Site, page_of: PageOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mentions, "STEP", 0)
     customer = make_customer(site, party_contacts=[{"first_name": "Wilhelmina", "last_name": "Przybylski"}])
     make_complaint(site, trace_number="L26-1", complaint_description="Wilhelmina Przybylski called.")
+    make_action(site, name="Call Mrs. Przybylski")
     page = page_of(staff(site, ADMINISTRATOR), site)
     sent: list[Route] = []
-    page.route(re.compile(r"\?searched$"), lambda route: sent.append(route))
+    page.route(re.compile(r"\?searched"), lambda route: sent.append(route))
     page.goto(address(customer, "read"))
     page.get_by_role("link", name="Erase a contact").click()
     button, link = page.get_by_role("button", name="Erase a contact"), page.get_by_role("link", name="Search other")
@@ -180,15 +185,74 @@ def test_before_an_erasure_other_records_are_searched_while_the_page_is_read(sit
     expect(button).to_be_disabled()
     expect(link).to_have_count(0)
     held_back(page, sent).abort()
+    expect(page.get_by_text("The search was interrupted, so not all records were searched.")).to_be_visible()
     expect(link).to_be_visible()
     expect(button).to_be_enabled()
+    # The link tries it again on this page. The second part is broken off too, and goes on where it was.
+    sent.clear()
+    link.click()
+    held_back(page, sent).continue_()
+    sent.clear()
+    second = held_back(page, sent)
+    expect(page.get_by_role("main")).to_contain_text("kinds of records have been searched. Next: ")
+    expect(page.get_by_text("No other record that you may see")).to_have_count(0)
+    expect(button).to_be_disabled()
+    second.fulfill(status=500)
+    expect(page.get_by_text("The search was interrupted, so not all records were searched.")).to_be_visible()
     page.unroute_all()
-    follow(link)
-    expect(page.get_by_role("list").get_by_role("link", name="Complaint 1")).to_be_visible()
-    page.get_by_role("link", name="Cancel").click()
-    page.get_by_role("link", name="Erase a contact").click()
-    expect(page.get_by_role("list").get_by_role("link", name="Complaint 1")).to_be_visible()
+    page.get_by_role("link", name="Search on").click()
+    expect(page.get_by_text("kinds of records that you may see have been searched.")).to_be_visible()
+    expect(page.get_by_role("list").get_by_role("link", name=re.compile("Action 1|Complaint 1"))).to_have_count(2)
+    expect(page.get_by_text("The search was interrupted")).to_have_count(0)
+    expect(page.get_by_text("Parts before this one")).to_have_count(0)
     expect(button).to_be_enabled()
+
+
+def test_a_search_whose_record_was_changed_begins_again(
+    site: Site, page_of: PageOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mentions, "STEP", 0)
+    customer = make_customer(site, party_contacts=[{"first_name": "Wilhelmina", "last_name": "Przybylski"}])
+    make_action(site, name="Call Mrs. Przybylski")
+    page = page_of(staff(site, ADMINISTRATOR), site)
+    page.route(re.compile(r"\?searched="), lambda route: route.fulfill(status=400))
+    page.goto(address(customer, "read"))
+    page.get_by_role("link", name="Erase a contact").click()
+    expect(page.get_by_text("The search was interrupted, so not all records were searched.")).to_be_visible()
+    page.unroute_all()
+    page.get_by_role("link", name="Search on").click()
+    expect(page.get_by_text("kinds of records that you may see have been searched.")).to_be_visible()
+    expect(page.get_by_role("list").get_by_role("link", name="Action 1")).to_have_count(1)
+
+
+def test_without_scripts_links_lead_through_the_parts_of_the_search(
+    site: Site, page_of: PageOf, monkeypatch: pytest.MonkeyPatch, live_server: Any
+) -> None:
+    monkeypatch.setattr(mentions, "STEP", 0)
+    customer = make_customer(site, party_contacts=[{"first_name": "Wilhelmina", "last_name": "Przybylski"}])
+    make_action(site, name="Call Mrs. Przybylski")
+    known = page_of(staff(site, ADMINISTRATOR), site).context
+    plain = known.browser.new_context(  # type: ignore[union-attr]
+        base_url=live_server.url, java_script_enabled=False, storage_state=known.storage_state()
+    )
+    page = plain.new_page()
+    page.goto(address(customer, "read"))
+    page.get_by_role("link", name="Erase a contact").click()
+    follow(page.get_by_role("link", name="Search other records for these values"))
+    expect(page.get_by_text("The search was interrupted")).to_be_hidden()
+    action, on = (
+        page.get_by_role("main").get_by_role("link", name="Action 1"),
+        page.get_by_role("link", name="Search on"),
+    )
+    found = action.count()
+    while on.count():
+        expect(page.get_by_role("main")).to_contain_text("kinds of records have been searched. Next: ")
+        follow(on)
+        found += action.count()
+    assert found == 1
+    expect(page.get_by_text("kinds of records that you may see have been searched.")).to_be_visible()
+    expect(page.get_by_text("Parts before this one have found records too: go back to see them.")).to_be_visible()
+    plain.close()
 
 
 def test_the_monthly_report_leads_to_its_lists_and_is_printed(site: Site, page_of: PageOf, tmp_path: Any) -> None:

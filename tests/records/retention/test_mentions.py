@@ -1,7 +1,9 @@
 """Before a person is erased from a record, its page lists the other records that say who the person is."""
 
+import re
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.db import connection
@@ -10,7 +12,7 @@ from django.urls import reverse
 
 from records.accounts.models import DefaultRole
 from records.backoffice.about import address_of
-from records.backoffice.transitions import Listing
+from records.backoffice.permissions import SitePermissions
 from records.complaints.actions import update_complaint_detail
 from records.complaints.models import Complaint
 from records.history.models import Change
@@ -22,11 +24,18 @@ from tests.make.actions import make_action
 from tests.make.attachments import make_attachment
 from tests.make.audits import find, make_audit, make_program, start
 from tests.make.backoffice import browser, press
-from tests.make.complaints import make_complaint
+from tests.make.complaints import make_complaint, make_draft
 from tests.make.customers import make_customer
 from tests.make.items import make_item
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _in_one_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the first part search everything, however busy the machine is."""
+    monkeypatch.setattr(finding, "STEP", 60)
+    monkeypatch.setattr(finding, "QUICK", 0)
 
 
 @pytest.fixture
@@ -49,8 +58,8 @@ def place(record: Any, name: str = "erase-consumer") -> str:
 
 def listed(page: Any) -> list[tuple[str, str]]:
     """Return the address and the text after the link of each record that the page lists."""
-    [listing] = [line for line in page.context["searched"] if isinstance(line, Listing)] or [Listing("", ())]
-    parts = [str(item).partition("</a>") for item in listing.items]
+    found = page.context["searched"].found
+    parts = [str(item).partition("</a>") for item in (found.items if found else ())]
     return [(link.partition('href="')[2].partition('"')[0], after.strip()) for link, _, after in parts]
 
 
@@ -69,7 +78,7 @@ def test_actions_attachments_and_other_records_that_name_the_consumer_are_listed
     page = browser(site, DefaultRole.SITE_ADMINISTRATOR).get(place(complaint))
     assert sorted(listed(page)) == sorted(
         [
-            (address_of(call), "(Description, Name)"),
+            (address_of(call), "(Name, Description)"),
             (address_of(photo), "(File name)"),
             (address_of(oven), "(Notes)"),
             (address_of(second), "(Consumer last name)"),
@@ -248,3 +257,145 @@ def test_a_long_list_is_cut_and_costs_a_fixed_number_of_queries(
     assert [after for _, after in listed(page)] == ["(Name)"] * 3 + [""]
     assert "Item 1: Przybylski 0" in page.text
     assert "and others" in page.text
+
+
+def in_small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each part of a search be as small as it can be: the beginning of a kind, or four of its records."""
+    monkeypatch.setattr(finding, "STEP", 0)
+    monkeypatch.setattr(finding, "FEWEST", 4)
+
+
+def parts(client: Any, record: Any, name: str = "erase-consumer") -> list[Any]:
+    """Return the pages of all parts of a search, each of which leads to the next."""
+    pages = [client.get(place(record, name))]
+    while following := pages[-1].context["searched"].following:
+        assert f'href="?{urlencode({"searched": following})}"' in pages[-1].text
+        pages.append(client.get(place(record, name), {"searched": following}))
+    return pages
+
+
+def test_a_search_in_parts_finds_what_one_part_finds(
+    site: Site, other_site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    complaint = make_complaint(
+        site,
+        consumer_first_name="Ann",
+        consumer_last_name="Ng",
+        consumer_phone="0171 2345678",
+        consumer_email="ng@wolke.example",
+        consumer_address="Wolkengasse 3",
+    )
+    for said in ("", "Ng called", "wolkengasse 3", "NG@WOLKE.EXAMPLE", "+49 171 2345-678", "Annoyed, as yours was"):
+        make_action(site, about=complaint, name="Ring Ann", description=said)
+        make_action(site, name="Answer", description=said)
+        make_item(site, name=said or "Oven", notes=said)
+        make_draft(site, consumer_address=said, complaint_description=said)
+        make_customer(site, name=f"Customer {said}", party_contacts=[{"last_name": said, "phone": said}])
+        make_complaint(site, consumer_address=said, complaint_description=said)
+        make.make_employee(site, address=said)
+        make_complaint(other_site, consumer_address=said)
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    whole = client.get(place(complaint))
+    assert (whole.context["searched"].following, len(listed(whole))) == ("", 30)
+    in_small_parts(monkeypatch)
+    pages = parts(client, complaint)
+    # What an index finds is known at the beginning of its kind, the other fields of a contact's customer later.
+    found = dict.fromkeys(address_ for page in pages for address_, _ in listed(page))
+    assert sorted(found) == sorted(address_ for address_, _ in listed(whole))
+    assert all("kinds of records have been searched. Next: " in page.text for page in pages[:-1])
+    assert not [page for page in pages[:-1] if re.search("No other record|records that you may see", page.text)]
+    assert "0 of 11 kinds of records have been searched. Next: actions." in pages[0].text
+    assert "All 11 kinds of records that you may see have been searched." in pages[-1].text
+    assert "Parts before this one have found records too" in pages[-1].text
+    assert "No other record" not in pages[-1].text
+
+
+def test_records_with_more_child_rows_than_are_compared_at_once_are_searched_in_fewer(
+    site: Site, complaint: Complaint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contacts = [{"first_name": f"Bo {number}", "phone": f"0171 555 0{number} 00"} for number in range(4)]
+    customers = [make_customer(site, party_contacts=contacts[::turn]) for turn in (1, -1, 1, -1)]
+    monkeypatch.setattr(finding, "ROWS", 8)
+    pages = parts(browser(site, DefaultRole.SITE_ADMINISTRATOR), complaint)
+    found = [one for page in pages for one in listed(page)]
+    assert sorted(found) == sorted((address_of(customer), "(Phone)") for customer in customers)
+    in_small_parts(monkeypatch)
+    assert [
+        one for page in parts(browser(site, DefaultRole.SITE_ADMINISTRATOR), complaint) for one in listed(page)
+    ] == found
+
+
+def test_rows_with_many_values_are_not_left_out_in_silence(
+    site: Site, complaint: Complaint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(finding, "MOST", 2)
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    names = ("name", "code", "serial_number", "location")
+    make_item(site, **dict.fromkeys(names, "Przybylski"))
+    assert "not all were looked at" not in client.get(place(complaint)).text
+    make_item(site, **dict.fromkeys(names, "Przybylski 2"))
+    make_item(site, name="Oven", notes="Przybylski")
+    assert "not all were looked at" in client.get(place(complaint)).text
+
+
+def test_only_the_last_part_says_that_nothing_was_found(
+    site: Site, complaint: Complaint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_small_parts(monkeypatch)
+    pages = parts(browser(site, DefaultRole.SITE_ADMINISTRATOR), complaint)
+    assert len(pages) > 11
+    assert [page for page in pages if "No other record that you may see was found" in page.text] == pages[-1:]
+    assert "Parts before this one" not in pages[-1].text
+
+
+def test_the_last_part_knows_that_rows_of_a_kind_were_left_out(
+    site: Site, complaint: Complaint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_small_parts(monkeypatch)
+    monkeypatch.setattr(finding, "MOST", 3)
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    for _ in range(2):
+        make_draft(site, complaint_description="Ring 0171 5550100")
+    assert "not all were looked at" not in parts(client, complaint)[-1].text
+    make_complaint(site, complaint_description="Ring 0171 5550100")
+    make_item(site, notes="Ring 0171 5550100")
+    pages = parts(client, complaint)
+    assert "not all were looked at" in pages[-1].text
+    assert "have been searched" not in pages[-1].text
+    assert sum(len(listed(page)) for page in pages) == 4
+
+
+def test_a_part_alone_has_no_form(site: Site, complaint: Complaint) -> None:
+    oven = make_item(site, name="Oven of Mrs. Przybylski")
+    part = browser(site, DefaultRole.SITE_ADMINISTRATOR).get(f"{place(complaint)}&part")
+    assert listed(part) == [(address_of(oven), "(Name)")]
+    assert "<form" not in part.text
+
+
+def test_a_place_that_is_not_of_this_search_is_refused(
+    site: Site, complaint: Complaint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_small_parts(monkeypatch)
+    second = make_complaint(site, consumer_last_name="Przybylski")
+    user = make.make_user(site=site, role=DefaultRole.SITE_ADMINISTRATOR)
+    client, other = browser(site, user=user), browser(site, DefaultRole.SITE_ADMINISTRATOR)
+
+    def status(visitor: Any, of: Complaint, text: str) -> int:
+        answer = visitor.get(place(of), {"searched": text})
+        if answer.status_code == 400:
+            assert '<a class="button default" href="?searched">Search again from the beginning</a>' in answer.text
+        code: int = answer.status_code
+        return code
+
+    following = client.get(place(complaint)).context["searched"].following
+    assert status(client, complaint, following) == 200
+    forged = ["x", "0", following[:-1], f"x{following}", following.replace(":", ""), "\0", "é" * 3000]
+    assert {status(client, complaint, text) for text in forged} == {400}
+    assert (status(client, second, following), status(other, complaint, following)) == (400, 400)
+    # A right that was lost, or one more value to search for, ends the search.
+    with monkeypatch.context() as patched:
+        patched.setattr(SitePermissions, "hidden_fields", lambda *_: ("notes",))
+        assert status(client, complaint, following) == 400
+    values = {"consumer_phone": "0171 555 03 00"}
+    update_complaint_detail(site.pk, complaint.pk, values, author=make.SYSTEM, may_change_completed=True, reason="New")
+    assert status(client, complaint, following) == 400
