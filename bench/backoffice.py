@@ -10,6 +10,8 @@ kind. Each line has three times:
 - `again`: without a write in between; the median of five. Of this it also has the processor time of this process, and
   the time that it waited for statements.
 
+The search before an erasure has many parts, and such a line is about the slowest of them.
+
 What takes longer than 300 ms in one of them is marked and named again at the end.
 
 `BENCH_ROWS=1000` for a short run; `BENCH_BESIDE=5000` for fewer records of the other kinds than complaints, actions and

@@ -26,6 +26,7 @@ from tests.make.audits import find, make_audit, make_program, start
 from tests.make.backoffice import browser, press
 from tests.make.complaints import make_complaint, make_draft
 from tests.make.customers import make_customer
+from tests.make.documents import add_version, make_document, make_signer
 from tests.make.items import make_item
 
 pytestmark = pytest.mark.django_db
@@ -399,3 +400,18 @@ def test_a_place_that_is_not_of_this_search_is_refused(
     values = {"consumer_phone": "0171 555 03 00"}
     update_complaint_detail(site.pk, complaint.pk, values, author=make.SYSTEM, may_change_completed=True, reason="New")
     assert status(client, complaint, following) == 400
+
+
+def test_a_text_of_a_version_that_is_not_in_force_is_not_found_for_those_who_do_not_see_it(
+    site: Site, complaint: Complaint
+) -> None:
+    reviewer = [make_signer(site)]
+    shown, changed = make_document(site, name="Visit of Mrs. Przybylski"), make_document(site, name="Oven")
+    add_version(changed, b"new", file_name="przybylski.txt", user_to_review=reviewer)
+    make_document(site, name="Letter of Mrs. Przybylski", user_to_review=reviewer)
+    user = make.make_user(site=site)
+    make.make_role(site, ["complaints.view_complaint", "complaints.erase_consumer", "documents.view_document"], [user])
+    assert listed(browser(site, user=user).get(place(complaint))) == [(address_of(shown), "(Name)")]
+    whole = browser(site, DefaultRole.SITE_ADMINISTRATOR).get(place(complaint))
+    assert (address_of(changed), "(File name)") in listed(whole)
+    assert len(listed(whole)) == 3
