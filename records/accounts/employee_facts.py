@@ -116,6 +116,8 @@ def _set_primary_email(user: User, before: str, value: str) -> None:
     if row is None:
         row = UserEmail(user=user, type="work", idx=len(rows))
     row.value, row.value_key, row.primary = value, fold(value), True
+    # Some directories repeat the address as its display name.
+    row.display = "" if fold(row.display) == fold(before) else row.display
     row.save()
 
 
@@ -158,7 +160,8 @@ def _set_value(
     elif not after:
         entries.remove(holder)
     else:
-        for part in (*_ADDRESS_PARTS, "formatted"):
+        repeated = ["display"] if _lines(str(holder.get("display", ""))) == _lines(before) else []
+        for part in (*_ADDRESS_PARTS, "formatted", *repeated):
             holder.pop(part, None)
         holder |= {**written, "type": holder.get("type", written["type"])}
 

@@ -289,6 +289,25 @@ def test_a_directory_sets_what_the_back_office_has_emptied(scim, site):
     assert Employee.objects.values_list(*FACTS).get(pk=user["id"]) == ("work@x.test", "55", "077", "1 High St")
 
 
+def test_a_display_name_that_repeats_a_value_leaves_with_it(scim, site):
+    user = scim.add_user(
+        "mira",
+        emails=[{"value": "old@x.test", "display": "Old@x.test", "type": "work"}],
+        phoneNumbers=[
+            {"value": "55", "display": "55", "type": "work"},
+            {"value": "077", "display": "On call", "type": "mobile"},
+        ],
+    )
+    values = {"email_address": "new@x.test", "phone": "66", "mobile": "088"}
+    employee_actions.update_employee(site.pk, uuid.UUID(user["id"]), values, author=make.SYSTEM)
+    shown = scim.user(user["id"])
+    assert shown["emails"] == [{"value": "new@x.test", "type": "work", "primary": True}]
+    assert shown["phoneNumbers"] == [
+        {"value": "66", "type": "work"},
+        {"value": "088", "display": "On call", "type": "mobile"},
+    ]
+
+
 def test_a_manager_whom_staff_set_in_place_of_an_unknown_one_leaves_nothing_to_change(scim, site):
     user = scim.add_user("mira", **{people.ENTERPRISE: {"manager": {"value": "nobody"}}})
     superior = Employee.objects.get(pk=scim.add_user("anna")["id"])
