@@ -20,6 +20,7 @@ from records.accounts.tokens import TokenCaller
 from records.history.trail import beginning
 from records.operations import bodies, conditional, errors, limits, lists, queries
 from records.operations.credentials import KEY_HEADER
+from records.operations.own_headers import put
 from records.operations.plans import KeyQuery
 from records.operations.viewsets import OperationViewSet
 from records.sites.text import read_uuid
@@ -86,7 +87,7 @@ class MaterialViewSet(OperationViewSet):
             response = upserts.repeated(partial(super().run, handler))
         except IntegrityError as raced:
             raise errors.unavailable() from raced
-        response["Vary"] = "Accept"
+        put(response, {"Vary": "Accept"})
         if response.has_header("ETag"):
             # The answer that is stored under an Idempotency-Key may be in the other media type.
             response["ETag"] = conditional.as_variant(response["ETag"], self.variant)

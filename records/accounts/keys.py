@@ -92,7 +92,12 @@ def open_key(secret: str) -> Opening | None:
 def remembered_caller(secret: str) -> Caller | None:
     """Return who used this key within the last minute; the caller's proof must still be checked. Runs no query."""
     opening = remembered(KEY, secret)
-    return None if opening is None else _caller(opening)
+    if opening is None:
+        return None
+    if None not in opening.callers:
+        opening.callers[None] = _caller(opening)
+    found: Caller = opening.callers[None]
+    return found
 
 
 def _caller(opening: Opening) -> Caller:

@@ -89,6 +89,8 @@ class Opening:
     sites: Mapping[uuid.UUID, str]
     permissions: Mapping[uuid.UUID, access.Permissions]
     versions: Mapping[uuid.UUID, int]
+    callers: dict[uuid.UUID | None, Any] = field(default_factory=dict)
+    """Who calls with this credential, alone or together with another one; made once, since each request asks."""
     _proofs: dict[uuid.UUID, "Proof"] = field(default_factory=dict)
 
     def is_live(self, moment: datetime.datetime) -> bool:

@@ -22,4 +22,5 @@ def digests(secret: str) -> list[str]:
 
 
 def _digest_with(pepper: str, secret: str) -> str:
-    return hmac.digest(pepper.encode(), secret.encode("utf-8", "surrogatepass"), "sha256").hex()
+    # `hmac.digest` is not faster, and lets another thread go on before this one.
+    return hmac.new(pepper.encode(), secret.encode("utf-8", "surrogatepass"), "sha256").hexdigest()

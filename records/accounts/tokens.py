@@ -2,7 +2,7 @@
 
 import dataclasses
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from records.accounts.keys import KEY, Caller, KeyEndedError, open_key
 from records.accounts.opening import Kind, Opening, look_up, remember, remembered
@@ -28,15 +28,17 @@ class TokenCaller(Caller):
 
     token_id: uuid.UUID = NO_TOKEN
     scopes: frozenset[str] = frozenset()
+    _entered: dict[uuid.UUID, "TokenCaller"] = field(default_factory=dict, compare=False, repr=False)
 
     def at(self, site_id: uuid.UUID) -> "TokenCaller":
         """Return the caller at a site, without any permission if the site does not exist or is archived."""
-        return dataclasses.replace(
-            self,
-            site_id=site_id,
-            permissions=self.opening.permissions.get(site_id, frozenset()),
-            proof=self.opening.proof(site_id),
-        )
+        found = self._entered.get(site_id)
+        if found is None:
+            permissions, proof = self.opening.permissions.get(site_id, frozenset()), self.opening.proof(site_id)
+            found = dataclasses.replace(self, site_id=site_id, permissions=permissions, proof=proof)
+            if permissions:
+                self._entered[site_id] = found
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +77,12 @@ def remembered_caller(key: str, token: str) -> TokenCaller | None:
     of_key, of_token = remembered(KEY, key), remembered(ACCESS_TOKEN, token)
     if of_key is None or of_token is None or of_key.user_id != of_token.user_id:
         return None
-    same = of_key.versions[of_key.user_id] == of_token.versions[of_key.user_id]
-    return _caller(of_key, of_token) if same else None
+    if of_key.versions[of_key.user_id] != of_token.versions[of_key.user_id]:
+        return None
+    found: TokenCaller | None = of_token.callers.get(of_key.id)
+    if found is None or found.opening is not of_key:
+        found = of_token.callers[of_key.id] = _caller(of_key, of_token)
+    return found
 
 
 def _caller(key: Opening, token: Opening) -> TokenCaller:

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any, ClassVar
 
 from django.conf import settings
@@ -29,6 +30,27 @@ from records.sites.writing import Precondition
 _NEGOTIATOR = DefaultContentNegotiation()
 VALIDATE_ONLY = "validateOnly"
 """The query parameter that requests a check of a write without storing it."""
+
+
+@cache
+def _known_parameters(operation: Operation | None) -> Mapping[str, str]:
+    """Return the names of the query parameters that the operation supports, by the name in one case."""
+    if operation is None:
+        return {}
+    own = [parameter.name for parameter in operation.parameters]
+    own += lists.PARAMETERS if operation.many else ()
+    own += [lists.IN_FOLDERS] if operation.lists_folders else ()
+    own += [VALIDATE_ONLY] if operation.writes else ()
+    return {name.casefold(): name for name in own}
+
+
+def _takes_one_value(operation: Operation | None, name: str) -> bool:
+    """Return whether a query parameter takes only one value; a list's filters take several."""
+    own = () if operation is None else operation.parameters
+    return name in (*lists.TAKEN_ONCE, VALIDATE_ONLY) or any(
+        parameter.name == name and (parameter.kind in ("boolean", "integer", "position") or not parameter.filters)
+        for parameter in own
+    )
 
 
 class OperationPermission(BasePermission):
@@ -245,24 +267,6 @@ class CalledViewSet(ViewSet):
                 406, "NotAcceptable", f"The answer is available as {' or '.join(self.media_types)} only."
             )
 
-    def known_parameters(self) -> list[str]:
-        """Return the names of the query parameters that the operation supports."""
-        operation = self.operation
-        if operation is None:
-            return []
-        own = [parameter.name for parameter in operation.parameters]
-        own += lists.PARAMETERS if operation.many else ()
-        own += [lists.IN_FOLDERS] if operation.lists_folders else ()
-        return [*own, VALIDATE_ONLY] if operation.writes else own
-
-    def takes_one_value(self, name: str) -> bool:
-        """Return whether a query parameter takes only one value; a list's filters take several."""
-        own = () if self.operation is None else self.operation.parameters
-        return name in (*lists.TAKEN_ONCE, VALIDATE_ONLY) or any(
-            parameter.name == name and (parameter.kind in ("boolean", "integer", "position") or not parameter.filters)
-            for parameter in own
-        )
-
     def check_parameters(self) -> None:
         """Read the query, by known names; raises the 400 for an unknown name and suggests the nearest one.
 
@@ -273,14 +277,14 @@ class CalledViewSet(ViewSet):
         if not self.http_request.META.get("QUERY_STRING"):
             return
         queries.check_utf8(self.http_request)
-        known = {name.casefold(): name for name in self.known_parameters()}
-        for given, found in self.http_request.GET.lists():
+        known = _known_parameters(self.operation)
+        for given, found in queries.given(self.http_request).items():
             name = known.get(given.casefold())
             if name is None:
                 raise errors.ApiError(400, "UnknownParameter", unknown(given, known.values(), "query parameter"))
             self.query.setdefault(name, []).extend(queries.text(name, str(value)) for value in found)
         for name, values_given in self.query.items():
-            if len(set(values_given)) > 1 and self.takes_one_value(name):
+            if len(values_given) > 1 and len(set(values_given)) > 1 and _takes_one_value(self.operation, name):
                 raise queries.invalid(name, "This has more than one value; send one.")
 
     def render_refusal(self, refusal: errors.ApiError) -> HttpResponse:

@@ -1,8 +1,9 @@
 """How a request to the six endpoints is authenticated: by the subscription key in its header."""
 
+from functools import lru_cache
 from typing import Any, ClassVar
 
-from django.http.response import HttpResponseBase
+from django.http.response import HttpResponse, HttpResponseBase
 from django.utils.cache import patch_vary_headers
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
@@ -23,10 +24,15 @@ def keep_private(response: HttpResponseBase, *headers: str) -> None:
     No cache may store it. A caller that keeps the ETag itself can still ask whether the record has changed.
     """
     put(response, {"Cache-Control": "private, no-store"})
-    if response.has_header("Vary"):
-        patch_vary_headers(response, headers)
-    else:
-        put(response, {"Vary": ", ".join(headers)})
+    put(response, {"Vary": _varying(response.get("Vary", ""), headers)})
+
+
+@lru_cache(100)
+def _varying(given: str, headers: tuple[str, ...]) -> str:
+    """Return the header Vary with these headers in addition to those that it names already."""
+    response = HttpResponse(headers={"Vary": given} if given else {})
+    patch_vary_headers(response, headers)
+    return response["Vary"]
 
 
 class CredentialAuthentication(BaseAuthentication):

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
-from urllib.parse import urlencode
 
 import orjson
 from django.conf import settings
@@ -21,7 +20,7 @@ from records.operations.compiled import Prepared
 from records.operations.list_facts import facts
 from records.operations.operation import Parameter
 from records.operations.plans import ReadPlan, Shape
-from records.operations.queries import IN_FOLDERS, archive_states, filtered, integer, invalid
+from records.operations.queries import IN_FOLDERS, archive_states, encoded, filtered, given, integer, invalid
 from records.sites.trigrams import holding
 
 PARAMETERS = ("startIndex", "limit", "sort", "order", "isArchived", "modifiedSince", "search", "cursor")
@@ -59,15 +58,15 @@ class Page:
         if self.next is not None:
             kept = [
                 (name, value)
-                for name, found in request.GET.lists()
+                for name, found in given(request).items()
                 if name.casefold() not in ("startindex", "cursor")
                 for value in found
             ]
             start = settings.BASE_URL.rstrip("/") + request.path
-            query = urlencode([*kept, *self.next.items()], safe=",:")
+            query = encoded([*kept, *self.next.items()])
             if len(request.path) + len(query) > LONGEST_ADDRESS:
                 # The caller's own query is nearly as long as an address may be; the link then has only the index.
-                query = urlencode([*kept, ("startIndex", self.next["startIndex"])], safe=",:")
+                query = encoded([*kept, ("startIndex", self.next["startIndex"])])
             headers["Link"] = f'<{start}?{query}>; rel="next"'
         return headers
 
@@ -165,7 +164,7 @@ class Window:
         if len(rows) <= self.limit:
             return None
         start, last = self.start + self.limit, rows[self.limit - 1]
-        cursor = cursors.write(self.of, self.order, last[-1], last[plan.key_place], start)
+        cursor = cursors.write(self.of, self.order, last[self.order.place(plan)], last[plan.key_place], start)
         return {"startIndex": start, "cursor": cursor}
 
 
@@ -232,9 +231,8 @@ class Choice:
 
         def tuples(plan: ReadPlan, rows: models.QuerySet[Any, Any], after: cursors.Position | None) -> Any:
             ordered = rows.order_by(*order.terms())
-            return plan.fetching(
-                ordered if after is None else cursors.after(ordered, after)[number], extra=(order.selected,)
-            )
+            extra = () if order.place(plan) >= 0 else (order.selected,)
+            return plan.fetching(ordered if after is None else cursors.after(ordered, after)[number], extra=extra)
 
         if self._alike:
             given, after = {ANY_SITE: self._site_id}, None

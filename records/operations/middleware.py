@@ -22,7 +22,7 @@ from records.history.english import in_english
 from records.history.origin import Origin, working_for
 from records.operations import error_handlers
 from records.operations.calls import buffer as recent_calls
-from records.operations.own_headers import put
+from records.operations.own_headers import pairs, put
 from records.operations.paths import first_part, is_interface, view_at
 
 access = logging.getLogger("larder.access")
@@ -73,7 +73,7 @@ class InterfaceHandler(WSGIHandler):
         try:
             request = self.request_class(environ)
             response: Any = self.get_response(request)
-            start_response(f"{response.status_code} {response.reason_phrase}", list(response.items()))
+            start_response(f"{response.status_code} {response.reason_phrase}", pairs(response))
             if response.streaming:
                 file, wrap = getattr(response, "file_to_stream", None), environ.get("wsgi.file_wrapper")
                 if file is None or wrap is None:

@@ -78,7 +78,7 @@ class ErrorShape(serializers.Serializer[Any]):
     RequestId = serializers.CharField()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Operation:
     """One operation of the interface; see "How to add an operation" in the README.
 
@@ -101,9 +101,9 @@ class Operation:
     parameters: Sequence[Parameter] = ()
     summary: str = ""
     entity: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict, compare=False)
+    headers: Mapping[str, str] = field(default_factory=dict)
     """Response headers that contain a whole number, each with its meaning."""
-    examples: Examples = field(default=(), compare=False)
+    examples: Examples = ()
 
     @property
     def action(self) -> str:

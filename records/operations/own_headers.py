@@ -16,3 +16,8 @@ def put(response: HttpResponseBase, headers: Mapping[str, str], *, unless_set: b
         key = name.lower()
         if not unless_set or key not in kept:
             kept[key] = (name, value)
+
+
+def pairs(response: HttpResponseBase) -> list[tuple[str, str]]:
+    """Return the names and values of all headers, without looking up each name again as Django's `items` does."""
+    return list(response.headers._store.values())

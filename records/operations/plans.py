@@ -2,9 +2,12 @@
 
 import threading
 import uuid
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from copy import copy
-from functools import cache
+from functools import cache, cached_property
+from itertools import repeat
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -182,17 +185,22 @@ class ReadPlan:
         """Return the attributes that show other values than the record's columns, by the column."""
         return {name.removeprefix("shown_"): name for name in self.rows if name.startswith("shown_")}
 
-    @property
+    @cached_property
     def key_place(self) -> int:
         """Return the place of the record's key in a tuple."""
         return self.names.index(next(name for name, column in self.columns.items() if column.primary_key))
+
+    def place_of(self, attribute: str) -> int:
+        """Return the place of an attribute in a tuple if it is there as it is stored, or -1."""
+        texts = self.texts if vendor() == "postgresql" else self.sources
+        return texts.index(attribute) if attribute in texts else -1
 
     @property
     def tells_of_others(self) -> bool:
         """Return whether an answer can change although the record does not, because a target becomes visible."""
         return self.reader is not None and bool(self.pointers or self.lists)
 
-    @property
+    @cached_property
     def usual_sort(self) -> str:
         """Return the wire name by which a list is sorted by default: the number, else the creation, else the name."""
         names = {name.casefold(): name for name in self.columns}
@@ -276,8 +284,8 @@ class ReadPlan:
         for name, step in zip(self.names, steps, strict=True):
             if step is not None:
                 convert = msgspec.Raw if step is orjson.Fragment else step
-                for shape in shapes:
-                    setattr(shape, name, convert(getattr(shape, name)))
+                values = map(convert, map(attrgetter(name), shapes))
+                deque(map(setattr, shapes, repeat(name), values), maxlen=0)
         if not with_private:
             for name, empty in self.private.items():
                 for shape in shapes:

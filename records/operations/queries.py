@@ -4,9 +4,10 @@ import datetime
 import re
 from collections.abc import Mapping, Sequence
 from functools import reduce
+from itertools import chain
 from operator import or_
 from typing import Any
-from urllib.parse import unquote_to_bytes
+from urllib.parse import unquote_to_bytes, urlencode
 
 from django.core.exceptions import ValidationError
 from django.db import models
@@ -21,6 +22,8 @@ from records.sites.text import normalise, read_uuid
 
 IN_FOLDERS = "entityFolderId"
 """The list parameter that only lists of records in folders take."""
+PLAIN_LENGTH = 2000
+"""How many characters a query that is read without Django's limit on the number of parameters may have."""
 _SPACE_FOR_PLUS = re.compile(r"(.*:\d{2}(?:\.\d+)?) (\d{2}:\d{2})", re.ASCII)
 
 
@@ -151,6 +154,31 @@ def text(name: str, given: str) -> str:
         return normalise(given)
     except ValidationError as error:
         raise invalid(name, error.messages[0]) from error
+
+
+_PLAIN = re.compile(r"[A-Za-z0-9_.~,:=&-]*")
+"""A query, or parts of one, without anything that is encoded or would have to be."""
+
+
+def given(request: HttpRequest) -> Mapping[str, list[str]]:
+    """Return the values of each parameter of the query, as `request.GET` has them; most queries need no decoding."""
+    query = request.META.get("QUERY_STRING", "")
+    if len(query) > PLAIN_LENGTH or not _PLAIN.fullmatch(query):
+        return dict(request.GET.lists())
+    found: dict[str, list[str]] = {}
+    for part in filter(None, query.split("&")):
+        name, _, value = part.partition("=")
+        found.setdefault(name, []).append(value)
+    return found
+
+
+def encoded(parameters: Sequence[tuple[str, object]]) -> str:
+    """Return parameters as the query of an address, in which commas and colons stay as they are."""
+    pairs = [(name, str(value)) for name, value in parameters]
+    text = "".join(chain.from_iterable(pairs))
+    if "=" in text or "&" in text or not _PLAIN.fullmatch(text):
+        return urlencode(pairs, safe=",:")
+    return "&".join([f"{name}={value}" for name, value in pairs])
 
 
 def check_utf8(request: HttpRequest) -> None:

@@ -258,6 +258,5 @@ class OperationViewSet(CalledViewSet):
         page = lists.page(rows, plan, rules, self.query, parameters, site_id=self.site_id, proof=self.proof, **options)
         self.proven = True
         response = HttpResponse(page.content, content_type="application/json")
-        for name, value in page.headers(self.http_request).items():
-            response[name] = value
+        put(response, page.headers(self.http_request))
         return response
