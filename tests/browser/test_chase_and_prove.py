@@ -202,7 +202,9 @@ def test_before_an_erasure_other_records_are_searched_in_parts_while_the_page_is
     page.unroute_all()
     page.get_by_role("link", name="Search on").click()
     expect(page.get_by_text("kinds of records that you may see have been searched.")).to_be_visible()
-    expect(page.get_by_role("list").get_by_role("link", name=re.compile("Action 1|Complaint 1"))).to_have_count(2)
+    # What is found, and how far the search is, is read out.
+    read_out = page.locator("[aria-live=polite]").filter(has_text="kinds of records that you may see")
+    expect(read_out.get_by_role("list").get_by_role("link", name=re.compile("Action 1|Complaint 1"))).to_have_count(2)
     expect(page.get_by_text("The search was interrupted")).to_have_count(0)
     expect(page.get_by_text("Parts before this one")).to_have_count(0)
     expect(button).to_be_enabled()
