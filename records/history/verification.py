@@ -297,6 +297,8 @@ def _compare_records(groups: list[list[Row]], report: Report) -> None:
         by_model[rows[-1].model][rows[-1].record_id] = rows
     for label, known in by_model.items():
         model = _model(label)
+        if model is not None and hasattr(model, "HISTORY_PROVES_COLUMNS"):
+            _compare_columns(model, known, report)
         if model is None or not is_proven(model):
             continue
         # The records of a group are next to each other in the order of their ids.
@@ -313,6 +315,25 @@ def _compare_records(groups: list[list[Row]], report: Report) -> None:
             if wrong := deviations(model, replay(row.fields for row in rows), content):
                 text = f"after change {number} the record was altered past its history: {name}: {', '.join(wrong)}"
                 report.add(chain, number, text)
+
+
+def _compare_columns(model: Any, known: dict[str, list[Row]], report: Report) -> None:
+    """Compare the columns in HISTORY_PROVES_COLUMNS with the changes that name them.
+
+    An account has changes in the chains of several sites, whose order is unknown: the last value in any of them counts.
+    """
+    names = model.HISTORY_PROVES_COLUMNS
+    for key, *values in model._base_manager.filter(pk__in=list(known)).values_list("pk", *names):
+        rows = known[str(key)]
+        wrong = []
+        for name, value in zip(names, values, strict=True):
+            said = {row.chain: entry["new"] for row in rows for entry in row.fields if entry["field"] == name}
+            if said and value not in said.values():
+                wrong.append(name)
+        if wrong:
+            chain, number, name = rows[-1].chain, rows[-1].number, f"{rows[-1].model} {key}"
+            text = f"after change {number} the record was altered past its history: {name}: {', '.join(wrong)}"
+            report.add(chain, number, text)
 
 
 def is_proven(model: type[models.Model]) -> bool:

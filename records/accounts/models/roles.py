@@ -54,6 +54,7 @@ class Role(models.Model):
     objects = RoleRows.as_manager()
 
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("site", "name_key", "revision", "created", "last_modified")
+    HISTORY_PROVES_COLUMNS: ClassVar[tuple[str, ...]] = ("name", "is_archived")
 
     class Meta:
         ordering = ("site", "name", "id")

@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection, models
 
 from records.accounts.actions import update_user
-from records.accounts.models import SecurityKind, User
+from records.accounts.models import Role, SecurityKind, User
 from records.accounts.security import security_event
 from records.customers.models import Customer
 from records.employees import actions
@@ -52,6 +52,27 @@ def texts() -> list[str]:
 def rows(**conditions: Any) -> Any:
     """Return changes with everything that the product's own manager refuses."""
     return models.QuerySet(Change).filter(**conditions)
+
+
+def test_an_account_or_role_that_was_altered_directly_is_named(site: Site, other_site: Site) -> None:
+    user, role = make.make_user(site=site), make.make_role(site, [])
+    update_user(user, {"is_active": False}, author=make.SYSTEM, reason="Left")
+    update_user(user, {"home_site": other_site}, author=make.SYSTEM, reason="Moved")
+    update_user(user, {"is_active": True}, author=make.SYSTEM, reason="Back")
+    assert not texts()
+    for model, key, name, value in (
+        (User, user.pk, "is_superuser", True),
+        (User, user.pk, "user_name", "somebody"),
+        (Role, role.pk, "name", "Readers"),
+        (Role, role.pk, "is_archived", True),
+    ):
+        rows_of = model._base_manager.filter(pk=key)
+        before = rows_of.values_list(name, flat=True).get()
+        rows_of.update(**{name: value})
+        [text] = texts()
+        assert text.endswith(f"altered past its history: {model._meta.label} {key}: {name}")
+        rows_of.update(**{name: before})
+    assert not texts()
 
 
 def last(site: Site) -> int:
