@@ -7,6 +7,6 @@ a thread of its own, and so deep within a request that a page which loads them f
 from importlib import import_module
 from threading import Thread
 
-_loading = Thread(target=import_module, args=("scim2_client",))
+_loading = Thread(target=lambda: [import_module(name) for name in ("scim2_client", "scim.schemas")])
 _loading.start()
 _loading.join()
