@@ -6,17 +6,19 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from django.db import models
+from django.utils.translation import gettext
 
 from records.backoffice.models import QUERY, FileImport, SavedFilter
 from records.history.digests import ERASED, FieldChange, Side
 from records.history.erasure import Personal, erase_from_history
 from records.history.models import Change
 from records.history.trail import Author, recording
+from records.retention.actions import on_hold_since
 from records.retention.marks import keyed, mark_of
 from records.retention.words import Words
 from records.sites.about import about, kinds
 from records.sites.models import Entity, SiteRecord
-from records.sites.text import read_uuid
+from records.sites.text import read_uuid, refuse
 from records.sites.writing import stamp
 
 ATTACHED = ("name", "description", "file_name")
@@ -42,11 +44,20 @@ def attachments_that_say(record: SiteRecord, words: Words) -> list[Any]:
 
 
 def erase_from_attachments(record: SiteRecord, words: Words, *, author: Author, operation: str, reason: str) -> None:
-    """Erase the texts of the record's attachments that contain one of the words; the files stay as they are."""
+    """Erase the texts of the record's attachments that contain one of the words; the files stay as they are.
+
+    Raises ValidationError, code InvalidTransition, if one of these attachments is on legal hold.
+    """
     found = kinds()[Entity.ATTACHMENT]._base_manager.filter(
         pk__in=[row.pk for row in attachments_that_say(record, words)]
     )
     for row in found.order_by("pk").select_for_update(of=("self",), no_key=True):
+        if on_hold_since(row) is not None:
+            text = gettext(
+                "The attachment “%(name)s” is on legal hold, so its texts must stay. A Site Administrator can lift the "
+                "hold."
+            )
+            raise refuse(text % {"name": row})
         stamp(row, author)
         _erase(row, ATTACHED, words, author=author, operation=operation, reason=reason)
 

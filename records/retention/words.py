@@ -6,11 +6,11 @@ from collections.abc import Collection
 
 from records.sites.text import HAN, HANGUL, KANA, fold, one_line
 
-# One spelling for texts that look the same: apostrophes; hyphens and the dot between foreign names in Japanese, as a
-# space; nothing for hyphens and joiners that are invisible.
+# One spelling for texts that look the same: apostrophes; hyphens, underscores (spaces in names of files), and the dot
+# between foreign names in Japanese, as a space; nothing for hyphens and joiners that are invisible.
 _ALIKE = {
     **dict.fromkeys(map(ord, "`\u00b4\u02b9\u02bb\u02bc\u02bd\u2018\u2019\u201b\u2032\uff07"), "'"),
-    **dict.fromkeys((*map(ord, "-\u2212\u30fb\ufe58\ufe63\uff0d\uff65"), *range(0x2010, 0x2016)), " "),
+    **dict.fromkeys((*map(ord, "-_\u2212\u30fb\ufe58\ufe63\uff0d\uff65"), *range(0x2010, 0x2016)), " "),
     **dict.fromkeys((0xAD, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2065), 0xFEFF)),
 }
 _EAST_ASIAN = f"{KANA}{HANGUL}{HAN}\U00020000-\U0003ffff"
@@ -18,7 +18,8 @@ _IS_EAST_ASIAN = re.compile(f"[{_EAST_ASIAN}]")
 _SPACELESS = f"{_EAST_ASIAN}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\ua9e0-\ua9ff\uaa60-\uaa7f"
 """The letters of scripts that are written without spaces, or where more follows a name within its word (Korean)."""
 _IS_SPACELESS = re.compile(f"[{_SPACELESS}]")
-_WITHIN_WORD = re.compile(f"[^\\W_{_SPACELESS}]{{2}}")
+_WITHIN_WORD = re.compile(f"[^\\W{_SPACELESS}]{{2}}")
+_AFTER_DIGIT, _BEFORE_DIGIT = re.compile(r"\d[^\W\d]"), re.compile(r"[^\W\d]\d")
 _WITHIN_KOREAN = re.compile(f"[{HANGUL}]{{2}}")
 _PHONE = re.compile("[\\d ()./+]+")
 _BETWEEN_DIGITS = re.compile("(?<=\\d)[ ()./+]+(?=\\d)")
@@ -29,8 +30,8 @@ class Words:
     """The erased values, prepared for a search in many texts.
 
     A word has at least two letters, or one East Asian letter, or three other characters. In scripts without spaces it
-    may be a part of another word. A phone number of at least six digits is found by its last seven, since an area code
-    can be missing.
+    may be a part of another word, and a digit does not belong to the word of letters beside it if that has more than
+    three. A phone number of at least six digits is found by its last seven, since an area code can be missing.
     """
 
     def __init__(self, values: Collection[str]) -> None:
@@ -64,7 +65,7 @@ def pattern_of_short(values: Collection[str]) -> str:
     for value in map(_plain, values):
         if len(value) < 3 and _is_word(value):
             ways = "|".join(sorted({value, value.upper()}))
-            found.add(ways if _IS_SPACELESS.search(value) else rf"(^|\W)({ways})(\W|$)")
+            found.add(ways if _IS_SPACELESS.search(value) else rf"(^|\W|_)({ways})(\W|_|$)")
     return "|".join(sorted(found))
 
 
@@ -82,7 +83,10 @@ def _has_word(text: str, word: str) -> bool:
         before, after = text[max(at - 1, 0) : at + 1], text[end - 1 : end + 1]
         # A Korean name of one syllable begins a word: the same syllable is an ending of many others.
         is_ending = len(word) == 1 and _WITHIN_KOREAN.fullmatch(before)
-        if not (is_ending or _WITHIN_WORD.fullmatch(before) or _WITHIN_WORD.fullmatch(after)):
+        # In "Meyer2.pdf", the digit counts files. Shorter words are parts of codes too often.
+        begins = not _WITHIN_WORD.fullmatch(before) or (len(word) > 3 and _AFTER_DIGIT.fullmatch(before))
+        ends = not _WITHIN_WORD.fullmatch(after) or (len(word) > 3 and _BEFORE_DIGIT.fullmatch(after))
+        if begins and ends and not is_ending:
             return True
         at = text.find(word, at + 1)
     return False

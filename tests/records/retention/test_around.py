@@ -7,12 +7,14 @@ from django.apps import apps
 from django.urls import reverse
 
 from records.accounts.models import DefaultRole
+from records.attachments.models import Attachment
 from records.backoffice.models import FileImport, SavedFilter
 from records.complaints.erasure import erase_consumer
 from records.complaints.models import Complaint
 from records.history.models import Change
 from records.history.verification import verify
 from records.items.models import Item
+from records.retention.actions import set_hold
 from records.sites.models import Site
 from tests import make
 from tests.make.attachments import make_attachment
@@ -111,6 +113,26 @@ def test_names_of_attachments_are_named_and_erased_only_if_asked(site: Site) -> 
         assert ("przybylski" in json.dumps(list(mine), default=str).casefold()) is is_left
         assert ("of rose" in json.dumps(list(mine), default=str).casefold()) is is_left
         assert not verify().faults
+
+
+def test_an_attachment_on_legal_hold_keeps_its_texts(site: Site) -> None:
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    saved = save_filter(client, "q=przybylski", "Mine")
+    complaint = complaint_of(site)
+    letter = make_attachment(site, on=complaint, file_name="Letter Przybylski.txt")
+    set_hold(Attachment, site.pk, letter.pk, author=make.SYSTEM, reason="Court case 12")
+    step = reverse("admin:complaints_complaint_step", args=(complaint.pk, "erase-consumer"))
+    refused = press(client, step, {"change_reason": "Asked by letter", "with_texts": "yes"})
+    assert "The attachment “Letter Przybylski.txt” is on legal hold, so its texts must stay." in refused.text
+    for row in (saved, letter, complaint):
+        row.refresh_from_db()
+    assert (saved.query, letter.file_name) == ("q=przybylski", "Letter Przybylski.txt")
+    assert complaint.consumer_last_name == "Przybylski"
+    assert press(client, step, {"change_reason": "Asked by letter", "with_texts": "no"}).status_code == 302
+    letter.refresh_from_db()
+    complaint.refresh_from_db()
+    assert letter.file_name == "Letter Przybylski.txt"
+    assert complaint.consumer_last_name.startswith("erased-")
 
 
 def test_a_contact_is_erased_around_the_customer_too(site: Site) -> None:

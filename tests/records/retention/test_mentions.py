@@ -236,6 +236,13 @@ def test_a_contact_and_an_employee_are_looked_for_in_the_same_way(site: Site) ->
     assert listed(client.get(place(employee, "erase-private-facts"))) == [(address_of(second), "(Name)")]
 
 
+def test_a_short_name_between_underscores_is_found(site: Site) -> None:
+    complaint = make_complaint(site, consumer_last_name="Bo")
+    letter = make_attachment(site, on=make_item(site), file_name="Letter_Bo_2.txt")
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    assert listed(client.get(place(complaint))) == [(address_of(letter), "(File name)")]
+
+
 def test_a_long_list_is_cut_and_costs_a_fixed_number_of_queries(
     site: Site, complaint: Complaint, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,6 +34,11 @@ FOUND = [
     ("+49 170 1234567", "Tel. 0170 12 34 567, after 12 h"),
     ("\uff10\uff11\uff12\uff0d\uff13\uff14\uff15", "Tel. 012345"),
     ("110", "Extension 110"),
+    ("Meyer-Landrut", "Brief_Meyer_Landrut.pdf"),
+    ("Elm Street 12", "Elm_Street_12.jpg"),
+    ("0421 555 0100", "call_0421_555_0100.txt"),
+    ("Przybylski", "Przybylski2.pdf"),
+    ("Przybylski", "Brief%20Przybylski.pdf"),
 ]
 NOT_FOUND = [
     ("Bo", "Bob called"),
@@ -45,6 +50,9 @@ NOT_FOUND = [
     ("A.", "At 10 a.m."),
     ("12", "Batch 12"),
     ("12345", "Batch 1 2345"),
+    ("12345", "Batch L12345A"),
+    ("Ann", "Batch 26ANN12"),
+    ("Elm Street 12", "Elm_Street_120"),
     ("555-0100", "Call 555-0101"),
     ("이", "고객이 전화했습니다"),
     ("田中", "お客様の中田様"),
