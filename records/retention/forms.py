@@ -134,8 +134,8 @@ def _listing(part: Mentions, known: int) -> Listing | None:
     if known <= SHOWN < known + len(links):
         shown.append(gettext("and others"))
     text = gettext(
-        "These other records contain one of the values and stay as they are. Look at them first: after the "
-        "erasure, they cannot be found by that value."
+        "These other records contain one of the values. They stay as they are, except attachments that the form asks "
+        "about. Look at them first: after the erasure, they cannot be found by that value."
     )
     return Listing(text, shown) if shown else None
 
