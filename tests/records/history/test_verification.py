@@ -11,7 +11,8 @@ from django.core.management import CommandError, call_command
 from django.db import connection, models
 
 from records.accounts.actions import update_user
-from records.accounts.models import Role, SecurityKind, User
+from records.accounts.directories import add_directory
+from records.accounts.models import Directory, Role, SecurityKind, User
 from records.accounts.security import security_event
 from records.customers.models import Customer
 from records.employees import actions
@@ -24,10 +25,12 @@ from records.history.verification import verify
 from records.items.models import Item
 from records.sites.models import Site
 from records.sites.writing import add_record
+from records.webhooks.models import Subscription
 from tests import make
 from tests.make.complaints import make_completed
 from tests.make.customers import make_customer
 from tests.make.documents import make_document, make_signer, sign, version_of
+from tests.make.webhooks import make_webhook
 
 
 @pytest.fixture(autouse=True)
@@ -54,8 +57,10 @@ def rows(**conditions: Any) -> Any:
     return models.QuerySet(Change).filter(**conditions)
 
 
-def test_an_account_or_role_that_was_altered_directly_is_named(site: Site, other_site: Site) -> None:
+def test_an_account_role_directory_or_webhook_that_was_altered_directly_is_named(site: Site, other_site: Site) -> None:
     user, role = make.make_user(site=site), make.make_role(site, [])
+    webhook = make_webhook(site, "https://warehouse.example.com/larder")
+    directory = add_directory("People", site, author=make.SYSTEM)
     update_user(user, {"is_active": False}, author=make.SYSTEM, reason="Left")
     update_user(user, {"home_site": other_site}, author=make.SYSTEM, reason="Moved")
     update_user(user, {"is_active": True}, author=make.SYSTEM, reason="Back")
@@ -65,6 +70,9 @@ def test_an_account_or_role_that_was_altered_directly_is_named(site: Site, other
         (User, user.pk, "user_name", "somebody"),
         (Role, role.pk, "name", "Readers"),
         (Role, role.pk, "is_archived", True),
+        (Directory, directory.pk, "may_administer", True),
+        (Directory, directory.pk, "may_set_passwords", True),
+        (Subscription, webhook.pk, "address", "https://elsewhere.example.com/"),
     ):
         rows_of = model._base_manager.filter(pk=key)
         before = rows_of.values_list(name, flat=True).get()
