@@ -7,8 +7,21 @@ from html.parser import HTMLParser
 EMPTY = {"area", "br", "col", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 OWN_NAMES = re.compile(r"^(field|model|app|step|link|chart|page|tone)-")
 """Classes that name one field, model or button, not a kind of element."""
-TOLD = ("role", "type", "tabindex", "aria-label", "aria-labelledby", "aria-describedby", "aria-live", "scope", "href")
+TOLD = (
+    "role",
+    "type",
+    "tabindex",
+    "aria-label",
+    "aria-labelledby",
+    "aria-describedby",
+    "aria-live",
+    "aria-current",
+    "scope",
+    "href",
+)
 """The attributes that tell kinds of elements apart."""
+FRAME = {"header.top[]", "details.menu[]"}
+"""The header and the menu, which all pages of the back-office share."""
 
 
 class Markup(HTMLParser):
@@ -17,6 +30,7 @@ class Markup(HTMLParser):
     def __init__(self, page: str) -> None:
         super().__init__()
         self.kinds: set[tuple[str, ...]] = set()
+        self.kinds_in_frame: set[tuple[str, ...]] = set()
         self.headings: list[str] = []
         self.title = ""
         self._ids: Counter[str] = Counter()
@@ -32,7 +46,9 @@ class Markup(HTMLParser):
         classes = " ".join(sorted(name for name in given.get("class", "").split() if not OWN_NAMES.match(name)))
         above = self._open[-1][1] if self._open else ""
         kind = f"{tag}.{classes}[{given.get('type', '')}]"
-        self.kinds.add((above, kind, *(name for name in TOLD if name in given)))
+        in_frame = kind in FRAME or any(one[1] in FRAME for one in self._open)
+        kinds = self.kinds_in_frame if in_frame else self.kinds
+        kinds.add((above, kind, *(name for name in TOLD if name in given)))
         in_template = any(one[0] == "template" for one in self._open)
         if "id" in given and not in_template:
             self._ids[given["id"]] += 1
@@ -80,11 +96,11 @@ class Markup(HTMLParser):
         return found
 
 
-def covering(pages: dict[str, Markup]) -> list[str]:
+def covering(kinds_of: dict[str, set[tuple[str, ...]]]) -> list[str]:
     """Return addresses whose pages hold every kind of element that any of the pages holds."""
-    left, chosen = set().union(*(page.kinds for page in pages.values())), []
+    left, chosen = set().union(*kinds_of.values()), []
     while left:
-        best = max(pages, key=lambda where: len(pages[where].kinds & left))
-        left -= pages[best].kinds
+        best = max(kinds_of, key=lambda where: len(kinds_of[where] & left))
+        left -= kinds_of[best]
         chosen.append(best)
     return chosen
