@@ -3,9 +3,13 @@
 import itertools
 from dataclasses import dataclass, field
 
+from django.conf import settings
+from django.test import Client
+
 from records.accounts.models import DefaultRole, User
 from records.sites.models import Site
 from tests import make
+from tests.make.backoffice import sign_in
 from tests.scim import people
 
 ROLES = {role.value: role for role in DefaultRole}
@@ -26,13 +30,22 @@ class World:
     elsewhere: Site
     actors: dict[str, User] = field(default_factory=dict)
     targets: dict[str, User] = field(default_factory=dict)
+    sessions: dict[User, str] = field(default_factory=dict)
+    """The key of a session of each actor, so that a case need not sign in."""
+
+    def browser_of(self, actor: User) -> Client:
+        """Return a browser in which the actor is signed in."""
+        client = Client()
+        client.cookies[settings.SESSION_COOKIE_NAME] = self.sessions[actor]
+        return client
 
 
 def make_world() -> World:
     """Make the two sites and all accounts."""
     found = World(make.make_site("Hill"), make.make_site("Harbour"))
     for name in (*ACTORS, *ALONE):
-        found.actors[name] = _actor(name, found.site)
+        actor = found.actors[name] = _actor(name, found.site)
+        found.sessions[actor] = sign_in(actor).cookies[settings.SESSION_COOKIE_NAME].value
     for name in TARGETS:
         found.targets[name] = _target(name, found)
     return found

@@ -3,20 +3,31 @@
 import html.parser
 from typing import Any
 
+from django.conf import settings
+from django.contrib.auth import login
+from django.contrib.sessions.backends.db import SessionStore
+from django.http import HttpRequest
 from django.test import Client
 from django.urls import reverse
 
 from records.accounts.models import DefaultRole, User
+from records.backoffice.current import SESSION_KEY
 from records.sites.models import Site
 from tests import make
 
 
 def sign_in(user: User, site: Site | None = None) -> Client:
-    """Return a browser in which the user is signed in, looking at the site where one is named."""
-    client = Client()
-    client.force_login(user, backend="records.accounts.sign_in.AccountBackend")
+    """Return a browser in which the user is signed in, looking at the site where one is named.
+
+    The session is written as signing in and choosing the site leave it, which takes a third of the time of both.
+    """
+    request, client = HttpRequest(), Client()
+    request.session = SessionStore()
     if site is not None:
-        client.post(reverse("admin:switch-site"), {"site": str(site.pk)})
+        request.session[SESSION_KEY] = str(site.pk)
+    login(request, user, backend="records.accounts.sign_in.AccountBackend")
+    request.session.save()
+    client.cookies[settings.SESSION_COOKIE_NAME] = request.session.session_key or ""
     return client
 
 

@@ -111,8 +111,7 @@ DOORS = (
 def test_the_pages_of_accounts_do_what_the_table_says(world: World, door: Door, actor: str, target: str) -> None:
     user = world.targets[target]
     door.prepare(user)
-    client, page = Client(), f"/admin/accounts/user/{user.pk}/"
-    client.force_login(world.actors[actor], backend="records.accounts.sign_in.AccountBackend")
+    client, page = world.browser_of(world.actors[actor]), f"/admin/accounts/user/{user.pk}/"
     if door.act is Act.RENAME:
         client.post(page + door.path, _form(client, page + door.path) | door.sent | {"change_reason": "Asked for"})
     else:
@@ -146,15 +145,13 @@ def by_key(world: World, actor: User, employee: Employee) -> None:
 
 def by_form(world: World, actor: User, employee: Employee) -> None:
     """Change the address on the employee's page."""
-    client = Client()
-    client.force_login(actor, backend="records.accounts.sign_in.AccountBackend")
+    client = world.browser_of(actor)
     save(client, employee, email_address=NEW, change_reason="Asked for")
 
 
 def by_import(world: World, actor: User, employee: Employee) -> None:
     """Change the address by a file."""
-    client = Client()
-    client.force_login(actor, backend="records.accounts.sign_in.AccountBackend")
+    client = world.browser_of(actor)
     client.post("/admin/site/", {"site": str(world.site.pk)})
     bring_in(client, Employee, [{"Id": str(employee.pk), "EmailAddress": NEW}])
 
@@ -193,9 +190,7 @@ def test_a_role_is_given_by_the_page_of_its_members_as_the_table_says(
     world: World, actor: str, role: str, at: str
 ) -> None:
     given = Role.objects.get(site=getattr(world, at), default_role=ROLES[role])
-    user, client = world.actors[actor], Client()
-    member = world.targets["no role"]
-    client.force_login(user, backend="records.accounts.sign_in.AccountBackend")
+    client, member = world.browser_of(world.actors[actor]), world.targets["no role"]
     client.post(f"/admin/accounts/role/{given.pk}/members/", {"users": [str(member.pk)], "change_reason": "Asked for"})
     expected = actor == "superuser" or (actor == "site_administrator" and at == "site")
     assert RoleMembership.objects.filter(role=given, user=member).exists() == expected
