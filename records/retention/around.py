@@ -68,7 +68,7 @@ def erase_from_lists(site_id: uuid.UUID, words: Words, *, author: Author, operat
     A filter keeps its other conditions. It takes two queries, one that reads the site's changes, and more for each hit.
     """
     personal = _Typed(FILTERED, says=words.occur_in)
-    filters = SavedFilter.objects.filter(site_id=site_id)
+    filters = SavedFilter.objects.at(site_id)
     found = {row.pk for row in filters if any(words.occur_in(_spoken(name, getattr(row, name))) for name in FILTERED)}
     changes = Change.objects.filter(site_id=site_id, model=SavedFilter._meta.label).order_by()
     for change in changes.only("record_id", "record_name", "fields"):
