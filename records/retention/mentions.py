@@ -26,9 +26,9 @@ from records.sites.trigrams import RUN, containing
 
 MOST = 100
 """The most rows of a kind, with its child rows, that are looked at."""
-FEWEST, ROWS = 4_000, 100_000
+FEWEST, ROWS = 4_000, 60_000
 """How many records the first statement of a step compares, and after how many no other one follows."""
-STEP, QUICK = 0.08, 0.03
+STEP, QUICK = 0.06, 0.03
 """The seconds after which a step ends, and within which a statement has to answer for the next one to compare more."""
 
 Seen = Callable[[type[SiteRecord]], tuple[models.QuerySet[Any], Collection[str]] | None]
