@@ -114,5 +114,6 @@ def form_for_new(model: type[Any]) -> str:
 def link_to(record: SiteRecord) -> SafeString:
     """Return a link to the record's page, with its kind and name."""
     kind, number = capfirst(str(record._meta.verbose_name)), record.site_sequence_id
-    name = str(record) if str(record).startswith(kind) else f"{kind} {number or ''}: {record}"
+    numbered = f"{kind} {number}" if number else kind
+    name = str(record) if str(record).startswith(kind) else f"{numbered}: {record}"
     return format_html('<a href="{}">{}</a>', address_of(record), name)

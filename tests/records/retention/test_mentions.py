@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from records.accounts.models import DefaultRole
-from records.backoffice.about import address_of
+from records.backoffice.about import address_of, link_to
 from records.backoffice.permissions import SitePermissions
 from records.complaints.actions import update_complaint_detail
 from records.complaints.models import Complaint
@@ -371,6 +371,12 @@ def test_the_last_part_knows_that_rows_of_a_kind_were_left_out(
     assert "not all were looked at" in pages[-1].text
     assert "have been searched" not in pages[-1].text
     assert sum(len(listed(page)) for page in pages) == 4
+
+
+def test_a_record_without_a_number_is_named_by_its_kind(site: Site) -> None:
+    draft, item = make_draft(site), make_item(site, name="Oven")
+    assert "Complaint: Draft complaint</a>" in link_to(draft)
+    assert f"Item {item.site_sequence_id}: Oven</a>" in link_to(item)
 
 
 def test_a_part_alone_has_no_form(site: Site, complaint: Complaint) -> None:
