@@ -14,7 +14,6 @@ from typing import Any
 from gunicorn.arbiter import Arbiter
 
 from config import env, metrics
-from config.later import load_later
 from config.server.board import FREE, board
 
 HEAD_START = 0.1
@@ -84,12 +83,8 @@ def when_ready(server: object) -> None:
 
 
 def post_fork(server: object, worker: object) -> None:
-    """Load the code without the garbage collector, which would look at all that is loaded again and again.
-
-    Of what Django imports, only migrations and pages of errors need the parser of SQL.
-    """
+    """Load the code without the garbage collector, which would look at all that is loaded again and again."""
     gc.disable()
-    load_later("sqlparse")
 
 
 def post_worker_init(worker: Any) -> None:
