@@ -15,6 +15,7 @@ from records.complaints.models import Complaint
 from records.customers.models import Customer
 from records.items.models import Item
 from records.packs.tables import names_of_records
+from records.retention import mentions
 from records.retention.actions import set_hold
 from records.sites.about import pointer_to
 from records.sites.models import Site
@@ -150,7 +151,10 @@ def test_legal_holds_on_both_are_listed(site: Site, twins: tuple[Item, Customer]
     assert all(address(record, "read") in page for record in twins)
 
 
-def test_a_record_that_names_a_consumer_is_listed_beside_the_complaint(site: Site) -> None:
+def test_a_record_that_names_a_consumer_is_listed_beside_the_complaint(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mentions, "STEP", 60)  # One part searches everything, however busy the machine is.
     complaint = make_complaint(site, consumer_last_name="Przybylski")
     first = named(Item, complaint.pk, site, "Scale", notes="Lent to Przybylski")
     second = named(Customer, complaint.pk, site, "Przybylski and sons")
