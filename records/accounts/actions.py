@@ -230,7 +230,7 @@ def set_members(
 
 def members_of(role: Role) -> list[dict[str, str]]:
     """Return the role's members as `{"id", "name"}`, ordered by id; one query."""
-    rows = RoleMembership.objects.filter(role=role).select_related("user", "member_role")
+    rows = RoleMembership.objects.filter(role=role).order_by().select_related("user", "member_role")
     return sorted(
         ({"id": str(row.user_id or row.member_role_id), "name": str(row.user or row.member_role)} for row in rows),
         key=itemgetter("id"),

@@ -243,8 +243,11 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: object = None, **also: object) -> Any:
         """Return a record that the user may see, with the records that it refers to and columns of `also`, or None."""
-        rows, key = self.get_queryset(request), read_uuid(object_id)
-        return rows.select_related(*self.foreign_keys).annotate(**also).filter(pk=key).first() if key else None
+        rows, key = self.get_queryset(request).select_related(*self.foreign_keys).annotate(**also), read_uuid(object_id)
+        try:
+            return rows.get(pk=key) if key else None
+        except self.model.DoesNotExist:
+            return None
 
     @cached_property
     def foreign_keys(self) -> list[str]:

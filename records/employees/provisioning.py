@@ -91,10 +91,11 @@ def lock_person(user_id: uuid.UUID, directory: Directory, *, leaving: bool = Fal
         lock_roles_of(user_id)
     related = ("title", "nature_of_employment", "entity_folder", "reporting_to__user")
     locked = Employee.objects.select_for_update(of=("self",), no_key=True).select_related(*related)
-    employee = locked.filter(user_id=user_id).first()
+    try:
+        employee = locked.get(user_id=user_id)
+    except Employee.DoesNotExist as error:
+        raise User.DoesNotExist from error
     user = User.objects.select_for_update(of=("self",), no_key=True).prefetch_related("emails").get(pk=user_id)
-    if employee is None:
-        raise User.DoesNotExist
     user.employee = employee
     return Person(employee, user, ExternalId.objects.filter(directory=directory, user=user).first())
 
