@@ -132,6 +132,7 @@ def _prepare(is_first: bool) -> None:
     prepare_pages()
     import_module("records.operations.openapi_document").document("json")
     gc.freeze()
+    import_module("config.server.huge_pages").collapse()
     logging.getLogger("larder.server").info("The worker has loaded what a first request would have to wait for.")
 
 
