@@ -125,7 +125,10 @@ class Head:
         self._read_framing()
 
     def _split(self, target: str) -> tuple[str, str, str]:
-        """Return the path and the query of a request's target, and the host if the target names one (RFC 9112, 3.2)."""
+        """Return the path and the query of a request's target, and the host if the target names one (RFC 9112, 3.2).
+
+        Raises ParseException for a target that is neither a path nor a whole address of this scheme.
+        """
         if target.startswith("/"):
             path, _, query = target.partition("#")[0].partition("?")
             return path, query, ""
@@ -135,9 +138,9 @@ class Head:
             parts = urlsplit(target)
         except ValueError:
             parts = None
-        if parts is None or "://" not in target:
+        if parts is None or parts.scheme not in ("http", "https") or not parts.netloc:
             raise errors.InvalidRequestLine("")
-        return parts.path, parts.query, parts.netloc
+        return parts.path or "/", parts.query, parts.netloc
 
     def _take(self, fields: list[tuple[bytes, bytes]]) -> None:
         if len(fields) > MOST_FIELDS:
@@ -158,6 +161,8 @@ class Head:
                 raise errors.InvalidHeader(name)
             else:
                 environ[key] += f",{value}"
+        if self.is_newer_than_1_0 and "HTTP_HOST" not in environ:
+            raise errors.InvalidHeader("HOST")
 
     def _read_framing(self) -> None:
         """Read how long the body is and whether the connection is kept (RFC 9112, sections 6 and 9)."""

@@ -1,6 +1,7 @@
 """A request as it arrives: its head, and its body in memory or, above 64 KiB, in an unnamed temporary file."""
 
 import io
+import re
 import tempfile
 from collections.abc import Mapping
 from typing import IO
@@ -18,6 +19,8 @@ LINES_AT_ONCE = 1_000
 FRAMING_LIMIT = 16 * 1024
 """How many bytes of chunk sizes and extensions a body may have beyond twice its content, and of trailers."""
 END_OF_HEAD = b"\r\n\r\n"
+_CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+"""Characters that no line of a chunked body may contain; another server could take a line feed for the line's end."""
 
 
 class BodyTooLargeError(Exception):
@@ -138,12 +141,12 @@ class ChunkedBody(Body):
     def _read_line(self, line: bytes) -> None:
         """Read the line with the size of a chunk, or a trailer."""
         self._framing_left -= len(line) + 2
-        if self._framing_left < 0:
+        if self._framing_left < 0 or _CONTROL.search(line):
             raise errors.InvalidChunkSize(b"")
         if self._in_trailers:
             self._ended = not line
             return
-        digits = line.partition(b";")[0].strip(b" \t")
+        digits = line.partition(b";")[0].rstrip(b" \t")
         if not 1 <= len(digits) <= 16 or digits.strip(b"0123456789abcdefABCDEF"):
             raise errors.InvalidChunkSize(b"")
         self.left = int(digits, 16)

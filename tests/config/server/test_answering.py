@@ -33,7 +33,7 @@ def answer_of(
     pair: Pair, parts: Any, *headers: tuple[str, str], status: str = "200 OK", first: bytes = b"GET / HTTP/1.1"
 ) -> tuple[list[bytes], bytes, bool]:
     """Return the lines of the head of a response, its body, and whether the connection is kept."""
-    answer = Answer(Head(first + b"\r\n\r\n", environment_of(PEER, PEER)), pair[1], may_keep=True)
+    answer = Answer(Head(first + b"\r\nHost: a\r\n\r\n", environment_of(PEER, PEER)), pair[1], may_keep=True)
 
     def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         start_response(status, list(headers))

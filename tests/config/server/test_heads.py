@@ -6,16 +6,21 @@ from gunicorn.http import errors
 from config.server.heads import Head, environment_of
 
 SHARED = environment_of(("192.0.2.7", 4711), ("192.0.2.1", 8000))
+HOST = b"Host: larder.example"
 
 
 def read(*lines: bytes) -> Head:
+    """Read a head with these lines and a Host."""
+    return read_as_sent(*lines, HOST)
+
+
+def read_as_sent(*lines: bytes) -> Head:
     return Head(b"".join(b"%b\r\n" % line for line in (*lines, b"")), SHARED)
 
 
 def test_the_application_gets_the_request_as_it_was_sent() -> None:
     head = read(
         b"GET /item/Get%C3%84?a=%20b&c=/?d#e HTTP/1.1",
-        b"Host: larder.example",
         b"X-Two:a",
         b"x-two: \t b \t",
         b"Content-Type: application/json",
@@ -50,6 +55,7 @@ def test_the_application_gets_the_request_as_it_was_sent() -> None:
     ("target", "path", "query"),
     [
         (b"http://larder.example/a?b", "/a", "b"),
+        (b"HTTPS://larder.example?b", "/", "b"),
         (b"//a//b?c", "//a//b", "c"),
         (b"/a;b=c:80?d=http://e", "/a;b=c:80", "d=http://e"),
     ],
@@ -68,8 +74,16 @@ def test_a_method_that_nobody_knows_is_left_to_the_address() -> None:
 
 
 def test_the_host_of_the_address_goes_before_the_header() -> None:
-    head = read(b"GET http://evil.example/a HTTP/1.1", b"Host: larder.example")
+    head = read(b"GET http://evil.example/a HTTP/1.1")
     assert head.environ["HTTP_HOST"] == "evil.example"
+
+
+def test_a_request_names_its_host_in_a_header_unless_it_is_older_than_the_header() -> None:
+    for target in (b"/healthz", b"http://larder.example/healthz"):
+        with pytest.raises(errors.InvalidHeader):
+            read_as_sent(b"GET %b HTTP/1.1" % target)
+    assert "HTTP_HOST" not in read_as_sent(b"GET /healthz HTTP/1.0").environ
+    assert read_as_sent(b"GET /healthz HTTP/1.1", b"Host:").environ["HTTP_HOST"] == ""
 
 
 @pytest.mark.parametrize(
@@ -108,6 +122,8 @@ POST = b"POST /item/AddItem HTTP/1.1"
         [b"GET * HTTP/1.1"],
         [b"CONNECT larder.example:443 HTTP/1.1"],
         [b"GET http://[/ HTTP/1.1"],
+        [b"GET http:///healthz HTTP/1.1"],
+        [b"GET ftp://larder.example/healthz HTTP/1.1"],
         [b"GET / HTTP/1.1", b" folded: a"],
         [b"GET / HTTP/1.1", b"A: b", b"\tc"],
         [b"GET / HTTP/1.1", b"A : b"],
@@ -117,7 +133,7 @@ POST = b"POST /item/AddItem HTTP/1.1"
         [b"GET / HTTP/1.1", b"A: b\rC: d"],
         [b"GET / HTTP/1.1", b"A: b\x00"],
         [b"GET / HTTP/1.1\nA: b"],
-        [b"GET / HTTP/1.1", b"Host: a", b"Host: a"],
+        [b"GET / HTTP/1.1", HOST],
         [POST, b"Content-Type: a/b", b"Content-Type: a/b"],
         [POST, b"Content-Length: 1", b"Content-Length: 1"],
         [POST, b"Content-Length: 1, 1"],

@@ -14,7 +14,7 @@ from config.server.incoming import BodyTooLargeError
 from config.server.limits import PAGE_LIMIT, largest_body
 
 PEER = ("127.0.0.1", 1)
-CHUNKED = b"POST /item/AddItem HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+CHUNKED = b"POST /item/AddItem HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 @pytest.fixture
@@ -52,9 +52,9 @@ def refusal_to(pair: tuple[socket.socket, Connection], sent: bytes) -> tuple[int
     ("sent", "status"),
     [
         (b"GET /scim/Users?filter=" + b"x" * 9_000, 414),
-        (b"GET /scim/Users HTTP/1.1\r\nX: " + b"x" * 20_000 + b"\r\n\r\n", 431),
-        (b"GET /prodscim/Users HTTP/1.1\r\nno colon\r\n\r\n", 400),
-        (b"GET /scim/Users HTTP/1.1\r\nExpect: wonders\r\n\r\n", 417),
+        (b"GET /scim/Users HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 20_000 + b"\r\n\r\n", 431),
+        (b"GET /prodscim/Users HTTP/1.1\r\nHost: a\r\nno colon\r\n\r\n", 400),
+        (b"GET /scim/Users HTTP/1.1\r\nHost: a\r\nExpect: wonders\r\n\r\n", 417),
     ],
 )
 def test_what_is_refused_on_a_mount_of_provisioning_is_an_error_of_scim(pair: Any, sent: bytes, status: int) -> None:
@@ -67,30 +67,54 @@ def test_what_is_refused_on_a_mount_of_provisioning_is_an_error_of_scim(pair: An
     [
         (b"GARBAGE\r\n\r\n", 400, "MalformedRequest"),
         (b"GET /item/GetItemList HTTP/7.5\r\n\r\n", 400, "MalformedRequest"),
-        (b"GET /item/GetItemList HTTP/1.1\r\nHost : a\r\n\r\n", 400, "MalformedRequest"),
-        (b"GET /item/GetItemList HTTP/1.1\r\nno colon\r\n\r\n", 400, "MalformedRequest"),
-        (b"POST /item/AddItem HTTP/1.1\r\nContent-Length: abc\r\n\r\n", 400, "MalformedRequest"),
-        (b"POST /item/AddItem HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400, "MalformedRequest"),
-        (b"POST /item/AddItem HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400, "MalformedRequest"),
-        (b"POST /item/AddItem HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n", 400, "MalformedRequest"),
+        (b"GET /item/GetItemList HTTP/1.1\r\nHost: a\r\nHost : a\r\n\r\n", 400, "MalformedRequest"),
+        (b"GET /item/GetItemList HTTP/1.1\r\nHost: a\r\nno colon\r\n\r\n", 400, "MalformedRequest"),
+        (b"POST /item/AddItem HTTP/1.1\r\nHost: a\r\nContent-Length: abc\r\n\r\n", 400, "MalformedRequest"),
+        (
+            b"POST /item/AddItem HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+            400,
+            "MalformedRequest",
+        ),
+        (
+            b"POST /item/AddItem HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+            400,
+            "MalformedRequest",
+        ),
+        (
+            b"POST /item/AddItem HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n",
+            400,
+            "MalformedRequest",
+        ),
+        (CHUNKED + b"1;\n\r\nx\r\n", 400, "MalformedRequest"),
+        (CHUNKED + b"1;a=b\rc\r\nx\r\n", 400, "MalformedRequest"),
+        (CHUNKED + b" 1\r\nx\r\n", 400, "MalformedRequest"),
+        (CHUNKED + b"0\r\nA: b\n\r\n", 400, "MalformedRequest"),
         (CHUNKED + b"1\r\nx\r\n" * 20_000, 400, "MalformedRequest"),
         (CHUNKED + (b"1;a=" + b"b" * 4_000 + b"\r\nx\r\n") * 5, 400, "MalformedRequest"),
         (CHUNKED + b"0\r\n" + b"Trailer: x\r\n" * 1_500, 400, "MalformedRequest"),
-        (b"GET /item/GetItemList?search=" + b"x" * 9_000 + b" HTTP/1.1\r\n\r\n", 414, "UriTooLong"),
+        (b"GET /item/GetItemList?search=" + b"x" * 9_000 + b" HTTP/1.1\r\nHost: a\r\n\r\n", 414, "UriTooLong"),
         (b"GET /item/GetItemList?search=" + b"x" * 9_000, 414, "UriTooLong"),
-        (b"GET /item/GetItemList HTTP/1.1\r\nX: " + b"x" * 20_000 + b"\r\n\r\n", 431, "HeadersTooLarge"),
-        (b"GET /item/GetItemList HTTP/1.1\r\nX: " + b"x" * 140_000, 431, "HeadersTooLarge"),
-        (b"GET /item/GetItemList HTTP/1.1\r\n" + b"X: x\r\n" * 101 + b"\r\n", 431, "HeadersTooLarge"),
-        (b"POST /item/AddItem HTTP/1.1\r\nTransfer-Encoding: wave\r\n\r\n", 400, "MalformedRequest"),
-        (b"POST /item/AddItem HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 501, "NotImplemented"),
-        (b"POST /item/AddItem HTTP/1.1\r\nExpect: wonders\r\nContent-Length: 2\r\n\r\n{}", 417, "ExpectationFailed"),
-        (b"POST /item/AddItem HTTP/1.1\r\nContent-Length: 10000000000\r\n\r\n", 413, "PayloadTooLarge"),
+        (b"GET /item/GetItemList HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 20_000 + b"\r\n\r\n", 431, "HeadersTooLarge"),
+        (b"GET /item/GetItemList HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 140_000, 431, "HeadersTooLarge"),
+        (b"GET /item/GetItemList HTTP/1.1\r\nHost: a\r\n" + b"X: x\r\n" * 101 + b"\r\n", 431, "HeadersTooLarge"),
+        (b"POST /item/AddItem HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: wave\r\n\r\n", 400, "MalformedRequest"),
+        (b"POST /item/AddItem HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 501, "NotImplemented"),
         (
-            b"POST /item/AddItem HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 524288000\r\n\r\n",
+            b"POST /item/AddItem HTTP/1.1\r\nHost: a\r\nExpect: wonders\r\nContent-Length: 2\r\n\r\n{}",
+            417,
+            "ExpectationFailed",
+        ),
+        (b"POST /item/AddItem HTTP/1.1\r\nHost: a\r\nContent-Length: 10000000000\r\n\r\n", 413, "PayloadTooLarge"),
+        (
+            b"POST /item/AddItem HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 524288000\r\n\r\n",
             413,
             "PayloadTooLarge",
         ),
-        (b"POST /item/AddItem HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nfffffff\r\n", 413, "PayloadTooLarge"),
+        (
+            b"POST /item/AddItem HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nfffffff\r\n",
+            413,
+            "PayloadTooLarge",
+        ),
     ],
 )
 def test_what_is_not_a_request_is_refused_in_the_interface_s_error_shape(
@@ -110,9 +134,9 @@ def test_what_is_not_a_request_is_refused_in_the_interface_s_error_shape(
 def test_what_is_refused_of_a_page_is_a_page_in_the_language_of_the_browser(
     pair: Any, languages: str, said: str
 ) -> None:
-    sent = f"POST /admin/items/item/add/ HTTP/1.1\r\nAccept-Language: {languages}\r\nContent-Length: 9000000\r\n\r\n"
+    first = b"POST /admin/items/item/add/ HTTP/1.1\r\nHost: a\r\n"
     with pytest.raises(BodyTooLargeError) as refused:
-        send(pair, sent.encode())
+        send(pair, first + b"Accept-Language: %b\r\nContent-Length: 9000000\r\n\r\n" % languages.encode())
     answer = refusals.answer(pair[1].path, refusals.refusal_of(refused.value), pair[1].languages).decode()
     assert answer.startswith("HTTP/1.1 413 ")
     assert "Content-Type: text/html" in answer
@@ -124,7 +148,7 @@ def test_what_is_refused_of_a_page_is_a_page_in_the_language_of_the_browser(
 
 def test_a_credential_in_a_faulty_header_is_not_logged(pair: Any, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
-        refusal_to(pair, b"GET /item/GetItemList HTTP/1.1\r\nOcp-Apim-Subscription-Key : lk_secret\r\n\r\n")
+        refusal_to(pair, b"GET /item/GetItemList HTTP/1.1\r\nHost: a\r\nOcp-Apim-Subscription-Key : lk_secret\r\n\r\n")
     assert "refused" in caplog.text
     assert not any("lk_secret" in str(vars(record)) for record in caplog.records)
 
@@ -138,7 +162,7 @@ def test_a_request_that_arrives_byte_by_byte_is_complete_at_its_last_byte(pair: 
 
 def test_chunks_are_put_together_whatever_the_pieces_in_which_they_arrive(pair: Any) -> None:
     sent = (
-        b"POST /item/AddItem HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+        b"POST /item/AddItem HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
         b"3;a=b\r\nabc\r\nA\r\n0123456789\r\n0\r\nTrailer: x\r\n\r\n"
     )
     found = [send(pair, sent[place : place + 1]) for place in range(len(sent))]
@@ -152,7 +176,7 @@ def test_a_body_in_small_chunks_is_taken(pair: Any) -> None:
 
 
 def test_a_second_request_sent_along_with_the_first_is_read_after_it(pair: Any) -> None:
-    assert send(pair, b"POST /a HTTP/1.1\r\nContent-Length: 2\r\n\r\nxyGET /b HTTP/1.1\r\n\r\n")
+    assert send(pair, b"POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nxyGET /b HTTP/1.1\r\nHost: a\r\n\r\n")
     assert pair[1].path == "/a"
     pair[1].next_request(75)
     assert pair[1].is_complete()
@@ -160,14 +184,16 @@ def test_a_second_request_sent_along_with_the_first_is_read_after_it(pair: Any) 
 
 
 def test_a_client_that_asks_before_it_sends_is_told_to_go_on_once(pair: Any) -> None:
-    assert not send(pair, b"POST /item/AddItem HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+    assert not send(
+        pair, b"POST /item/AddItem HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"
+    )
     assert send(pair, b"{}")
     assert pair[0].recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 def test_a_large_body_goes_to_a_file_instead_of_memory(pair: Any) -> None:
     size = 300_000
-    done = send(pair, b"POST /item/AddItem HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % size)
+    done = send(pair, b"POST /item/AddItem HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % size)
     for _ in range(0, size, 30_000):
         done = send(pair, b"x" * 30_000)
     assert done
