@@ -6,6 +6,7 @@ version has expired: it does not count for a newer one.
 
 import datetime
 import uuid
+import zoneinfo
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from documents.models import IN_FORCE, Document, DocumentVersion, Reading
 from records.accounts import access
 from records.accounts.models import User
 from records.accounts.roles_held import people_of
+from records.backoffice.date_filters import bare, day_of
 from records.history.counting import NOT_KEPT, Counting
 from records.history.trail import Author, now, recording
 from records.sites.text import refuse
@@ -128,8 +130,9 @@ def waiting_for(user: User) -> QuerySet[DocumentVersion]:
 
 
 def due(version: DocumentVersion) -> datetime.datetime:
-    """Return the time by which the required readers must have read a version in force."""
-    return _due(version.in_force_since, version.created)
+    """Return the bare day, on the site's calendar, by which the required readers must have read a version in force."""
+    zone = zoneinfo.ZoneInfo(version.document.site.time_zone)
+    return bare(day_of(_due(version.in_force_since, version.created), zone))
 
 
 def _due(in_force_since: datetime.datetime | None, created: datetime.datetime) -> datetime.datetime:

@@ -30,7 +30,7 @@ from records.backoffice.current import (
     zone_of,
 )
 from records.backoffice.date_filters import SINCE, UNTIL, address_part, day_of, parsed
-from records.backoffice.datetimes import shown
+from records.backoffice.datetimes import shown_day
 from records.backoffice.due import due_shown
 from records.backoffice.extension_points import RecordLink, menu_link
 from records.backoffice.responses import page_response
@@ -197,7 +197,7 @@ def _cell(version: DocumentVersion | None, newest: Reading | None) -> dict[str, 
     if newest is None:
         return {"state": "missing", "text": gettext("Missing")}
     if version is not None and newest.version_id == version.pk:
-        return {"state": "read", "text": shown(newest.date, day=True)}
+        return {"state": "read", "text": shown_day(newest.date)}
     return {
         "state": "expired",
         "text": gettext("Expired: read version %(version)s") % {"version": newest.version.version},

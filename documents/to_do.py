@@ -13,7 +13,6 @@ from documents.models import Document, DocumentVersion, Duty, Meaning, Signature
 from documents.visibility import documents_for
 from records.backoffice.about import address_of, list_of
 from records.backoffice.date_filters import address_part
-from records.backoffice.datetimes import shown
 from records.backoffice.to_do import AHEAD, Line, Section, ToDo, Viewer
 
 REASON_SHOWN = 200
@@ -36,7 +35,7 @@ def to_sign(viewer: Viewer) -> Section:
             pgettext("what somebody is asked to do", "Review")
             if signer.duty == Duty.REVIEW
             else pgettext("what somebody is asked to do", "Approve"),
-            gettext("since %(created)s") % {"created": shown(signer.version.created, day=True)},
+            viewer.since_day(signer.version.created),
             viewer.other_site(signer.version.site_id),
         )
 
@@ -59,7 +58,7 @@ def rejected(viewer: Viewer) -> Section:
             reverse("admin:documents_rejected", args=(version.pk,)),
             gettext("Rejected by %(who)s: %(why)s")
             % {"who": last.user_name, "why": Truncator(last.comment).chars(REASON_SHOWN)},
-            gettext("since %(created)s") % {"created": shown(last.date, day=True)},
+            viewer.since_day(last.date),
             viewer.other_site(version.site_id),
         )
 

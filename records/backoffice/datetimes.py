@@ -30,13 +30,21 @@ def wall_clock(value: datetime.datetime) -> tuple[datetime.datetime, bool]:
 
 
 def shown(value: datetime.datetime | None, *, day: bool = False) -> str:
-    """Return the date-time for users: `2024-05-17` or `2024-05-17 14:30`."""
+    """Return the date-time for users: `2024-05-17` or `2024-05-17 14:30`.
+
+    `day` is for a field that contains only days, whatever time of day was sent; see `shown_day` for any other.
+    """
     if value is None:
         return ""
     if day:
         return value.astimezone(datetime.UTC).date().isoformat()
     clock, is_day = wall_clock(value)
     return clock.date().isoformat() if is_day else f"{clock.date().isoformat()} {clock:%H:%M}"
+
+
+def shown_day(moment: datetime.datetime) -> str:
+    """Return the day on which something happened, in the page's time zone: `2024-05-17`."""
+    return wall_clock(moment)[0].date().isoformat()
 
 
 def times_are_in() -> str:

@@ -144,6 +144,10 @@ class Viewer:
         """Return whether the moment is longer ago than LONG."""
         return moment is not None and self.today - day_of(moment, self.zone) > LONG
 
+    def since_day(self, moment: datetime.datetime) -> str:
+        """Return since which day something waits, in words."""
+        return gettext("since %(created)s") % {"created": day_of(moment, self.zone)}
+
     def since(self, moment: datetime.datetime | None) -> str:
         """Return the day of a record and how long ago that is: `of 2026-02-14, 9 months ago`."""
         if moment is None:

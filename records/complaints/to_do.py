@@ -5,7 +5,6 @@ from django.utils.translation import gettext
 
 from records.accounts import access
 from records.backoffice.about import address_of, list_of
-from records.backoffice.datetimes import shown
 from records.backoffice.to_do import Line, Section, ToDo, Viewer
 from records.complaints.filters import TO_TRIAGE, WAITS_FOR_ANSWER
 from records.complaints.models import Complaint, RecordStatus
@@ -84,7 +83,7 @@ def drafts(viewer: Viewer) -> Section:
             gettext("Draft: %(product)s") % {"product": draft.product} if draft.product else gettext("Draft"),
             address_of(draft),
             gettext("Complete and submit"),
-            gettext("since %(created)s") % {"created": shown(draft.created, day=True)},
+            viewer.since_day(draft.created),
         )
 
     return section.of(rows.order_by("-created", "id").select_related("product"), line)

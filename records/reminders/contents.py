@@ -88,7 +88,6 @@ def parts_for(user: User, today: datetime.date, frequency: Frequency = Frequency
 
     Records that the person can no longer see are left out. Without reminders, a person still reads what is overdue.
     """
-    zone = zone_for(user)
     staff = Employee.objects.filter(~Q(user=user.pk), reporting_to__user=user.pk, user__is_active=True)
     names = {employee.user_id: str(employee) for employee in staff.select_related("user") if employee.user_id}
     items = [
@@ -97,14 +96,15 @@ def parts_for(user: User, today: datetime.date, frequency: Frequency = Frequency
         for item in source.items(bare(today + datetime.timedelta(days=AHEAD + 2)), user, names.keys())
         if item.may_be_seen_by(user)
     ]
-    sites = dict(Site.objects.filter(pk__in={item.site_id for item in items}).values_list("pk", "name"))
+    sites = Site.objects.only("name", "time_zone").in_bulk({item.site_id for item in items})
     sorted_in: dict[object, list[Line]] = {title: [] for title in TITLES}
     for item in items:
-        day = day_of(item.due, zone)
+        site = sites[item.site_id]
+        day = day_of(item.due, zoneinfo.ZoneInfo(site.time_zone))
         title = _title(item, user, (day - today).days)
         if title:
             owner = "" if item.owner_id == user.pk else names[item.owner_id]
-            sorted_in[title].append(Line(item.text, owner, sites[item.site_id], day, item.page))
+            sorted_in[title].append(Line(item.text, owner, site.name, day, item.page))
     found = []
     for title, lines in sorted_in.items():
         if lines and (frequency != Frequency.OFF or title in LATE):

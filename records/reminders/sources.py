@@ -23,6 +23,7 @@ from records.accounts.models import User
 from records.actions.models import Action, Status
 from records.audits.models import OPEN, AuditRecord
 from records.backoffice.about import existing_for
+from records.backoffice.date_filters import CALENDAR, bare, day_of
 from records.complaints.filters import WAITS_FOR_ANSWER
 from records.complaints.models import Complaint
 from records.sites.models import Site
@@ -36,7 +37,7 @@ Users = Collection[uuid.UUID] | None
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing that a person has to do: its name, its due date, its site, and its page."""
+    """One thing that a person has to do: its name, its due date (a bare day, or a time), its site, and its page."""
 
     owner_id: uuid.UUID
     site_id: uuid.UUID
@@ -55,7 +56,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Records with a column for the person who has to act and a column for the due date."""
+    """Records with a column for the person who has to act and a column for the due date.
+
+    With `within`, the column is the time at which something happened, and the person has this long from then.
+    """
 
     rows: QuerySet[Any]
     owner: str
@@ -99,7 +103,7 @@ class Source:
                 row.to_,
                 row.at_,
                 self.label.format(row=row),
-                row.when_ + self.within,
+                row.when_ + self.within if self.within else bare(day_of(row.when_, CALENDAR)),
                 reverse(self.page, args=(row.key_,)) if row.to_ == user.pk else reverse(other_page, args=(row.other_,)),
                 self.done_with or self.needs if row.to_ == user.pk else self.needs,
                 f"{self.rows.model._meta.model_name}-{row.key_}",

@@ -22,7 +22,7 @@ from records.sites.models import Site
 from records.sites.writing import RecordNotFoundError
 from tests import make
 from tests.conftest import Api
-from tests.make.backoffice import address, browser, save
+from tests.make.backoffice import address, browser, save, sign_in
 from tests.make.documents import add_version, make_document, make_signer, version_of
 
 READER, STANDARD, MANAGER = DefaultRole.READER, DefaultRole.STANDARD, DefaultRole.MANAGER
@@ -200,6 +200,24 @@ def test_the_matrix_shows_person_by_document(site: Site, other_site: Site, baker
     assert "A rule" not in browser(other_site, MANAGER).get(MATRIX).content.decode()
 
 
+def test_every_page_shows_the_days_of_the_sites_calendar(site: Site, bakers: Role) -> None:
+    Site.objects.filter(pk=site.pk).update(time_zone="Pacific/Auckland")
+    ada, bob = (make.make_user(site=site, role=MANAGER, family_name=name) for name in ("Ada", "Bob"))
+    join(bakers, ada, bob)
+    document = make_document(site, must_read=[bakers])
+    in_force_since = datetime.datetime(2026, 2, 1, 14, 30, tzinfo=datetime.UTC)  # in Auckland on the second, 3:30
+    DocumentVersion.objects.update(created=in_force_since, in_force_since=in_force_since)
+    confirm(document, bob)
+    Reading.objects.update(date=in_force_since + datetime.timedelta(hours=1))
+    mine, version = sign_in(ada, site), version_of(document)
+    for page in ("/admin/", reverse("admin:documents_reading"), reverse("admin:documents_read", args=(version.pk,))):
+        assert "2026-02-16" in mine.get(page).content.decode(), page
+    (_, due), *_ = mine.get(f"{MATRIX}?due__since=2026-02-16").context["heads"]
+    assert due == datetime.datetime(2026, 2, 15, 14, 30, tzinfo=datetime.UTC)
+    for page in (MATRIX, address(document, "readers")):
+        assert "2026-02-02" in mine.get(page).content.decode(), page
+
+
 def test_a_day_that_cannot_be_read_is_named_instead_of_showing_all_readings(site: Site, bakers: Role) -> None:
     make_document(site, name="Rules", must_read=[bakers])
     answer = browser(site).get("/admin/documents/readings/?due__until=tomorrow")
@@ -272,7 +290,7 @@ def test_the_interface_keeps_the_documented_shape(api: Api, site: Site, bakers: 
 def test_a_reading_is_due_two_weeks_after_its_version_came_into_force(site: Site, bakers: Role) -> None:
     version = version_of(make_document(site, must_read=[bakers]))
     assert version.in_force_since is not None
-    assert reading.due(version) - version.in_force_since == datetime.timedelta(days=14)
+    assert reading.due(version).date() - version.in_force_since.date() == datetime.timedelta(days=14)
 
 
 def test_the_history_proves_readings(site: Site, bakers: Role) -> None:

@@ -93,6 +93,15 @@ def test_a_draft_waits_for_who_began_it(site: Site) -> None:
     assert waits(page(browser(site, DefaultRole.STANDARD))) == {}
 
 
+def test_what_waits_does_so_since_a_day_of_the_sites_calendar(site: Site) -> None:
+    Site.objects.filter(pk=site.pk).update(time_zone="Pacific/Auckland")
+    author = make.make_user(site=site, role=DefaultRole.STANDARD)
+    created = datetime.datetime(2026, 2, 1, 14, 30, tzinfo=datetime.UTC)
+    type(make_draft(site)).objects.update(created_by=author, created=created)
+    [section] = page(browser(site, user=author)).context["waiting"]
+    assert section.rows[0].when == "since 2026-02-02"
+
+
 def test_audits_wait_for_their_auditor_and_for_who_manages_them(site: Site) -> None:
     auditor = make.make_user(site=site, role=DefaultRole.MANAGER)
     make_due_audit(site, auditor)

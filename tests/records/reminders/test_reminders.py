@@ -10,7 +10,9 @@ from django.core import mail
 from django.urls import reverse
 from django_tasks_db.models import DBTaskResult
 
-from documents import rejections
+from documents import reading, rejections
+from documents.models import DocumentVersion
+from records.accounts.actions import set_members
 from records.accounts.models import DefaultRole, User
 from records.actions.models import Status
 from records.complaints import actions as complaint_actions
@@ -26,7 +28,7 @@ from records.sites.models import Site
 from tests import make
 from tests.make import audits as make_audits
 from tests.make.actions import make_action, move
-from tests.make.backoffice import address, browser
+from tests.make.backoffice import address, browser, sign_in
 from tests.make.complaints import make_complaint
 from tests.make.documents import add_version, make_document, sign, version_of
 
@@ -91,6 +93,27 @@ def test_a_reminder_tells_overdue_today_and_the_next_seven_days_apart(site: Site
         "Due today": ["Action 2: Now"],
         "Due within 7 days": ["Action 3: Soon"],
     }
+
+
+def test_a_due_date_is_the_same_day_everywhere_whatever_time_of_day_was_sent(site: Site) -> None:
+    Site.objects.filter(pk=site.pk).update(time_zone="Pacific/Auckland")
+    ada = person(site, "Ada")
+    make_action(site, owner=ada, name="Late", due_date=day(-1) + datetime.timedelta(hours=22))
+    assert said(ada) == {"Overdue": ["Action 1: Late"]}
+    assert "overdue since 2026-03-09" in sign_in(ada, site).get("/admin/").content.decode()
+
+
+def test_what_a_page_says_about_a_reading_the_mail_says_too(site: Site, other_site: Site) -> None:
+    Site.objects.filter(pk=site.pk).update(time_zone="Pacific/Auckland")
+    ada = person(other_site, "Ada")
+    role = make.make_role(site, ["documents.view_document"], name="Bakers")
+    set_members(role, add=[ada], author=make.SYSTEM)
+    version = version_of(make_document(site, must_read=[role]))
+    since = TUESDAY - 14 * DAY + datetime.timedelta(hours=6)  # in Auckland early on the day after
+    DocumentVersion.objects.update(created=since, in_force_since=since)
+    version.refresh_from_db()
+    [part] = contents.parts_for(ada, TUESDAY.date())
+    assert [line.day for line in part.lines] == [reading.due(version).date()] == [day(1).date()]
 
 
 def test_every_kind_of_record_reminds_its_owner(site: Site) -> None:
