@@ -179,16 +179,21 @@
     const keepSoon = () => { if (saved) return; clearTimeout(waiting); waiting = setTimeout(keep, 250); };
     for (const event of ["input", "change", "larder:row", "click"]) form.addEventListener(event, keepSoon);
 
+    // Otherwise "Back" shows what was sent in a fresh form, and sending that adds it again or overwrites what others changed.
+    const forgetInBrowser = () => { form.autocomplete = "off"; };
+
     window.addEventListener("submit", (event) => {
       if (event.target !== form || event.defaultPrevented) return;
       clearTimeout(waiting);
       keep();
+      forgetInBrowser();
       leaving = true;
       const field = form.elements.larder_typed || form.appendChild(Object.assign(document.createElement("input"), { type: "hidden", name: "larder_typed" }));
       field.value = token;
     });
     form.addEventListener("larder:saved", () => {
       clearTimeout(waiting);
+      forgetInBrowser();
       leaving = saved = true;
       localStorage.removeItem(key);
     });

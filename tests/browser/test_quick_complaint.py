@@ -82,6 +82,17 @@ def test_text_and_photos_of_a_lost_session_are_sent_once_somebody_signed_in_in_a
     assert Attachment.objects.get().file_name == "one.jpg"
 
 
+def test_going_back_after_sending_shows_an_empty_form(site: Any, page_of: PageOf) -> None:
+    page = page_of(make.make_user(site=site, role=DefaultRole.STANDARD), site, "phone")
+    page.goto(QUICK)
+    page.get_by_label("What happened").fill("Metal in the loaf")
+    page.get_by_role("button", name="Send").click()
+    expect(page.get_by_text("The complaint was kept as a draft.")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("heading", name="Quick complaint")).to_be_visible()
+    expect(page.get_by_label("What happened")).to_have_value("")
+
+
 def test_who_may_add_complaints_no_more_is_not_told_to_sign_in_again(site: Any, page_of: PageOf) -> None:
     clerk = make.make_user(site=site, role=DefaultRole.STANDARD)
     page = page_of(clerk, site)

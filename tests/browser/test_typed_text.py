@@ -237,6 +237,30 @@ def test_a_double_click_on_save_sends_the_form_once(site: Any, manager: Any, pag
     assert sorted(Item.objects.values_list("name", flat=True)) == ["Mixer", "Oven"]
 
 
+def test_going_back_after_saving_shows_a_fresh_form_and_not_what_was_sent(
+    site: Any, manager: Any, page_of: PageOf
+) -> None:
+    page = page_of(manager, site)
+    page.goto(f"{list_address(Item)}add/")
+    page.get_by_label("Name").fill("Slicer")
+    follow(page.get_by_role("button", name="Save", exact=True))
+    expect(page.get_by_role("heading", name="Slicer")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("heading", name="Add item")).to_be_visible()
+    expect(page.get_by_label("Name")).to_have_value("")
+
+    item = Item.objects.get()
+    page.goto(address(item))
+    page.get_by_label("Notes").fill("Dull")
+    page.get_by_label("Reason for change").fill("Looked at")
+    follow(page.get_by_role("button", name="Save", exact=True))
+    Item.objects.update(notes="Sharp")
+    page.go_back()
+    expect(page.get_by_role("heading", name="Edit Slicer")).to_be_visible()
+    expect(page.get_by_label("Notes")).to_have_value("Sharp")
+    expect(page.get_by_label("Reason for change")).to_have_value("")
+
+
 def test_a_refused_name_of_a_filter_stays_in_its_field_below_a_summary_with_the_focus(
     site: Any, manager: Any, page_of: PageOf
 ) -> None:
