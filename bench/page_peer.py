@@ -1,27 +1,43 @@
-"""The peer of a page: FastAPI, asyncpg and orjson, which check a key and read a page in two queries."""
+"""The peer of a page: FastAPI, asyncpg and orjson, which answer the documented list of materials in two queries.
+
+It does what the interface documents ask of any product: the key, an access token of the same user, the documented query
+parameters, times in the documented form, the total, the link to the next page, and the limit of requests.
+"""
 
 import hmac
 import json
 import os
+import time
 import uuid
+from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import asyncpg
 import orjson
 from fastapi import FastAPI, Header, HTTPException, Query, Response
 
 CALLER = """
-SELECT k.user_id FROM accounts_subscriptionkey k JOIN accounts_user u ON u.id = k.user_id AND u.is_active
+SELECT k.id, s.last - s.archived, s.archived
+  FROM accounts_subscriptionkey k JOIN accounts_user u ON u.id = k.user_id AND u.is_active
+  JOIN accounts_oauthclient o ON o.user_id = k.user_id AND o.revoked IS NULL
+  JOIN accounts_accesstoken t ON t.client_id = o.id
+  JOIN sites_sitesequence s ON s.site_id = $3 AND s.entity = 'material'
  WHERE k.digest = $1 AND k.revoked IS NULL AND (k.expires IS NULL OR k.expires > now())
+   AND t.digest = $2 AND t.revoked IS NULL AND t.expires > now() AND t.scopes LIKE '%materials:read%'
    AND EXISTS (SELECT FROM accounts_rolemembership m JOIN accounts_role r ON r.id = m.role_id
-                WHERE m.user_id = k.user_id AND r.site_id = $2)
+                WHERE m.user_id = k.user_id AND r.site_id = $3)
 """
-"""Whose the key is, if it is valid and its account holds a role at the site: nobody may read every site."""
-PAGE: str = os.environ["PEER_PAGE"]
-"""The statement of the rows in their order, with the columns under their wire names; $1 is the site."""
+"""Which key it is, if key and token are valid and their account holds a role at the site, with the site's totals."""
+COLUMNS: dict[str, str] = json.loads(os.environ["PEER_COLUMNS"])
+"""The columns under their wire names."""
+SHOWN: str = os.environ["PEER_SHOWN"]
+"""What is selected: the columns under their wire names, times in the documented form."""
+LIMIT = int(os.environ["RATE_LIMIT"])
 pepper = os.environ["PEER_PEPPER"].encode()
+counted: dict[tuple[uuid.UUID, int], int] = defaultdict(int)
+"""How many requests of each key there were in a minute."""
 pool: Any = None
 
 
@@ -52,14 +68,53 @@ app = FastAPI(lifespan=_lifespan)
 @app.get("/page")
 async def page(
     ocp_apim_subscription_key: Annotated[str, Header()],
+    authorization: Annotated[str, Header()],
     site_id: Annotated[uuid.UUID, Query(alias="siteId")],
+    is_archived: Annotated[bool, Query(alias="isArchived")] = False,
+    start: Annotated[int, Query(ge=0, alias="startIndex")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    sort: str = "siteSequenceId",
+    order: Literal["asc", "desc"] = "asc",
 ) -> Response:
-    """Answer the first page of the site to a caller whose key is valid there."""
-    digest = hmac.digest(pepper, ocp_apim_subscription_key.encode(), "sha256").hex()
+    """Answer a page of the site's materials to a caller whose key and token are valid there."""
+    column = COLUMNS.get(sort)
+    if column is None:
+        raise HTTPException(400)
+    key, token = _digest(ocp_apim_subscription_key), _digest(authorization.removeprefix("Bearer "))
     async with pool.acquire() as connection:
-        if await connection.fetchrow(CALLER, digest, site_id) is None:
+        caller = await connection.fetchrow(CALLER, key, token, site_id)
+        if caller is None:
             raise HTTPException(401)
+        key_id, active, archived = caller
+        headers = _counted(key_id)
         # PostgreSQL would plan a limit that is a parameter anew for each page, which doubles its time.
-        rows = await connection.fetch(f"{PAGE} LIMIT {limit:d}", site_id)
-    return Response(orjson.dumps([dict(row) for row in rows]), media_type="application/json")
+        rows = await connection.fetch(
+            f"SELECT {SHOWN} FROM materials_material "  # noqa: S608
+            f"WHERE site_id = $1 AND {'' if is_archived else 'NOT '}is_archived "
+            f"ORDER BY {column} {order}, id {order} LIMIT {limit:d} OFFSET {start:d}",
+            site_id,
+        )
+    total = archived if is_archived else active
+    headers["X-Total-Count"] = str(total)
+    if start + limit < total:
+        query = f"siteId={site_id}&isArchived={is_archived}&limit={limit}&sort={sort}&order={order}"
+        headers["Link"] = f'</page?{query}&startIndex={start + limit}>; rel="next"'
+    return Response(orjson.dumps([dict(row) for row in rows]), headers=headers, media_type="application/json")
+
+
+def _digest(secret: str) -> str:
+    return hmac.digest(pepper, secret.encode(), "sha256").hex()
+
+
+def _counted(key_id: uuid.UUID) -> dict[str, str]:
+    """Count a request of a key in this process; returns the headers that tell its limit. Raises the 429."""
+    minute, second = divmod(int(time.time()), 60)
+    number = counted[key_id, minute] = counted[key_id, minute] + 1
+    if number > LIMIT:
+        raise HTTPException(429, headers={"Retry-After": str(60 - second)})
+    return {
+        "X-RateLimit-Limit": str(LIMIT),
+        "X-RateLimit-Remaining": str(LIMIT - number),
+        "X-RateLimit-Reset": str(60 - second),
+        "Cache-Control": "private, no-store",
+    }
