@@ -12,6 +12,7 @@ from records.accounts.authority import Act, Actor, NotAllowedError, require
 from records.accounts.models import Directory, Role, RoleMembership
 from records.accounts.role_members import DesiredMembers, change_members
 from records.accounts.roles_held import lock_outer_roles, touch_members, touch_outer_roles
+from records.history.snapshots import columns
 from records.history.statements import Rows, Statement
 from records.history.trail import Author, recording
 from records.sites.text import fault_at, fold, is_blank, refuse_breaks
@@ -117,7 +118,7 @@ def _changing(role: Role, operation: str, *, author: Author) -> Iterator[None]:
     """
     with (
         recording() as trail,
-        changing_locked(trail, role, Loaded(role, {}, {}), author=author, operation=operation),
+        changing_locked(trail, role, Loaded(role, columns(role), {}), author=author, operation=operation),
     ):
         yield
 

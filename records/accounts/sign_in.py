@@ -81,4 +81,4 @@ class AccountBackend(ModelBackend):
 
     def user_can_authenticate(self, user: User | None) -> bool:  # type: ignore[override]
         """Return whether the account may have a session."""
-        return user is not None and user.is_staff and user.removed is None
+        return user is not None and user.is_staff

@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Model, Q, QuerySet
-from django.http import HttpRequest
+from django.db.models import Q, QuerySet
 from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
@@ -16,11 +15,10 @@ from django.utils.translation import gettext
 
 from records.accounts.access import asking
 from records.accounts.models import User
-from records.backoffice.current import user_of
 from records.history.digests import SIDES
 from records.history.models import Change
 from records.sites.about import POINTERS, findings_called, names_of
-from records.sites.hidden import exists_for, hideable_references, hides, is_hidden, without_hidden
+from records.sites.hidden import exists_for, hides, is_hidden
 from records.sites.models import SiteRecord, permission_on
 from records.sites.text import read_uuid
 
@@ -39,13 +37,6 @@ def may_see(user: User, record: SiteRecord) -> bool:
     """Return whether the record exists for the user; one query for a kind with hidden records."""
     may = asking(user, record.site_id)
     return may(permission_on(type(record))) and exists_for(record, user.pk, may)
-
-
-def hide_targets(request: HttpRequest, record: Model) -> None:
-    """Clear a loaded record's references to records that do not exist for the user; do not save the record then."""
-    if hideable_references(type(record)):
-        user = user_of(request)
-        without_hidden(user.pk, asking(user, getattr(record, "site_id", None)), [record])
 
 
 def name_pointers(user: User, changes: Sequence[Change]) -> None:

@@ -22,7 +22,6 @@ from django.utils.translation import gettext
 
 from records.accounts.access import asking
 from records.backoffice import conflicts
-from records.backoffice.about import hide_targets
 from records.backoffice.conflicts import Conflict, StaleError
 from records.backoffice.current import (
     FORM_SITE,
@@ -157,7 +156,7 @@ class FormPages(StepPages, HistoryPages):
         if not writable and (record is None or request.method == "POST"):
             raise PermissionDenied
         if record is not None:
-            hide_targets(request, record)
+            self.hide_targets(request, record)
         site_id = self.site_id_of(record) if record is not None else self._site_for_new(request)
         state = state_of(request).form = FormState(record, site_id, writable)
         zone = show_times_of_form(request, site_at(request, site_id))
@@ -255,7 +254,7 @@ class FormPages(StepPages, HistoryPages):
             except StaleError:
                 # Somebody changed the record between reading and locking it: read it again, and show the changes.
                 state.record = self.record_to_edit(request, str(record.pk))
-                hide_targets(request, state.record)
+                self.hide_targets(request, state.record)
                 return self._write(request, state, copy(state.record), form_class, extra_context)
             except RecordNotFoundError:
                 raise Http404 from None

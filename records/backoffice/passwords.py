@@ -80,7 +80,7 @@ def account_of_link(uid: str, token: str) -> User | None:
         user = User.objects.get(pk=urlsafe_base64_decode(uid).decode())
     except (User.DoesNotExist, ValidationError, ValueError, UnicodeDecodeError):
         return None
-    return user if user.is_staff and user.removed is None and tokens.check_token(user, token) else None
+    return user if user.is_staff and tokens.check_token(user, token) else None
 
 
 def send_password_link(user: User, *, invited: bool = False) -> None:
@@ -179,7 +179,7 @@ class ChoosePasswordView(PasswordResetConfirmView):
     def get_user(self, uidb64: str) -> User | None:
         """Return the account, unless it may not sign in."""
         user = super().get_user(uidb64)
-        return user if isinstance(user, User) and user.is_staff and user.removed is None else None
+        return user if isinstance(user, User) and user.is_staff else None
 
     def get_context_data(self, **kwargs: object) -> dict[str, object]:
         """Add the title, whether passwords are in use, and the company's provider."""

@@ -21,7 +21,7 @@ from records.backoffice.about import existing_for
 from records.backoffice.current import current_site, user_of
 from records.backoffice.lists import UnreadableListError
 from records.backoffice.responses import page_response
-from records.sites.hidden import hides, revealing_fields
+from records.sites.hidden import hideable_references, hides, revealing_fields, without_hidden
 from records.sites.models import Site, permission_on
 from records.sites.text import read_uuid
 
@@ -248,6 +248,12 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
             return rows.get(pk=key) if key else None
         except self.model.DoesNotExist:
             return None
+
+    def hide_targets(self, request: HttpRequest, record: models.Model) -> None:
+        """Clear a loaded record's references to records that do not exist for the user; do not save the record then."""
+        if hideable_references(type(record)):
+            user = user_of(request)
+            without_hidden(user.pk, asking(user, getattr(record, "site_id", None)), [record])
 
     @cached_property
     def foreign_keys(self) -> list[str]:

@@ -20,7 +20,7 @@ from django.utils.html import escape, format_html
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 
-from records.backoffice.about import address_of, hide_targets
+from records.backoffice.about import address_of
 from records.backoffice.conflicts import is_of
 from records.backoffice.current import FormState, show_times_of, site_at, state_of
 from records.backoffice.datetimes import NOTHING, shown
@@ -133,7 +133,7 @@ class ReadingPage(StepPages, HistoryPages):
         References to records that do not exist for the user are emptied, and times are those of the record's site.
         """
         page: Any = self
-        hide_targets(request, record)
+        self.hide_targets(request, record)
         state = state_of(request).form = FormState(record, self.site_id_of(record), writable=False)
         show_times_of(site_at(request, self.site_id_of(record)))
         state.fieldsets = page.get_fieldsets(request, record)

@@ -199,13 +199,14 @@ def is_empty(value: Any) -> bool:
     return value is None or value == "" or value == [] or value == {}
 
 
-def differs(before: Snapshot, after: Snapshot) -> bool:
-    """Return whether two snapshots differ; an empty value equals a missing one."""
-    for name in before.keys() | after.keys():
+def differing(before: Snapshot, after: Snapshot) -> list[str]:
+    """Return the names of what differs between two snapshots; an empty value equals a missing one."""
+    found = []
+    for name in {**after, **before}:
         old, new = before.get(name), after.get(name)
         if old != new and not (is_empty(old) and is_empty(new)):
-            return True
-    return False
+            found.append(name)
+    return found
 
 
 def differences(
@@ -222,10 +223,8 @@ def differences(
     found: list[FieldChange] = []
     children = set(children_of(record))
     known = _Names(record, names or {})
-    for name in [*after, *(name for name in before if name not in after)]:
+    for name in differing(before, after):
         old, new = before.get(name), after.get(name)
-        if old == new or (is_empty(old) and is_empty(new)):
-            continue
         field: Any = record._meta.get_field(name)
         if name in children:
             found += _child_differences(known, field.related_model, name, old or {}, new or {})

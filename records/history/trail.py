@@ -131,7 +131,8 @@ class Trail:
         last = [statement for statement, _ in self.last]
         chains = self._chains()
         if vendor() == "postgresql" and len(chains) == len(self.pending) and not self.noting:
-            self._send([*last, *(appending(changes[0]) for changes in chains.values())], self._answer)
+            if statements := [*last, *(appending(changes[0]) for changes in chains.values())]:
+                connection.commit_with(statements, self._answer)  # type: ignore[attr-defined]
             return
 
         def advance() -> list[Statement]:
@@ -148,7 +149,8 @@ class Trail:
         for change, record in self.counted:
             complete(change, record)
         heads = zip(chains.items(), answers[len(last) :], strict=True)
-        self._send([statement for (chain, changes), rows in heads for statement in _append(chain, changes, *rows[0])])
+        if statements := [one for (chain, changes), rows in heads for one in _append(chain, changes, *rows[0])]:
+            connection.commit_with(statements)  # type: ignore[attr-defined]
 
     def _chains(self) -> dict[object, list[Change]]:
         """Return the changes of each chain, by its id as a parameter, in the order in which every writer locks them."""
@@ -161,12 +163,6 @@ class Trail:
         for (_, answered), rows in zip(self.last, found, strict=False):
             if answered is not None:
                 answered(rows)
-
-    @staticmethod
-    def _send(statements: Sequence[Statement], answered: Callable[[list[Rows]], None] | None = None) -> None:
-        """Run the last statements of the transaction, together with its COMMIT if that follows."""
-        if statements:
-            connection.commit_with(statements, answered)  # type: ignore[attr-defined]
 
     def add(
         self,

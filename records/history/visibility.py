@@ -25,9 +25,7 @@ def lowest_role(record: models.Model, changed: Iterable[FieldChange]) -> str:
 
     A change of only private fields is visible to everybody who sees one of them.
     """
-    role: str = record.history_role(changed) if hasattr(record, "history_role") else NOBODY
     private = private_fields(type(record))
-    if not private or not role:
-        return role
     needed = min(ROLES.index(private.get(entry["field"].partition(".")[0], READER)) for entry in changed)
-    return ROLES[max(needed, ROLES.index(role))]
+    role: str = record.history_role(changed) if hasattr(record, "history_role") else NOBODY
+    return ROLES[max(needed, ROLES.index(role))] if role else NOBODY

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 
 from django.core.exceptions import ValidationError
+from django.db.models import Model
 
 from records.history.snapshots import children_of, columns
 from records.sites.models import SiteRecord
@@ -11,6 +12,22 @@ from records.sites.targets import check_lists, check_references
 from records.sites.values import Values, faults_of, listed, merged_rows, new_rows, set_columns
 
 BOOKKEEPING = {"id", "site", "revision", "created", "created_by", "last_modified", "last_modified_by", "is_archived"}
+
+
+def check_row(row: Model, *, changed: Sequence[str] | None = None, skip: Sequence[str] = ()) -> None:
+    """Check a row with the checks of its model (see `records.sites.writing`); raises ValidationError with all faults.
+
+    `changed` names what differs from the stored row, of which None is a new one.
+    """
+    if isinstance(row, SiteRecord):
+        check_record(row, changed=changed, skip=skip)
+        return
+    if hasattr(row, "prepare"):
+        row.prepare()
+    if hasattr(row, "check_row"):
+        row.check_row()
+    else:
+        row.full_clean(exclude={"password", *skip})
 
 
 def check_record(record: SiteRecord, *, changed: Sequence[str] | None = None, skip: Sequence[str] = ()) -> None:

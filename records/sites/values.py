@@ -32,13 +32,15 @@ _READS = ("SELECT", "WITH RECURSIVE", "SAVEPOINT", "RELEASE")
 
 
 class Loaded:
-    """The lists and child rows of a locked record, as they were read with it; out of date once the block writes.
+    """A locked record as it was read, with its lists and child rows, which are out of date once the block writes.
 
     It is an `execute_wrapper` of the connection, and so notices the first statement of the block that writes.
     """
 
-    def __init__(self, record: models.Model, content: Snapshot, children: Children) -> None:
-        self.content = content
+    def __init__(self, record: models.Model, before: Snapshot, children: Children) -> None:
+        self.before = before
+        """The snapshot of the record as it was read."""
+        self.content = {name: before[name] for name in children}
         """The lists and child rows as a part of a snapshot; out of date when `children` is."""
         self.children = children
         self.has_written = False

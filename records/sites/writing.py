@@ -32,14 +32,14 @@ from records.history.snapshots import (
     children_of,
     columns,
     differences,
-    differs,
+    differing,
     related_content,
     related_statements,
     snapshot,
 )
 from records.history.statements import Reading, Rows, Statement, reading, together
 from records.history.trail import Author, Trail, now, recording
-from records.sites.checking import check_record
+from records.sites.checking import check_record, check_row
 from records.sites.models import ChildRow, SiteRecord
 from records.sites.reasons import required_reason
 from records.sites.sequences import counting_archived, insert_numbered, take_numbers
@@ -70,9 +70,6 @@ class Recorded(TypedDict, total=False):
     author: Required[Author]
     reason: str
     precondition: Precondition | None
-
-
-UNCHECKED = ("password",)
 
 
 class RecordNotFoundError(Exception):
@@ -196,7 +193,7 @@ def _checked(
     if isinstance(record, SiteRecord):
         record.created_by_id = record.last_modified_by_id = author.id
         record.created = record.last_modified = now()  # not the time of its creation in memory
-    _check(record, None, skip)
+    check_row(record, skip=skip)
     children = {name: new_rows(record, name, lists.pop(name)) for name in children_of(record) if name in lists}
     if lists:
         check_lists(record, record.site_id, lists, {})  # type: ignore[attr-defined]
@@ -275,7 +272,8 @@ def changing(
         record: M = found[0]
         if precondition is not None:
             precondition(record)
-        loaded = Loaded(record, *related_content(model, related))
+        content, children = related_content(model, related)
+        loaded = Loaded(record, columns(record) | content, children)
         with changing_locked(
             trail,
             record,
@@ -304,24 +302,23 @@ def changing_locked(
     followed_by: Callable[[M], None] | None = None,
 ) -> Iterator[None]:
     """Do what `changing` does with a row that is already locked and freshly read, with `loaded` as its content."""
-    before = columns(record) | loaded.content
+    before = loaded.before
     with connection.execute_wrapper(loaded):
         yield
     del vars(record)["_larder_loaded"]
     after = snapshot(record) if loaded.has_written else columns(record) | loaded.content
     changed: list[FieldChange] = []
-    if differs(before, after):
+    if changed_names := differing(before, after):
         if isinstance(record, SiteRecord) and before["is_archived"] and after["is_archived"]:
             text = gettext("This %(kind)s is archived. Restore it before you change it.") % {
                 "kind": record._meta.verbose_name
             }
             raise refuse(text)
-        changed_columns = [name for name in after if after[name] != before.get(name)]
         with loaded.watching():
-            _check(record, changed_columns, skip)
+            check_row(record, changed=changed_names, skip=skip)
         changed = differences(record, before, after | columns(record), names=loaded.names)
     if not changed and not notes:
-        trail.store(loaded.taken())  # The order of a list may have changed, which the history does not record.
+        trail.store(loaded.waiting)  # The order of a list may have changed, which the history does not record.
         return
     if changed:
         stamp(record, author)
@@ -333,9 +330,9 @@ def changing_locked(
     if not isinstance(record, SiteRecord):
         with _refused_when_taken(record):
             together([update_of(record)])
-        trail.store(loaded.taken())
+        trail.store(loaded.waiting)
     else:
-        trail.store([*loaded.taken(), update_of(record)])
+        trail.store([*loaded.waiting, update_of(record)])
     trail.add(record, [*changed, *notes], author=author, operation=operation, reason=reason)
 
 
@@ -347,19 +344,6 @@ def stamp(record: models.Model, author: Author) -> None:
         record.last_modified_by_id = author.id
     if hasattr(record, "revision"):
         record.revision += 1
-
-
-def _check(record: models.Model, changed: Sequence[str] | None, skip: Sequence[str]) -> None:
-    """Check a row with the checks of its model; raises ValidationError with all faults."""
-    if isinstance(record, SiteRecord):
-        check_record(record, changed=changed, skip=skip)
-        return
-    if hasattr(record, "prepare"):
-        record.prepare()
-    if hasattr(record, "check_row"):
-        record.check_row()
-    else:
-        record.full_clean(exclude={*UNCHECKED, *skip})
 
 
 def archive_record(

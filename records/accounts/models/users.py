@@ -173,7 +173,7 @@ class User(AbstractBaseUser):
     @property
     def is_staff(self) -> bool:
         """Return whether the account may sign in to the back-office."""
-        return self.is_active and not self.is_service_account
+        return self.is_active and self.removed is None and not self.is_service_account
 
     def get_short_name(self) -> str:
         """Return the given name; if empty, the printed name."""
