@@ -40,7 +40,7 @@ class FormState:
 
 @dataclass(slots=True)
 class PageState:
-    """What the back-office stores on a request, as the only attribute that we add to it."""
+    """What every page of the back-office stores on its request."""
 
     sites: list[Site]
     current: Site | None

@@ -40,13 +40,16 @@ def passkey_challenge(user: User) -> dict[str, object]:
 def confirm(request: HttpRequest, user: User, *, purpose: str, password: str = "", passkey: str = "") -> Confirmation:
     """Return how the person confirmed their identity: by passkey, a recent sign-in at the provider, or password.
 
+    A passkey's answer is right only once. The request remembers it, because a page that lost a deadlock begins again.
     Raises ValidationError, on `password` or without a field, if it is wrong or refused for a while.
     """
     if passkey:
-        form = ConfirmPasskeyForm(user=user, data={"credential": passkey})
-        if not form.is_valid():
-            raise ValidationError(gettext("This passkey is not right. Try again."), code="InvalidValue")
-        form.cleaned_data["credential"].record_usage()
+        if getattr(request, "larder_passkey", "") != passkey:
+            form = ConfirmPasskeyForm(user=user, data={"credential": passkey})
+            if not form.is_valid():
+                raise ValidationError(gettext("This passkey is not right. Try again."), code="InvalidValue")
+            form.cleaned_data["credential"].record_usage()
+            request.larder_passkey = passkey  # type: ignore[attr-defined]
         return Confirmation.PASSKEY
     if provider.confirmed_recently(request, purpose) and provider.identity_of(user) is not None:
         return Confirmation.PROVIDER

@@ -4,10 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from allauth.mfa.webauthn.internal import auth as passkeys
 from django.db import OperationalError
 from django.urls import reverse
 from psycopg.errors import DeadlockDetected
 
+from documents.models import Signature
 from records.attachments.models import Attachment
 from records.backoffice import bulk
 from records.history import retrying
@@ -15,9 +17,11 @@ from records.history.models import Change
 from records.history.trail import Trail
 from records.items.models import Item
 from records.sites.models import Site
-from tests.make.backoffice import address, browser, form_of, save
+from tests.make.backoffice import address, browser, form_of, save, sign_in
+from tests.make.documents import make_document, make_signer
 from tests.make.items import make_item
 from tests.records.backoffice.test_bulk import together
+from tests.records.backoffice.test_passkeys import Passkey
 
 pytestmark = pytest.mark.django_db
 
@@ -93,3 +97,15 @@ def test_an_attachment_of_several_that_loses_a_deadlock_is_stored_once(site: Sit
     assert answer.status_code == 302, answer.text
     assert sorted(Attachment.objects.values_list("file_name", flat=True)) == ["a.txt", "b.txt"]
     assert "Attached: a.txt, b.txt." in client.get(address(item, "read")).text
+
+
+def test_a_signature_by_passkey_that_loses_a_deadlock_is_stored_once(site: Site, losing: Losing) -> None:
+    signer = make_signer(site)
+    passkey, client = Passkey(signer), sign_in(signer, site)
+    page = reverse("admin:documents_sign", args=(make_document(site, user_to_review=[signer]).versions.get().pk,))
+    client.get(page)
+    answer = passkey.answer(client.session[passkeys.STATE_SESSION_KEY]["challenge"])
+    begun = losing(1)
+    signed = client.post(page, {"decision": "sign", "credential": answer})
+    assert (signed.status_code, begun) == (302, [2]), signed.text
+    assert Signature.objects.get().confirmed_by == "Passkey"
