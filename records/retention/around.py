@@ -37,9 +37,14 @@ class _Typed(Personal):
         return [str(value)] if found else []
 
 
-def attachments_that_say(record: SiteRecord, words: Words) -> list[Any]:
-    """Return the record's attachments whose name, description or file name contains one of the words; one query."""
+def attachments_that_say(record: SiteRecord, words: Words, *, lock: bool = False) -> list[Any]:
+    """Return the record's attachments whose name, description or file name contains one of the words; one query.
+
+    `lock` locks all attachments of the record.
+    """
     rows = kinds()[Entity.ATTACHMENT]._base_manager.filter(about(record)).order_by("pk")
+    if lock:
+        rows = rows.select_for_update(of=("self",), no_key=True)
     return [row for row in rows if any(words.occur_in(getattr(row, name)) for name in ATTACHED)]
 
 
@@ -48,10 +53,7 @@ def erase_from_attachments(record: SiteRecord, words: Words, *, author: Author, 
 
     Raises ValidationError, code InvalidTransition, if one of these attachments is on legal hold.
     """
-    found = kinds()[Entity.ATTACHMENT]._base_manager.filter(
-        pk__in=[row.pk for row in attachments_that_say(record, words)]
-    )
-    for row in found.order_by("pk").select_for_update(of=("self",), no_key=True):
+    for row in attachments_that_say(record, words, lock=True):
         if on_hold_since(row) is not None:
             text = gettext(
                 "The attachment “%(name)s” is on legal hold, so its texts must stay. A Site Administrator can lift the "

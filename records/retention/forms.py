@@ -88,7 +88,9 @@ def before_erasing(model_admin: object, request: HttpRequest, record: SiteRecord
             gettext("The %(name)s is kept at least until %(until)s. It stays; only personal data is erased.")
             % {"name": name, "until": until.isoformat()}
         )
-    found.append(gettext("What saved filters and the names of imported files say of the person is erased too."))
+    found.append(
+        gettext("The person's details are also erased from saved filters and from the names of imported files.")
+    )
     return found
 
 

@@ -100,7 +100,7 @@ def test_names_of_attachments_are_named_and_erased_only_if_asked(site: Site) -> 
         step = reverse("admin:complaints_complaint_step", args=(complaint.pk, "erase-consumer"))
         asked = client.get(step).text
         assert "name and description of the attachment" in asked
-        assert "What saved filters and the names of imported files say of the person is erased too." in asked
+        assert "details are also erased from saved filters and from the names of imported files." in asked
         assert press(client, step, {"change_reason": "Asked by letter", "with_texts": choice}).status_code == 302
         before = (letter.file_name, letter.file_hash, letter.path)
         letter.refresh_from_db()
