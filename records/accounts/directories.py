@@ -132,7 +132,7 @@ class WrongAddressError(Exception):
     """Raised if a token is used from an address from which it is not accepted."""
 
 
-def _row(model: type[M], names: Sequence[str], values: Sequence[Any]) -> M:
+def _row(model: type[M], names: Sequence[str], values: Sequence[object]) -> M:
     """Return a stored row of which some columns were read; the others are loaded on access."""
     read = zip(names, _readers(model, names), values, strict=True)
     return row_of(model, [(name, reader(value)) for name, reader, value in read], db=DEFAULT_DB_ALIAS)

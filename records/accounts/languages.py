@@ -5,7 +5,6 @@ is stored are always in English.
 """
 
 from contextlib import AbstractContextManager
-from typing import Any
 
 from django.conf import settings
 from django.utils.translation import gettext, override
@@ -25,7 +24,7 @@ def chosen_language(user: object) -> str:
     return language if language in OFFERED else ""
 
 
-def in_language_of(user: object) -> AbstractContextManager[Any]:
+def in_language_of(user: object) -> AbstractContextManager[None]:
     """Return a block whose texts are in the language that the person chose, otherwise in English: for their mails."""
     return override(chosen_language(user) or settings.LANGUAGE_CODE)
 

@@ -7,7 +7,7 @@ Latin letters, such as alpha for a (DECISIONS 13.15). The data comes from Unicod
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.core.exceptions import ValidationError
 from django.db.models import Q
@@ -92,7 +92,7 @@ def _as_latin(character: str) -> str:
     # The tables take a while to load, and few processes need them.
     from confusable_homoglyphs import categories, confusables
 
-    entries: list[dict[str, Any]] = confusables.confusables_data.get(character, [])
+    entries: list[dict[str, str]] = confusables.confusables_data.get(character, [])
     found = (entry["c"] for entry in entries if entry["c"].isascii() and entry["c"].isalnum())
     is_latin = categories.alias(character) == "LATIN"
     return next((text for text in found if len(text) == 1 or not is_latin), character)

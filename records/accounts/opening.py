@@ -115,7 +115,7 @@ class Opening:
 class Proof(NamedTuple):
     """A check that access has not changed since it was remembered: the summed versions of a user and of sites."""
 
-    owners: tuple[Any, ...]
+    owners: tuple[object, ...]
     version: int
 
     @property

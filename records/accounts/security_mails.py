@@ -89,7 +89,7 @@ def mail_to(address: str, subject: str, template: str, context: dict[str, object
 def send_or_retry(
     send: Callable[[], object],
     task_of_mail: Any,
-    arguments: Sequence[Any],
+    arguments: Sequence[object],
     failed: int,
     delays: Sequence[datetime.timedelta] = DELAYS,
 ) -> bool:

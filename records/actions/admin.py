@@ -130,7 +130,7 @@ class ActionAdmin(RecordAdmin):
         """Return whether the user may edit the action, which is possible only while it is Open."""
         return super().has_change_permission(request, obj) and (obj is None or obj.record_status == Status.OPEN)
 
-    def may_step(self, request: HttpRequest, step: RecordStep, record: Any) -> bool:
+    def may_step(self, request: HttpRequest, step: RecordStep, record: Action) -> bool:
         """Return whether the user may take the step: owners mark their own actions as Done and never close them."""
         user = user_of(request)
         if step is MARK_DONE and record.owner_id == user.pk:
@@ -149,7 +149,9 @@ class ActionAdmin(RecordAdmin):
         given["finding_id"], sees = read_uuid(finding), partial(may_see, user_of(request))
         return actions.add_action(site_id, given, author=author_of(request), sees=sees, on=record)
 
-    def update_record(self, request: HttpRequest, record: Any, values: Values, **recorded: Unpack[Recorded]) -> Action:
+    def update_record(
+        self, request: HttpRequest, record: Action, values: Values, **recorded: Unpack[Recorded]
+    ) -> Action:
         """Change an open action."""
         by, precondition = mover(request, record, recorded["reason"]), recorded.get("precondition")
         return actions.update_action(record.site_id, record.pk, values, mover=by, precondition=precondition)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
@@ -73,30 +73,30 @@ def name_pointers(user: User, changes: Sequence[Change]) -> None:
                 entry[side] = {"id": str(key), "name": " / ".join(found[key]) or gettext("not shown to you")}
 
 
-def reads_first(model: type[Any]) -> bool:
+def reads_first(model: type[Model]) -> bool:
     """Return whether records of this kind open with their reading page."""
     return getattr(admin.site._registry.get(model), "opens_reading", False)
 
 
-def address_of(record: Any) -> str:
+def address_of(record: Model) -> str:
     """Return the URL of the record's page; empty if its kind has no page."""
     return page_of(type(record), record.pk)
 
 
-def page_of(model: type[Any], key: object) -> str:
+def page_of(model: type[Model], key: object) -> str:
     """Return the URL of the page that a record of the kind opens with; empty if the kind has no page."""
     pages: Any = admin.site._registry.get(model)
     return pages.page_of(key) if pages is not None else ""
 
 
-def list_of(model: type[Any], **query: str) -> str:
+def list_of(model: type[Model], **query: str) -> str:
     """Return the URL of the list of the kind under the filters; empty if the kind has no list."""
     pages: Any = admin.site._registry.get(model)
     address = pages.url_of("changelist") if pages is not None else ""
     return f"{address}?{urlencode(query)}" if address and query else address
 
 
-def form_for_new(model: type[Any]) -> str:
+def form_for_new(model: type[Model]) -> str:
     """Return the URL of the form for a new record of the kind; empty if the kind has none."""
     pages: Any = admin.site._registry.get(model)
     return pages.url_of("add") if pages is not None else ""

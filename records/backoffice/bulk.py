@@ -30,6 +30,7 @@ from records.backoffice.form_pages import FormPages
 from records.backoffice.forms import ReasonForm
 from records.backoffice.lists import UnreadableListError
 from records.backoffice.permissions import Pages
+from records.backoffice.transitions import RecordStep
 from records.history.retrying import begun_again
 from records.history.trail import recording
 from records.sites.text import read_uuid
@@ -123,12 +124,12 @@ class BulkPages(FormPages):
 
     # --- One record ---------------------------------------------------------------------------------------------------
 
-    def _fault_of_step(self, request: HttpRequest, step: Any, record: Any) -> str:
+    def _fault_of_step(self, request: HttpRequest, step: RecordStep, record: object) -> str:
         if not step.applies(record):
             return gettext("“%(label)s” is not possible now.") % {"label": step.label}
         return "" if self.may_step(request, step, record) else gettext("You may not do this.")
 
-    def _take_step(self, request: HttpRequest, step: Any, record: object, reason: str, value: object) -> None:
+    def _take_step(self, request: HttpRequest, step: RecordStep, record: object, reason: str, value: object) -> None:
         step.act(self, request, record, reason, {})
 
     def _fault_of_field(self, request: HttpRequest, name: str, record: Any) -> str:

@@ -4,7 +4,6 @@ import datetime
 from collections.abc import Callable
 from decimal import Decimal
 from functools import cache
-from typing import Any
 
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -55,13 +54,13 @@ def times_are_in() -> str:
 
 
 @cache
-def moment_column(name: str, label: str, *, day: bool) -> Callable[[Any], str]:
+def moment_column(name: str, label: str, *, day: bool) -> Callable[[object], str]:
     """Return a display column for a date-time field that never fails near the ends of the calendar.
 
     It returns the same object each time, since the admin compares its read-only fields by identity.
     """
 
-    def column(record: Any) -> str:
+    def column(record: object) -> str:
         return shown(getattr(record, name), day=day) or NOTHING
 
     column.__name__ = name
@@ -76,10 +75,10 @@ def plain_number(value: Decimal) -> str:
 
 
 @cache
-def number_column(name: str, label: str) -> Callable[[Any], str]:
+def number_column(name: str, label: str) -> Callable[[object], str]:
     """Return a display column for a decimal number, the same object each time."""
 
-    def column(record: Any) -> str:
+    def column(record: object) -> str:
         value = getattr(record, name)
         return NOTHING if value is None else plain_number(value)
 

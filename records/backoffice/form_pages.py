@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Unpack
 from django.contrib.admin import helpers
 from django.contrib.admin.utils import flatten_fieldsets
 from django.core.exceptions import PermissionDenied, ValidationError
+from django.db.models import Model
 from django.forms.formsets import all_valid
 from django.forms.models import modelform_factory
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
@@ -83,7 +84,7 @@ class FormPages(StepPages, HistoryPages):
         """Return whether a change of the record needs a reason."""
         return True
 
-    def settable_fields(self, request: HttpRequest, record: Any) -> set[str]:
+    def settable_fields(self, request: HttpRequest, record: Model) -> set[str]:
         """Return the names of the record's own fields that its form lets the user set now; no query."""
         if not self.has_change_permission(request, record):
             return set()
@@ -93,7 +94,7 @@ class FormPages(StepPages, HistoryPages):
         return {name for name in shown if isinstance(name, str) and name not in readonly}
 
     @contextmanager
-    def as_form(self, request: HttpRequest, record: Any) -> Iterator[None]:
+    def as_form(self, request: HttpRequest, record: Model) -> Iterator[None]:
         """Let the block ask which fields the record's form would show, and which of them the user may set."""
         state = state_of(request)
         before, state.form = state.form, FormState(record, self.site_id_of(record), writable=True)

@@ -9,7 +9,7 @@ from django.apps import apps
 from django.contrib import messages
 from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, Model, OuterRef, Q
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
@@ -265,7 +265,7 @@ class HistoryPages(SitePermissions):
         days = self.is_day if is_own else (lambda name: name == "due_date")
         return lines_of(model, change.fields, hidden if is_own else (), days, offers)
 
-    def history_of(self, request: HttpRequest, record: Any) -> ChangeQuerySet:
+    def history_of(self, request: HttpRequest, record: Model) -> ChangeQuerySet:
         """Return the changes of the record, and of its attachments and actions that the user may see, newest first."""
         rows = changes_of(record)
         if not isinstance(record, SiteRecord):
@@ -273,14 +273,14 @@ class HistoryPages(SitePermissions):
         found = Change.objects.filter(in_history_of(record))
         return changes_shown_to(user_of(request), found, [record.site_id]).order_by("-number")
 
-    def _field_choices(self, record: Any, hidden: Sequence[str]) -> list[tuple[str, str]]:
+    def _field_choices(self, record: Model, hidden: Sequence[str]) -> list[tuple[str, str]]:
         left_out = {*hidden, *getattr(self.model, "HISTORY_EXCLUDE", ())}
         fields = [*self.opts.concrete_fields, *self.opts.many_to_many]
         names = [field.name for field in fields if not field.primary_key and field.name not in left_out]
         names += [name for name in children_of(record) if name not in left_out]
         return [(name, field_label(self.model, name)) for name in names]
 
-    def _chosen(self, record: Any, asked: QueryDict) -> dict[str, Change]:
+    def _chosen(self, record: Model, asked: QueryDict) -> dict[str, Change]:
         """Return the record's changes that the URL names as `from` and `to`."""
         keys = {name: read_uuid(asked.get(name, "")) for name in ("from", "to")}
         if not any(keys.values()):

@@ -46,6 +46,7 @@ from records.backoffice.forms import ReasonForm
 from records.backoffice.once import acting_once, refuse_when_done
 from records.backoffice.permissions import Pages, SitePermissions
 from records.backoffice.wording import field_label
+from records.sites.models import SiteRecord
 from records.sites.uses import uses_of
 
 CHANGED = _("%(record)s was changed.")
@@ -117,7 +118,7 @@ class RecordStep:
 def by_key(action: Callable[..., Any], *fields: str) -> Act:
     """Return what a step does if a room's action takes the record's site and Id, and the named fields of the form."""
 
-    def act(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: dict[str, Any]) -> None:
+    def act(model_admin: object, request: HttpRequest, record: SiteRecord, reason: str, data: dict[str, Any]) -> None:
         given = {name: data[name] for name in fields}
         action(record.site_id, record.pk, **given, author=author_of(request), reason=reason)
 
@@ -127,7 +128,7 @@ def by_key(action: Callable[..., Any], *fields: str) -> Act:
 def on_row(action: Callable[..., Any], *fields: str) -> Act:
     """Return what a step does if a room's action takes the row itself, and the values of the named fields in order."""
 
-    def act(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: dict[str, Any]) -> None:
+    def act(model_admin: object, request: HttpRequest, record: object, reason: str, data: dict[str, Any]) -> None:
         action(record, *(data[name] for name in fields), author=author_of(request), reason=reason)
 
     return act
@@ -138,7 +139,7 @@ def active_in(*statuses: str) -> Callable[[Any], bool]:
     return lambda record: not record.is_archived and record.record_status in statuses
 
 
-def _archive(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: dict[str, Any]) -> None:
+def _archive(model_admin: Any, request: HttpRequest, record: object, reason: str, data: dict[str, object]) -> None:
     model_admin.archive(request, record, archived=True, reason=reason)
 
 
@@ -150,7 +151,7 @@ def _users(model_admin: Any, request: HttpRequest, record: Any) -> list[str]:
     ]
 
 
-def _restore(model_admin: Any, request: HttpRequest, record: Any, reason: str, data: dict[str, Any]) -> None:
+def _restore(model_admin: Any, request: HttpRequest, record: object, reason: str, data: dict[str, object]) -> None:
     model_admin.archive(request, record, archived=False, reason=reason)
 
 
@@ -187,7 +188,7 @@ class StepPages(SitePermissions):
         permission = step.permission if "." in step.permission else self.permission(step.permission)
         return access.may(request.user, self.site_id_of(record), permission)
 
-    def steps_for(self, request: HttpRequest, record: Any) -> list[dict[str, Any]]:
+    def steps_for(self, request: HttpRequest, record: Any) -> list[dict[str, object]]:
         """Return label and URL of the record's steps that the user may take, and whether the button is primary."""
         return [
             {
@@ -331,12 +332,12 @@ class StepPages(SitePermissions):
         )
 
     @staticmethod
-    def _filled(step: RecordStep, record: Any, form: ReasonForm) -> ReasonForm:
+    def _filled(step: RecordStep, record: object, form: ReasonForm) -> ReasonForm:
         if step.fill is not None:
             step.fill(form, record)
         return form
 
-    def _shown(self, step: RecordStep, record: Any) -> ReasonForm:
+    def _shown(self, step: RecordStep, record: object) -> ReasonForm:
         """Return the step's form as it is shown for the present record."""
         return self._filled(step, record, step.form(initial=step.initial(record) if step.initial is not None else {}))
 

@@ -177,7 +177,7 @@ class ComplaintAdmin(RecordAdmin):
         return draft
 
     def update_record(
-        self, request: HttpRequest, record: Any, values: Values, **recorded: Unpack[Recorded]
+        self, request: HttpRequest, record: Complaint, values: Values, **recorded: Unpack[Recorded]
     ) -> Complaint:
         """Change a draft or a submitted complaint."""
         site_id, key, may = record.site_id, record.pk, self.may_complete(request, record)

@@ -16,7 +16,7 @@ class Prepared(NamedTuple):
     read: Callable[[Rows], Sequence[Sequence[Any]]]
 
     @classmethod
-    def of(cls, rows: models.QuerySet[Any, Any]) -> "Prepared":
+    def of(cls, rows: models.QuerySet[models.Model, object]) -> "Prepared":
         """Compile a query of tuples to be run once."""
         return Compiled.of(rows).filled({})
 
@@ -35,13 +35,13 @@ class Compiled(NamedTuple):
     """
 
     sql: str
-    parameters: tuple[Any, ...]
-    places: Sequence[tuple[int, Any]]
+    parameters: tuple[object, ...]
+    places: Sequence[tuple[int, object]]
     converters: Any
     width: int | None
 
     @classmethod
-    def of(cls, rows: models.QuerySet[Any, Any], placeholders: Collection[Any] = ()) -> "Compiled":
+    def of(cls, rows: models.QuerySet[models.Model, object], placeholders: Collection[object] = ()) -> "Compiled":
         """Compile a query of tuples."""
         compiler = rows.query.get_compiler(connection=connection, elide_empty=False)
         sql, parameters = compiler.as_sql()
@@ -55,7 +55,7 @@ class Compiled(NamedTuple):
         columns = [column[0] for column in compiler.select[: compiler.col_count]]
         return cls(sql, tuple(parameters), places, compiler.get_converters(columns), width)
 
-    def filled(self, given: Mapping[Any, Any]) -> Prepared:
+    def filled(self, given: Mapping[Any, object]) -> Prepared:
         """Return the statement with these values in place of the placeholders."""
         parameters = list(self.parameters)
         for place, placeholder in self.places:

@@ -39,7 +39,7 @@ class CredentialAuthentication(BaseAuthentication):
     """Reads an endpoint's credentials, and declares them for the OpenAPI document."""
 
     scheme_name: ClassVar[str]
-    scheme: ClassVar[dict[str, Any]]
+    scheme: ClassVar[dict[str, str]]
     """The security scheme of OpenAPI that describes the credential."""
 
     @classmethod
@@ -52,7 +52,7 @@ class SubscriptionKeyAuthentication(CredentialAuthentication):
     """Reads `Ocp-Apim-Subscription-Key`."""
 
     scheme_name = "subscriptionKey"
-    scheme: ClassVar[dict[str, Any]] = {"type": "apiKey", "in": "header", "name": KEY_HEADER}
+    scheme: ClassVar[dict[str, str]] = {"type": "apiKey", "in": "header", "name": KEY_HEADER}
 
     def authenticate(self, request: Request) -> tuple[Caller, Any]:
         """Return the caller and None; raises the 401 if the key is missing, wrong, revoked or expired."""

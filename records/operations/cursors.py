@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import orjson
@@ -109,11 +109,11 @@ class Position:
     """The row after which the next page starts."""
 
     order: Order
-    value: Any
+    value: object
     key: uuid.UUID
     start: int
 
-    def parameters(self) -> tuple[Any, Any]:
+    def parameters(self) -> tuple[object, object]:
         """Return the value and the key in the forms in which the database compares them."""
         if self.value is ANY_VALUE:
             return ANY_VALUE, self.key
@@ -129,13 +129,15 @@ class Position:
         return {ANY_VALUE: value, ANY_ROW: key}
 
 
+M = TypeVar("M", bound=models.Model)
+R = TypeVar("R")
 ANY_VALUE = uuid.uuid4()
 """The placeholder of a position's value."""
 PAGING = frozenset({"startIndex", "limit", "cursor"})
 """Query parameters that choose a page; all others choose or order the rows."""
 
 
-def list_of(model: type[models.Model], site_id: uuid.UUID, query: Mapping[str, list[str]]) -> list[Any]:
+def list_of(model: type[models.Model], site_id: uuid.UUID, query: Mapping[str, list[str]]) -> list[object]:
     """Return what identifies a list to its cursors: the kind of record, the site, and what the query asks for."""
     return [model._meta.label, site_id, sorted(item for item in query.items() if item[0] not in PAGING)]
 
@@ -145,7 +147,7 @@ def _signer(of: Sequence[object]) -> signing.Signer:
     return signing.Signer(salt=f"records.operations.cursors {orjson.dumps(of).decode()}", sep=".")
 
 
-def write(of: Sequence[Any], order: Order, value: Any, key: uuid.UUID, start: int) -> str:
+def write(of: Sequence[object], order: Order, value: object, key: uuid.UUID, start: int) -> str:
     """Return the signed cursor that continues after the row with this value and key; `of` identifies the list."""
     content = [order.name, order.descending, _plain(value), str(key), start]
     return _signer(of).sign(base64.urlsafe_b64encode(orjson.dumps(content)).decode().rstrip("="))
@@ -159,7 +161,7 @@ def _plain(value: object) -> object:
     return value
 
 
-def read(text: str, of: Sequence[Any], order: Order) -> Position:
+def read(text: str, of: Sequence[object], order: Order) -> Position:
     """Return the position of a cursor; raises the 400 InvalidParameter if it is forged or of another list or order."""
     refusal = ApiError(400, "InvalidParameter", "cursor: It is not of this list. Use the Link of the page before.")
     try:
@@ -199,7 +201,7 @@ def parts(position: Position | None) -> int:
     return 2 if position.order.lacks_values and (position.value is None) == position.order.descending else 1
 
 
-def after(ordered: models.QuerySet[Any, Any], position: Position) -> list[models.QuerySet[Any, Any]]:
+def after(ordered: models.QuerySet[M, R], position: Position) -> list[models.QuerySet[M, R]]:
     """Return the rows after the position in its order, as queries to be read one after the other.
 
     Rows with null, which come last if ascending and first if descending, have their own query, so that each query is a

@@ -38,7 +38,7 @@ class Example:
     differs: Sequence[str] = ()
 
 
-def sample(kind: str, name: str, **made_with: Any) -> str:
+def sample(kind: str, name: str, **made_with: object) -> str:
     """Return the id that represents a record of the kind (a model's name) with that name in all examples."""
     key = str(uuid.uuid5(NAMESPACE, f"{kind}:{name}"))
     known = samples.setdefault(key, (kind, name, made_with))

@@ -32,7 +32,7 @@ class JsonRows(Subquery):
         """Return the subquery without the rows for which the condition is true."""
         return JsonRows(self.listed.filter(~hidden), self.row_fields)
 
-    def as_sql(self, compiler: Any, connection: Any, template: str | None = None, **extra: Any) -> Any:
+    def as_sql(self, compiler: Any, connection: Any, template: str | None = None, **extra: object) -> Any:
         """Wrap the subquery in the aggregate of PostgreSQL, which writes ids and times as they are shown."""
         listed = ", ".join(
             _form_of(field).format(f"r.{connection.ops.quote_name(field.column)}") for field in self.row_fields
@@ -41,7 +41,7 @@ class JsonRows(Subquery):
         wrapped = f"(SELECT COALESCE(json_agg(json_build_array({listed})), '[]')::text FROM (%(subquery)s) r)"  # noqa: S608
         return self._wrapped(compiler, connection, wrapped, **extra)
 
-    def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> Any:
+    def as_sqlite(self, compiler: Any, connection: Any, **extra: object) -> Any:
         """Wrap the subquery in the aggregate of SQLite."""
         listed = ", ".join(f"r.{connection.ops.quote_name(field.column)}" for field in self.row_fields)
         wrapped = f"(SELECT json_group_array(json_array({listed})) FROM (%(subquery)s) r)"  # noqa: S608

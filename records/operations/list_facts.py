@@ -4,7 +4,6 @@ import datetime
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.core.exceptions import EmptyResultSet
 from django.db import connection, models
@@ -35,7 +34,7 @@ def facts(
     site_id: uuid.UUID,
     entity: Entity | None = None,
     *,
-    counted: models.QuerySet[Any, Any] | None = None,
+    counted: models.QuerySet[models.Model, object] | None = None,
     proof: Proof | None = None,
     heads: bool = False,
     then: Sequence[Statement] = (),
@@ -47,7 +46,7 @@ def facts(
     `entity` asks for the stored totals of the site's records, `counted` for the number of a query's rows; without them
     the numbers are 0. `heads` asks for what a replica has to know. Raises StaleAccessError.
     """
-    columns: list[tuple[str, tuple[Any, ...]]] = [until_column(site_id)]
+    columns: list[tuple[str, tuple[object, ...]]] = [until_column(site_id)]
     columns += total_columns(site_id, entity) if entity is not None else [("0", ()), ("0", ())]
     columns.append(("0", ()) if counted is None else _count_column(counted))
     columns.append(("0", ()) if proof is None else (PROOF_SQL, proof.owners))
@@ -61,7 +60,7 @@ def facts(
     return Facts(until_of(row[0]), row[1] or 0, row[2] or 0, row[3], newest), answers
 
 
-def _count_column(rows: models.QuerySet[Any, Any]) -> tuple[str, tuple[Any, ...]]:
+def _count_column(rows: models.QuerySet[models.Model, object]) -> tuple[str, tuple[object, ...]]:
     try:
         sql, parameters = rows.order_by().values("pk").query.get_compiler(connection=connection).as_sql()
     except EmptyResultSet:

@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 from django.conf import settings
@@ -23,6 +23,7 @@ from records.operations.plans import ReadPlan, Shape
 from records.operations.queries import IN_FOLDERS, archive_states, encoded, filtered, given, integer, invalid
 from records.sites.trigrams import holding
 
+M = TypeVar("M", bound=models.Model)
 PARAMETERS = ("startIndex", "limit", "sort", "order", "isArchived", "modifiedSince", "search", "cursor")
 TAKEN_ONCE = ("startIndex", "limit", "sort", "order", "modifiedSince", "search", "cursor")
 """List parameters that take only one value; the others take several."""
@@ -48,7 +49,7 @@ class Page:
 
     content: bytes
     total: int
-    next: dict[str, Any] | None
+    next: dict[str, object] | None
     until: datetime.datetime
     """Every change stamped before this time is visible; none with an earlier stamp will appear (DECISIONS 11.1)."""
 
@@ -131,7 +132,7 @@ def page(
 class Window:
     """The place of a page in a list: after a number of rows or after a position, in an order."""
 
-    of: list[Any]
+    of: list[object]
     """What identifies the list to its cursors."""
     order: cursors.Order
     start: int
@@ -159,7 +160,7 @@ class Window:
         """Return whether rows have to be skipped by their number."""
         return self.start > 0 and self.position is None
 
-    def following(self, plan: ReadPlan, rows: Sequence[Any]) -> dict[str, Any] | None:
+    def following(self, plan: ReadPlan, rows: Sequence[Any]) -> dict[str, object] | None:
         """Return the query of the next page if there is one; `rows` are this page's and, if there are more, another."""
         if len(rows) <= self.limit:
             return None
@@ -299,6 +300,6 @@ def _open_to(rules: ListRules, plan: ReadPlan, hidden: frozenset[str]) -> ListRu
     return ListRules([name for name in rules.search if name not in closed])
 
 
-def _search(asked: models.QuerySet[Any], rules: ListRules, text: str) -> models.QuerySet[Any]:
+def _search(asked: models.QuerySet[M], rules: ListRules, text: str) -> models.QuerySet[M]:
     number = values.read_integer(text, 0, values.INTEGER_LIMIT) if hasattr(asked.model, "site_sequence_id") else None
     return holding(asked, rules.search, [(text, number)])

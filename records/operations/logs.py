@@ -5,7 +5,6 @@ import logging
 import traceback
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any
 
 import orjson
 
@@ -44,7 +43,7 @@ class JsonFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the JSON object for a record, without a line break."""
-        line: dict[str, Any] = {
+        line: dict[str, object] = {
             "time": f"{datetime.fromtimestamp(record.created, UTC):%Y-%m-%dT%H:%M:%S}.{int(record.msecs):03d}Z",
             "level": record.levelname,
             "logger": record.name,
@@ -72,7 +71,7 @@ def message_of(record: logging.LogRecord) -> str:
     return message.replace(path, "/" + path.lstrip("/").partition("/")[0][:50]) if len(path) > 1 else message
 
 
-def describe_exception(error: BaseException, trace: TracebackType | None) -> list[dict[str, Any]]:
+def describe_exception(error: BaseException, trace: TracebackType | None) -> list[dict[str, object]]:
     """Return the types and places of an exception and of its causes, outermost first.
 
     Messages are left out: those of the database quote the row's values, which may be personal data.

@@ -8,7 +8,7 @@ from copy import copy
 from functools import cache, cached_property
 from itertools import repeat
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import orjson
@@ -24,6 +24,8 @@ from records.sites.about import POINTERS, AboutRecord, kinds
 from records.sites.hidden import hides, is_about_hidden, is_hidden
 from records.sites.models import SiteRecord
 
+M = TypeVar("M", bound=models.Model)
+R = TypeVar("R")
 Shape = dict[str, Any]
 
 
@@ -78,7 +80,7 @@ class ReadPlan:
         self._sql: dict[tuple[str, str], tuple[Any, Any]] = {}
         self._lock = threading.Lock()
 
-    def add_column(self, name: str, column: Any, show: Convert | None, *, empty: Any, private: bool) -> None:
+    def add_column(self, name: str, column: Any, show: Convert | None, *, empty: object, private: bool) -> None:
         """Show a column of the record's own table under a wire name."""
         self._add(name, column.attname, show)
         self.columns[name] = column
@@ -167,7 +169,7 @@ class ReadPlan:
                 found.rows[name] = self.rows[name].without(is_hidden(kind, user_id, target))
         return found
 
-    def seen(self, rows: models.QuerySet[Any, Any]) -> models.QuerySet[Any, Any]:
+    def seen(self, rows: models.QuerySet[M, R]) -> models.QuerySet[M, R]:
         """Return the rows that exist for the plan's reader, with what the reader sees instead of columns."""
         if self.reader is None:
             return rows
@@ -330,7 +332,7 @@ class ReadPlan:
         self,
         name: Hashable,
         queryset: Callable[["ReadPlan"], models.QuerySet[Any, Any]],
-        given: Mapping[Any, Any],
+        given: Mapping[Any, object],
     ) -> "Prepared":
         """Return a statement of the plan's tuples, which is compiled once per process for each name.
 
@@ -366,8 +368,8 @@ class KeyQuery(NamedTuple):
     """
 
     name: str
-    key: Any
-    given: Mapping[Any, Any]
+    key: object
+    given: Mapping[Any, object]
 
 
 MOST_COMPILED = 200

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from itertools import chain
 from operator import or_
-from typing import Any
+from typing import TypeVar
 from urllib.parse import unquote_to_bytes, urlencode
 
 from django.core.exceptions import ValidationError
@@ -20,6 +20,8 @@ from records.operations.names import nearest, spelt
 from records.operations.operation import Parameter
 from records.sites.text import normalise, read_uuid
 
+M = TypeVar("M", bound=models.Model)
+R = TypeVar("R")
 IN_FOLDERS = "entityFolderId"
 """The list parameter that only lists of records in folders take."""
 PLAIN_LENGTH = 2000
@@ -62,11 +64,11 @@ def integer(query: Mapping[str, list[str]], name: str, usual: int, lowest: int, 
 
 
 def filtered(
-    records: models.QuerySet[Any, Any],
-    asked: models.QuerySet[Any, Any],
+    records: models.QuerySet[models.Model, object],
+    asked: models.QuerySet[M, R],
     query: Mapping[str, list[str]],
     filters: Sequence[Parameter],
-) -> models.QuerySet[Any, Any]:
+) -> models.QuerySet[M, R]:
     """Return those of the rows `asked` that the query's filters choose; `records` are all of the list."""
     many = False
     for parameter in filters:
@@ -87,7 +89,9 @@ def _crosses_rows(model: type[models.Model], lookup: str) -> bool:
     return bool(field is not None and (field.many_to_many or field.one_to_many))
 
 
-def _condition(parameter: Parameter, lookup: str, given: Sequence[str], records: models.QuerySet[Any, Any]) -> Q:
+def _condition(
+    parameter: Parameter, lookup: str, given: Sequence[str], records: models.QuerySet[models.Model, object]
+) -> Q:
     """Return the condition of a filter. A repeated parameter means any of its values, and so does a comma in it.
 
     A comma in a text or a date-time belongs to the value (DECISIONS 3).
@@ -98,7 +102,9 @@ def _condition(parameter: Parameter, lookup: str, given: Sequence[str], records:
     return reduce(or_, (_single(parameter, lookup, piece) for piece in pieces))
 
 
-def _any_text(parameter: Parameter, lookup: str, given: Sequence[str], records: models.QuerySet[Any, Any]) -> Q:
+def _any_text(
+    parameter: Parameter, lookup: str, given: Sequence[str], records: models.QuerySet[models.Model, object]
+) -> Q:
     """Return the condition that a text is one of the given ones, compared as a whole and in any case.
 
     If the parameter is `separable`, a value with commas that no record of the site has means any of its parts.

@@ -8,7 +8,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import models
 
@@ -22,7 +22,8 @@ from records.operations.serializers import WireSerializer, source_of
 from records.sites.models import Site
 from records.sites.targets import UNKNOWN, mark_valid, unknown_among, validity_of
 
-Seen = Callable[[models.QuerySet[Any]], models.QuerySet[Any]]
+M = TypeVar("M", bound=models.Model)
+Seen = Callable[[models.QuerySet[models.Model]], models.QuerySet[models.Model]]
 Loaded = dict[type[models.Model], dict[uuid.UUID, models.Model]]
 
 
@@ -69,7 +70,7 @@ def resolve_all(
     return faults
 
 
-def _rows(model: type[models.Model]) -> models.QuerySet[Any]:
+def _rows(model: type[M]) -> models.QuerySet[M]:
     rows = model._default_manager.all()
     return rows.filter(is_archived=False) if model is Site else rows
 

@@ -31,7 +31,7 @@ def is_queued(task: Any) -> bool:
     return DBTaskResult.objects.ready().filter(task_path=task.module_path).exists()
 
 
-def take(row: QuerySet[Any]) -> bool:
+def take(row: QuerySet[Model]) -> bool:
     """Claim a row for the time of the lease; returns False if it is not due, or not any longer."""
     free = row.filter(sent__isnull=True, due__lte=now())
     return free.update(due=now() + LEASE, attempts=F("attempts") + 1) == 1

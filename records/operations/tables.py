@@ -162,7 +162,7 @@ class WireTable:
 
     def fetch(
         self, queryset: models.QuerySet[Any, Any], step: int, user_id: uuid.UUID | None, may: Callable[[str], bool]
-    ) -> Iterator[dict[str, Any]]:
+    ) -> Iterator[dict[str, object]]:
         """Yield each record's values by column, read in batches: times, decimals, ids and lists of objects.
 
         One statement for any number of records. References to records that do not exist for the user are empty; `may`
@@ -194,7 +194,7 @@ class WireTable:
 
     # --- In ----------------------------------------------------------------------------------------------------------
 
-    def parse(self, column: Column, text: str) -> Any:
+    def parse(self, column: Column, text: str) -> object:
         """Return the value of a cell's text; raises CellError. The caller resolves references."""
         field = column.field
         if column.kind not in ("text", "texts"):
@@ -239,7 +239,7 @@ class WireTable:
         """Return the entries of a cell that contains a list; raises CellError."""
         return split(text)
 
-    def resolve_rows(self, values: Sequence[dict[str, Any]]) -> list[list[str]]:
+    def resolve_rows(self, values: Sequence[dict[str, object]]) -> list[list[str]]:
         """Replace the ids inside child rows by the records; returns the faults of each record's values.
 
         One query per model that is referred to, for any number of records.

@@ -91,7 +91,9 @@ def in_history_of(record: SiteRecord) -> models.Q:
 
 
 def names_of(
-    site_id: uuid.UUID, keys: Collection[uuid.UUID], seen: Callable[[models.QuerySet[Any]], models.QuerySet[Any]]
+    site_id: uuid.UUID,
+    keys: Collection[uuid.UUID],
+    seen: Callable[[models.QuerySet[SiteRecord]], models.QuerySet[SiteRecord]],
 ) -> dict[tuple[str, uuid.UUID], str]:
     """Return what the site's records with these Ids are called, by kind and Id; one query for each kind.
 
@@ -113,7 +115,7 @@ def names_of(
 def findings_called(
     site_id: uuid.UUID,
     keys: Collection[uuid.UUID],
-    seen: Callable[[models.QuerySet[Any]], models.QuerySet[Any]],
+    seen: Callable[[models.QuerySet[SiteRecord]], models.QuerySet[SiteRecord]],
     *,
     removed: str = "",
 ) -> dict[uuid.UUID, str]:
@@ -135,7 +137,7 @@ def findings_called(
     return found
 
 
-def about_models() -> list[Any]:
+def about_models() -> list[type["AboutRecord"]]:
     """Return the models whose rows are about other records."""
     return [model for model in kinds().values() if issubclass(model, AboutRecord)]
 
@@ -193,7 +195,7 @@ class AboutRecord(models.Model):
         if on is not None or [record_id, finding_id] != stored:
             self.point_at(on or record_id, finding_id, sees=sees)
 
-    def set_about(self: Any, record: SiteRecord | None, finding_id: uuid.UUID | None, *, has_finding: bool) -> None:
+    def set_about(self, record: SiteRecord | None, finding_id: uuid.UUID | None, *, has_finding: bool) -> None:
         """Set or clear the record; raises as `point_at` does, for a record and a finding that were read already."""
         if finding_id is not None and not has_finding:
             raise unknown("finding_id", gettext("finding of this record"))

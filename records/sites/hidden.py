@@ -60,21 +60,21 @@ def is_about_hidden(user_id: uuid.UUID, may: May) -> Q:
     return found
 
 
-def references(model: Any, may: May) -> list[Any]:
+def references(model: type[models.Model], may: May) -> list[Any]:
     """Return the foreign keys and lists of a kind whose targets can be hidden from the account."""
     return [field for field in hideable_references(model) if hides(field.related_model, may)]
 
 
-def _hideable_references(model: Any) -> tuple[Any, ...]:
+def _hideable_references(model: type[models.Model]) -> tuple[Any, ...]:
     fields = (*model._meta.concrete_fields, *model._meta.many_to_many)
     return tuple(field for field in fields if getattr(field.related_model, "SEEN_WHOLE_WITH", ""))
 
 
-hideable_references: Callable[[Any], tuple[Any, ...]] = cache(_hideable_references)
+hideable_references: Callable[[type[models.Model]], tuple[Any, ...]] = cache(_hideable_references)
 """Returns the foreign keys and lists of a kind whose targets can be hidden from some account."""
 
 
-def revealing_fields(model: Any, may: May) -> set[str]:
+def revealing_fields(model: type[models.Model], may: May) -> set[str]:
     """Return the names of the fields of a kind that would reveal hidden records, for its history."""
     found = {field.name for field in references(model, may)}
     if issubclass(model, AboutRecord) and any(hides(kind, may) for kind in kinds().values()):
@@ -82,7 +82,7 @@ def revealing_fields(model: Any, may: May) -> set[str]:
     return found
 
 
-def without_hidden(user_id: uuid.UUID, may: May, records: Iterable[Any], *, lists: bool = True) -> None:
+def without_hidden(user_id: uuid.UUID, may: May, records: Iterable[models.Model], *, lists: bool = True) -> None:
     """Empty the references of loaded records of one kind to what is hidden from the account.
 
     Only the objects in memory change. Never save them: that would remove the stored references.
@@ -106,11 +106,11 @@ def without_hidden(user_id: uuid.UUID, may: May, records: Iterable[Any], *, list
                 setattr(record, field.name, None)
 
 
-def _listed(field: Any, rows: list[Any], seen: models.QuerySet[Any]) -> dict[Any, Any]:
+def _listed(field: Any, rows: list[models.Model], seen: models.QuerySet[Any]) -> dict[object, models.QuerySet[Any]]:
     """Return the targets of each record's list, as the manager of the list keeps them once they are read."""
     owner, target = field.m2m_field_name(), field.m2m_reverse_field_name()
     links = field.remote_field.through._default_manager.filter(**{f"{owner}__in": [record.pk for record in rows]})
-    targets: dict[Any, set[Any]] = defaultdict(set)
+    targets: dict[object, set[object]] = defaultdict(set)
     for record, key in links.values_list(f"{owner}_id", f"{target}_id"):
         targets[record].add(key)
     found = list(seen.filter(pk__in=set().union(*targets.values())))
@@ -123,7 +123,9 @@ def _listed(field: Any, rows: list[Any], seen: models.QuerySet[Any]) -> dict[Any
     return listed
 
 
-def with_hidden_kept(record: Any, values: Mapping[str, Any], user_id: uuid.UUID | None, may: May) -> dict[str, Any]:
+def with_hidden_kept(
+    record: models.Model, values: Mapping[str, Any], user_id: uuid.UUID | None, may: May
+) -> dict[str, Any]:
     """Return values for a stored record, completed by the references to hidden records that they would remove.
 
     A hidden target stays in its list, and an empty value leaves a hidden target as it is. Two queries for each list,

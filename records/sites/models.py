@@ -3,7 +3,7 @@
 import uuid
 import zoneinfo
 from collections.abc import Iterable
-from typing import Any, ClassVar, Self, TypeVar
+from typing import ClassVar, Self, TypeVar
 
 from django.contrib.auth import get_permission_codename
 from django.core.exceptions import ValidationError
@@ -222,7 +222,7 @@ class SiteRecord(models.Model):
         return READER
 
     @classmethod
-    def hidden_from(cls, user_id: uuid.UUID) -> models.QuerySet[Any]:
+    def hidden_from(cls, user_id: uuid.UUID) -> models.QuerySet[Self]:
         """Return the records of all sites that an account without `SEEN_WHOLE_WITH` may not see; by default none."""
         return cls._base_manager.none()
 
@@ -255,6 +255,6 @@ class ChildRow(models.Model):
         ordering = ("idx", "id")
 
 
-def site_record_constraints(label: str) -> tuple[Any, ...]:
+def site_record_constraints(label: str) -> tuple[models.BaseConstraint, ...]:
     """Return the constraints of every record's table; their names start with the label."""
     return (models.UniqueConstraint(fields=("site", "site_sequence_id"), name=f"{label}_number_once_per_site"),)

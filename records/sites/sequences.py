@@ -1,7 +1,6 @@
 """Numbers per site and entity: 1, 2, 3…, without gaps or repeats under concurrent writers (DECISIONS 2.1)."""
 
 import uuid
-from typing import Any
 
 from django.db import connection
 
@@ -79,7 +78,7 @@ def totals(site_id: uuid.UUID, entity: Entity) -> tuple[int, int]:
     return row or (0, 0)
 
 
-def total_columns(site_id: uuid.UUID, entity: Entity) -> list[tuple[str, tuple[Any, ...]]]:
+def total_columns(site_id: uuid.UUID, entity: Entity) -> list[tuple[str, tuple[object, ...]]]:
     """Return the two numbers of `totals` as columns of a statement, with their parameters; null if there are none."""
     key = parameter(site_id)
     table = connection.ops.quote_name(SiteSequence._meta.db_table)

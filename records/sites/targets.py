@@ -24,7 +24,7 @@ UNKNOWN = _("No such {name} at this site.")
 ARCHIVED = _("This {name} is archived and cannot be chosen any more.")
 
 Model = type[models.Model]
-AccountsAt = Callable[[uuid.UUID], models.QuerySet[Any]]
+AccountsAt = Callable[[uuid.UUID], models.QuerySet[models.Model]]
 _accounts: list[tuple[Model, AccountsAt]] = []
 
 
@@ -115,7 +115,7 @@ def _one_account() -> Reading:
 
 def errors_of(
     target: Model, rows: Collection[models.Model], site_id: uuid.UUID, holder: Model | None = None
-) -> dict[Any, str]:
+) -> dict[object, str]:
     """Return why a record of the site may not newly refer to the rows: a message for each invalid row, by key.
 
     A row of another site gets the message of one that does not exist. At most one query, and none if the rows' own site

@@ -8,7 +8,7 @@ of the site instead (docs/decisions/0012).
 from collections.abc import Sequence
 from functools import reduce
 from operator import or_
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import connection, models
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -20,6 +20,7 @@ from django.db.models.sql.compiler import SQLCompiler
 from records.history.statements import Reads, answered
 from records.sites.text import fold, spellings
 
+M = TypeVar("M", bound=models.Model)
 RUN = 3
 FEW = 400
 """The maximum number of rows taken from the index; if more match, a search of the newest rows soon finds enough."""
@@ -160,15 +161,15 @@ class HasTrigrams(models.Lookup[Any]):
 
 
 def holding(
-    rows: models.QuerySet[Any], names: Sequence[str], wanted: Sequence[tuple[str, int | None]]
-) -> models.QuerySet[Any]:
+    rows: models.QuerySet[M], names: Sequence[str], wanted: Sequence[tuple[str, int | None]]
+) -> models.QuerySet[M]:
     """Filter rows as `finding` does; on PostgreSQL one query."""
     return answered([finding(rows, names, wanted)])[0]
 
 
 def finding(
-    rows: models.QuerySet[Any], names: Sequence[str], wanted: Sequence[tuple[str, int | None]]
-) -> Reads[models.QuerySet[Any]]:
+    rows: models.QuerySet[M], names: Sequence[str], wanted: Sequence[tuple[str, int | None]]
+) -> Reads[models.QuerySet[M]]:
     """Filter rows to those that contain all texts, in any case, each in one of the named columns.
 
     If a text can be a number, the row with this number matches as well. On PostgreSQL one query first asks the indexes

@@ -29,7 +29,7 @@ class Use:
         return f"{self.count} {self.kind} ({', '.join(self.first)}{more})"
 
 
-def uses_of(target: Any, seen: Callable[[type[models.Model]], "models.QuerySet[Any] | None"]) -> list[Use]:
+def uses_of(target: Any, seen: Callable[[type[models.Model]], "models.QuerySet[models.Model] | None"]) -> list[Use]:
     """Return which records refer to the target, directly or from a child row; archived ones count as well.
 
     Only records that exist for the user are counted and named: `seen` returns those of a kind, or None if there are

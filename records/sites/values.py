@@ -26,6 +26,7 @@ from records.sites.models import ChildRow
 from records.sites.targets import check_lists, check_references
 
 Values = dict[str, Any]
+Faults = dict[str, list[ValidationError]]
 
 
 _READS = ("SELECT", "WITH RECURSIVE", "SAVEPOINT", "RELEASE")
@@ -169,7 +170,7 @@ def names_of(targets: Iterable[models.Model]) -> dict[str, str]:
     return {str(target.pk): stored_text(target) for target in targets}
 
 
-def _links(record: models.Model, name: str, keys: Iterable[uuid.UUID]) -> list[Any]:
+def _links(record: models.Model, name: str, keys: Iterable[uuid.UUID]) -> list[object]:
     """Return the rows that link the targets with these keys to the record, without keys of their own."""
     manager: Any = getattr(record, name)
     owner, target = (f"{field}_id" for field in (manager.source_field_name, manager.target_field_name))
@@ -259,14 +260,14 @@ def merged_rows(
     model, owner = _owner_field(record, relation)
     stored = {row.pk: row for row in Loaded.rows(record, relation)}
     kept: set[uuid.UUID] = set()
-    added: list[Any] = []
-    edited: list[Any] = []
+    added: list[ChildRow] = []
+    edited: list[ChildRow] = []
     faults: list[ValidationError] = []
     for idx, values in enumerate(rows):
         key = values.get("id")
         content = {name: value for name, value in values.items() if name != "id"}
         if key is None:
-            row: Any = model(**{owner: record}, idx=idx, **content)
+            row = model(**{owner: record}, idx=idx, **content)
             changed = list(columns(row))
             added.append(row)
         elif key not in stored or key in kept:
@@ -297,7 +298,7 @@ def _forget_prefetched(record: models.Model, relation: str) -> None:
     getattr(record, "_prefetched_objects_cache", {}).pop(relation, None)
 
 
-def _row_faults(row: Any, relation: str, idx: int, owner: str, changed: Sequence[str]) -> list[ValidationError]:
+def _row_faults(row: ChildRow, relation: str, idx: int, owner: str, changed: Sequence[str]) -> list[ValidationError]:
     """Return the faults of one child row; as for the record itself, only changed references are checked."""
     foreign = [field.name for field in row._meta.concrete_fields if field.is_relation]
     site_id = getattr(row, owner).site_id
@@ -313,7 +314,7 @@ def _row_faults(row: Any, relation: str, idx: int, owner: str, changed: Sequence
     ]
 
 
-def faults_of(checks: Iterable[Callable[[], object]], faults: dict[str, Any] | None = None) -> dict[str, Any]:
+def faults_of(checks: Iterable[Callable[[], object]], faults: Faults | None = None) -> Faults:
     """Run all checks and return the errors that they raise by field, with those found already."""
     found = faults or {}
     for check in checks:

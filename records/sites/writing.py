@@ -16,7 +16,7 @@ an add need not search the other kinds for its Id. An Id that a body, a file or 
 """
 
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
 from typing import Any, Required, TypedDict, TypeVar
@@ -87,7 +87,7 @@ def add_record(
     skip: Sequence[str] = (),
     begins_with: Callable[[], Sequence[Statement]] | None = None,
     check: Callable[[list[Rows]], None] | None = None,
-    parts: Callable[[M], dict[str, list[Any]]] | None = None,
+    parts: Callable[[M], Mapping[str, list[ChildRow]]] | None = None,
     followed_by: Callable[[M], None] | None = None,
 ) -> M:
     """Store a new row with its children, lists, number and history, in one transaction.
@@ -229,7 +229,7 @@ def locking(model: type[models.Model]) -> Reading:
     """Return the query that locks a row by its key alone, so that the database always uses the key."""
     whole = getattr(model, "LOCKED_WHOLE", False)
 
-    def rows(any_key: uuid.UUID) -> models.QuerySet[Any]:
+    def rows(any_key: uuid.UUID) -> models.QuerySet[models.Model]:
         return model._default_manager.select_for_update(of=("self",), no_key=not whole).filter(pk=any_key).order_by()
 
     return reading(rows)

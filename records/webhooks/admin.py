@@ -37,7 +37,9 @@ from records.webhooks.models import Delivery, Kind, Outcome, State, Subscription
 from records.webhooks.tasks import send_one
 
 
-def _test(model_admin: object, request: HttpRequest, record: Any, reason: str, data: dict[str, object]) -> None:
+def _test(
+    model_admin: object, request: HttpRequest, record: Subscription, reason: str, data: dict[str, object]
+) -> None:
     with transaction.atomic():
         send_one.enqueue(actions.request_test(record, author=author_of(request)).pk)
 
@@ -170,7 +172,7 @@ class SubscriptionAdmin(PlainAdmin):
             else state
         )
 
-    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Subscription:
+    def archive(self, request: HttpRequest, record: Subscription, *, archived: bool, reason: str) -> Subscription:
         """Archive or restore a webhook."""
         return actions.archive_subscription(record, archived=archived, author=author_of(request), reason=reason)
 
@@ -181,7 +183,7 @@ class SubscriptionAdmin(PlainAdmin):
         )
         return redirect(self.url_of("secret", quote(obj.pk)))
 
-    def own_links(self, request: HttpRequest, record: Any) -> Sequence[RecordLink]:
+    def own_links(self, request: HttpRequest, record: Subscription) -> Sequence[RecordLink]:
         """Return the buttons that open the deliveries and, for users who may change the webhook, its secret."""
         links = [RecordLink("deliveries", gettext("Deliveries"), deliveries_of(record))]
         if self.has_change_permission(request, record):

@@ -67,7 +67,7 @@ def permission_words(name: str) -> str:
 
 def _cell(
     permission: Permission | None, chosen: set[int], pattern: str = "", kind: object = ""
-) -> dict[str, Any] | None:
+) -> dict[str, object] | None:
     """Return a checkbox; Django names the permissions that every kind has after their `pattern`."""
     if permission is None:
         return None

@@ -33,6 +33,7 @@ from records.backoffice.forms import ReasonForm
 from records.backoffice.lists import UncountedPaginator
 from records.backoffice.permissions import Pages
 from records.backoffice.plain_records import PlainAdmin
+from records.backoffice.transitions import RecordStep
 from records.history.trail import recording
 from records.sites.text import read_uuid
 from records.sites.writing import Recorded, Values
@@ -93,7 +94,7 @@ class RoleAdmin(PlainAdmin):
             answers[role.pk] = may_act(Actor(user=user_of(request)), Act.GIVE_ROLE, role)
         return answers[role.pk]
 
-    def may_step(self, request: HttpRequest, step: Any, record: Any) -> bool:
+    def may_step(self, request: HttpRequest, step: RecordStep, record: Role) -> bool:
         """Return whether the role may be archived: only roles that the site made."""
         return self.has_change_permission(request, record) or (
             record.is_archived and not record.default_role and self.may(request, "change", record)
@@ -110,11 +111,11 @@ class RoleAdmin(PlainAdmin):
             for title, options in fieldsets
         ]
 
-    def own_links(self, request: HttpRequest, record: Any) -> Sequence[RecordLink]:
+    def own_links(self, request: HttpRequest, record: Role) -> Sequence[RecordLink]:
         """Return the button that opens the members."""
         return (RecordLink("members", gettext("Members"), self.url_of("members", quote(record.pk))),)
 
-    def own_panels(self, request: HttpRequest, record: Any) -> Sequence[RecordPanel]:
+    def own_panels(self, request: HttpRequest, record: Role) -> Sequence[RecordPanel]:
         """Return the matrix of the permissions, unless the form shows it to be changed."""
         state = form_state(request)
         if state is not None and state.writable:
@@ -128,11 +129,11 @@ class RoleAdmin(PlainAdmin):
         role = Role(site_id=site_id, name=values["name"])
         return add_role(role, permissions=values["permissions"], author=author_of(request))
 
-    def update_record(self, request: HttpRequest, record: Any, values: Values, **recorded: Unpack[Recorded]) -> Role:
+    def update_record(self, request: HttpRequest, record: Role, values: Values, **recorded: Unpack[Recorded]) -> Role:
         """Rename a role or change what it permits."""
         return update_role(record, name=values.get("name"), permissions=values.get("permissions"), **recorded)
 
-    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> Any:
+    def archive(self, request: HttpRequest, record: Role, *, archived: bool, reason: str) -> Role:
         """Archive or restore the role, which also removes it from or returns it to its members' groups."""
         with recording():
             act = Act.TAKE_ROLE if archived else Act.GIVE_ROLE
@@ -227,7 +228,7 @@ class MembersForm(ReasonForm):
         )
         self.order_fields(self.field_order)
 
-    def clean(self) -> Any:
+    def clean(self) -> dict[str, object]:
         """Return the cleaned data with the selected memberships."""
         data = super().clean() or self.cleaned_data
         marked: Iterable[str] = self.sent.getlist("remove") if self.sent is not None else ()

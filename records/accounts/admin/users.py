@@ -161,7 +161,7 @@ class UserAdmin(PlainAdmin):
         """Return the accounts whose home site is the site or that hold a role there."""
         return rows.filter(_at([site.pk])) if site is not None else rows
 
-    def may(self, request: HttpRequest, action: str, record: Any = None) -> bool:
+    def may(self, request: HttpRequest, action: str, record: User | None = None) -> bool:
         """Return whether the user may do this to the account.
 
         Somebody who may change an account can take it over, so `may_act` decides (DECISIONS 9.2).
@@ -180,7 +180,7 @@ class UserAdmin(PlainAdmin):
             answers[record.pk] = may_act(Actor(user=user), Act.RENAME, record)
         return answers[record.pk]
 
-    def may_step(self, request: HttpRequest, step: RecordStep, record: Any) -> bool:
+    def may_step(self, request: HttpRequest, step: RecordStep, record: User) -> bool:
         """Return whether the user may take the step: anybody who may change the account may.
 
         People change their own way of signing in on their profile page, which asks them to confirm who they are.
@@ -263,7 +263,7 @@ class UserAdmin(PlainAdmin):
         """Add an account whose home site is that of the form; its person sets a password by mail."""
         return add_user(User(home_site=site_of_form(request), **values), author=author_of(request))
 
-    def update_record(self, request: HttpRequest, record: Any, values: Values, **recorded: Unpack[Recorded]) -> User:
+    def update_record(self, request: HttpRequest, record: User, values: Values, **recorded: Unpack[Recorded]) -> User:
         """Change an account. Raises ValidationError if the name is in use."""
         return update_user(record, values, **recorded)
 

@@ -1,7 +1,8 @@
 """Accounts of people and of integrations."""
 
 import uuid
-from typing import Any, ClassVar, Self
+from collections.abc import Sequence
+from typing import ClassVar, Self
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.core.exceptions import ValidationError
@@ -145,7 +146,7 @@ class User(AbstractBaseUser):
     def __str__(self) -> str:
         return self.printed_name
 
-    def unique_error_message(self, model_class: type[models.Model], unique_check: Any) -> ValidationError:
+    def unique_error_message(self, model_class: type[models.Model], unique_check: Sequence[str]) -> ValidationError:
         """Report a name in use as a fault of the user name, since nobody sees the key."""
         if tuple(unique_check) == ("user_name_key",):
             return ValidationError(gettext("Another account has this user name."), code="Duplicate")

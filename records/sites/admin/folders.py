@@ -65,7 +65,9 @@ class EntityFolderAdmin(FolderTree, PlainAdmin):
             author=author_of(request),
         )
 
-    def update_record(self, request: HttpRequest, record: Any, values: Values, **recorded: Unpack[Recorded]) -> Any:
+    def update_record(
+        self, request: HttpRequest, record: EntityFolder, values: Values, **recorded: Unpack[Recorded]
+    ) -> EntityFolder:
         """Rename or move a folder, or both in one transaction."""
         author, reason, precondition = recorded["author"], recorded["reason"], recorded.get("precondition")
         site_id, written = record.site_id, record
@@ -82,7 +84,7 @@ class EntityFolderAdmin(FolderTree, PlainAdmin):
                 written = actions.move_folder(site_id, record.pk, parent_id, idx=idx, author=author, reason=reason)
         return written
 
-    def archive(self, request: HttpRequest, record: Any, *, archived: bool, reason: str) -> EntityFolder:
+    def archive(self, request: HttpRequest, record: EntityFolder, *, archived: bool, reason: str) -> EntityFolder:
         """Archive an empty folder, or restore one."""
         act = actions.archive_folder if archived else actions.restore_folder
         return act(record.site_id, record.pk, author=author_of(request), reason=reason)

@@ -13,6 +13,7 @@ from records.accounts.actions import add_site
 from records.backoffice.current import author_of, user_of
 from records.backoffice.formfields import Suggestions
 from records.backoffice.plain_records import PlainAdmin
+from records.backoffice.transitions import RecordStep
 from records.sites.models import Site
 from records.sites.writing import Values
 
@@ -36,7 +37,7 @@ class SiteAdmin(PlainAdmin):
             return rows
         return rows.filter(pk__in=self.sites_where(request, "view"))
 
-    def may(self, request: HttpRequest, action: str, record: Any = None) -> bool:
+    def may(self, request: HttpRequest, action: str, record: Site | None = None) -> bool:
         """Return whether the user may do this: superusers may do everything, others what their roles there permit."""
         user = user_of(request)
         if user.is_superuser:
@@ -46,7 +47,7 @@ class SiteAdmin(PlainAdmin):
         permission = self.permission(action)
         return access.may(user, record, permission) if record is not None else access.may_anywhere(user, permission)
 
-    def may_step(self, request: HttpRequest, step: Any, record: object) -> bool:
+    def may_step(self, request: HttpRequest, step: RecordStep, record: object) -> bool:
         """Return whether the user may archive or restore a site: only superusers may."""
         return bool(user_of(request).is_superuser)
 
