@@ -60,8 +60,8 @@ class BackofficeSite(AdminSite):
                 super().register(model_or_iterable, admin_class, **options)
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Return whether somebody is signed in; each request asks AccountBackend whether the account still may be."""
-        return isinstance(request.user, User)
+        """Return whether the user may enter: active people may, service accounts may not."""
+        return isinstance(request.user, User) and request.user.is_staff
 
     def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Any:
         """Return the view of a page; it begins again if it lost a deadlock, because nothing of it was stored."""
