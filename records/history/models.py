@@ -108,6 +108,8 @@ class Change(models.Model):
                 condition=Q(operation__in=("EraseConsumer", "EraseContact", "ErasePrivateFacts")),
                 name="change_of_erasure",
             ),
+            # Those of saved filters, also of removed ones, which an erasure reads.
+            models.Index(fields=("site",), condition=Q(model="backoffice.SavedFilter"), name="change_of_saved_filter"),
         )
 
     def __str__(self) -> str:

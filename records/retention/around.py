@@ -6,12 +6,13 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from django.db import models
+from django.db.models.expressions import RawSQL
 from django.utils.translation import gettext
 
 from records.backoffice.models import QUERY, FileImport, SavedFilter
 from records.history.digests import ERASED, FieldChange, Side
 from records.history.erasure import Personal, erase_from_history
-from records.history.models import Change
+from records.history.models import Change, ChangeQuerySet
 from records.history.trail import Author, recording
 from records.retention.actions import on_hold_since
 from records.retention.marks import keyed, mark_of
@@ -64,16 +65,24 @@ def erase_from_attachments(record: SiteRecord, words: Words, *, author: Author, 
         _erase(row, ATTACHED, words, author=author, operation=operation, reason=reason)
 
 
+def changes_of_filters(site_id: uuid.UUID) -> ChangeQuerySet:
+    """Return the changes of the site's saved filters, through their own index, in any order.
+
+    A write's statements are planned once for all values of their parameters, so the kind of record is none of these.
+    """
+    kind = RawSQL("model = 'backoffice.SavedFilter'", (), models.BooleanField())
+    return Change.objects.filter(kind, site_id=site_id).order_by()
+
+
 def erase_from_lists(site_id: uuid.UUID, words: Words, *, author: Author, operation: str, reason: str) -> None:
     """Erase what saved filters of the site, also removed ones, and its earlier imports say of the person.
 
-    A filter keeps its other conditions. It takes two queries, one that reads the site's changes, and more for each hit.
+    A filter keeps its other conditions. It takes two queries, and more for each hit.
     """
     personal = _Typed(FILTERED, says=words.occur_in)
     filters = SavedFilter.objects.at(site_id)
     found = {row.pk for row in filters if any(words.occur_in(_spoken(name, getattr(row, name))) for name in FILTERED)}
-    changes = Change.objects.filter(site_id=site_id, model=SavedFilter._meta.label).order_by()
-    for change in changes.only("record_id", "record_name", "fields"):
+    for change in changes_of_filters(site_id).only("record_id", "record_name", "fields"):
         if words.occur_in(change.record_name) or any(
             personal.texts(entry, side) for entry in change.fields for side in ("old", "new")
         ):

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from django.apps import apps
+from django.db import connection
 from django.urls import reverse
 
 from records.accounts.models import DefaultRole
@@ -15,6 +16,7 @@ from records.history.models import Change
 from records.history.verification import verify
 from records.items.models import Item
 from records.retention.actions import set_hold
+from records.retention.around import changes_of_filters
 from records.sites.models import Site
 from tests import make
 from tests.make.attachments import make_attachment
@@ -72,6 +74,30 @@ def test_saved_filters_lose_the_person_also_removed_and_renamed_ones(site: Site,
     page = client.get(f"{list_address(Complaint)}?{named.query}")
     assert [row["saved"] for row in page.context["saved_filters"]["rows"] if row["active"]] == [named]
     assert Change.objects.filter(record_id=gone.pk).latest("number").operation == "EraseConsumer"
+
+
+def test_the_changes_of_saved_filters_have_an_index_that_a_plan_for_all_sites_uses(site: Site) -> None:
+    client = browser(site)
+    for number in range(3):
+        save_filter(client, "q=rye", f"Rye {number}")
+    for _ in range(40):
+        make_customer(site)
+    rows = changes_of_filters(site.pk)
+    assert rows.count() == 3
+    if connection.vendor == "sqlite":
+        assert "change_of_saved_filter" in rows.explain()
+        return
+    sql, parameters = rows.query.get_compiler(connection=connection).as_sql()
+    assert len(parameters) == 1
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE history_change")
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+        cursor.execute(f"PREPARE of_filters(uuid) AS {sql % '$1'}")
+        cursor.execute(f"EXPLAIN EXECUTE of_filters('{site.pk}')")
+        plan = str(cursor.fetchall())
+        cursor.execute("DEALLOCATE of_filters")
+    assert "change_of_saved_filter" in plan
 
 
 def test_names_of_imported_files_lose_the_person(site: Site) -> None:
