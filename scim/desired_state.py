@@ -7,7 +7,15 @@ from collections.abc import Iterator
 
 from scim2_models import InvalidValueException
 
-from records.accounts.employee_facts import Key, address_entries, keys_of, mobile_entries, phone_entries, text_of
+from records.accounts.employee_facts import (
+    Key,
+    address_entries,
+    keys_of,
+    lines_of_parts,
+    mobile_entries,
+    phone_entries,
+    text_of,
+)
 from records.accounts.models import User
 from records.accounts.models.users import printed_name
 from records.accounts.provisioning import DesiredAccount, DesiredEmail
@@ -59,7 +67,7 @@ def desired_person(
     _employment(desired, after, before, whole=whole)
     kept = _kept(after, before, account, whole=whole)
     _enterprise(caller, desired, after, before, kept, whole=whole)
-    _contacts(desired, after, before)
+    _contacts(caller, desired, after, before)
     taken = sorted(_taken(after, before, whole=whole))
     if taken:
         kept[TAKEN] = taken
@@ -248,14 +256,26 @@ def _manager(enterprise: Representation, then: Representation | None = None) -> 
     return str(value or "")
 
 
-def _contacts(desired: DesiredPerson, after: Representation, before: Representation | None) -> None:
-    """Set the employee's phone, mobile and address when the entries that hold them changed."""
+def _contacts(caller: Caller, desired: DesiredPerson, after: Representation, before: Representation | None) -> None:
+    """Set the employee's phone, mobile and address when the entries that hold them changed.
+
+    An address that was written as a whole, by staff or the directory, goes before its parts. Parts that the directory
+    changes later are newer: they replace it if they are a whole address themselves, which has a street.
+    """
     for name, attribute, entries in _CONTACTS:
-        value = _first(entries(after.get(attribute, [])))
+        now, then = _first(entries(after.get(attribute, []))), _first(entries((before or {}).get(attribute, [])))
+        value = text_of(now)
         if before is None:
             setattr(desired, name, value or None)
-        elif value != _first(entries(before.get(attribute, []))):
+        elif value != text_of(then):
             setattr(desired, name, value)
+        elif (parts := lines_of_parts(now)) != lines_of_parts(then):
+            if parts and not now.get("streetAddress"):
+                caller.notes.append(
+                    "The address of the employee stays, because the parts that were sent have no street."
+                )
+            else:
+                setattr(desired, name, parts or value)
 
 
 _CONTACTS = (
@@ -265,8 +285,8 @@ _CONTACTS = (
 )
 
 
-def _first(entries: list[Representation]) -> str:
-    return text_of(entries[0]) if entries else ""
+def _first(entries: list[Representation]) -> Representation:
+    return entries[0] if entries else {}
 
 
 def _refuse_excess(document: Representation) -> None:

@@ -153,7 +153,14 @@ def _set_value(
     """
     if after == before:
         return
-    holder = next((entry for entry in chosen if before and _lines(text_of(entry)) == _lines(before)), None)
+    holder = next(
+        (
+            entry
+            for entry in chosen
+            if before and _lines(before) in (_lines(text_of(entry)), _lines(lines_of_parts(entry)))
+        ),
+        None,
+    )
     if holder is None:
         if after:
             entries.insert(entries.index(chosen[0]) if chosen else len(entries), dict(written))
@@ -190,10 +197,12 @@ def address_entries(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def text_of(entry: dict[str, Any]) -> str:
-    """Return a number, or an address as lines of text."""
-    whole = entry.get("value") or entry.get("formatted")
-    if whole:
-        return str(whole)
+    """Return a number, or an address as lines of text: as it was written as a whole, or else its parts."""
+    return str(entry.get("value") or entry.get("formatted") or "") or lines_of_parts(entry)
+
+
+def lines_of_parts(entry: dict[str, Any]) -> str:
+    """Return the parts of an address as lines of text; '' if it has none."""
     town = " ".join(str(entry[part]) for part in ("postalCode", "locality") if entry.get(part))
     lines = (entry.get("streetAddress"), town, entry.get("region"), entry.get("country"))
     return "\n".join(str(line) for line in lines if line)

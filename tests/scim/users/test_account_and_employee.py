@@ -7,6 +7,7 @@ import pytest
 from records.accounts.models import User
 from records.employees import actions as employee_actions
 from records.employees.models import Employee
+from scim.models import ProvisioningCall
 from tests import make
 from tests.scim import people
 
@@ -106,6 +107,47 @@ def test_a_directory_sets_what_the_back_office_has_emptied(scim, site):
     employee_actions.update_employee(site.pk, uuid.UUID(user["id"]), emptied, author=make.SYSTEM)
     scim.put(f"/Users/{user['id']}", {**user, **CONTACTS})
     assert Employee.objects.values_list(*FACTS).get(pk=user["id"]) == ("work@x.test", "55", "077", "1 High St")
+
+
+def test_a_whole_address_of_the_directory_replaces_the_one_that_staff_wrote(scim, site):
+    parts = {"streetAddress": "1 High St", "locality": "Ely", "postalCode": "CB7", "type": "work"}
+    user = scim.add_user("mira", addresses=[parts])
+    path, kept = f"/Users/{user['id']}", Employee.objects.values_list("address", flat=True)
+
+    def staff_write(text):
+        employee_actions.update_employee(site.pk, uuid.UUID(user["id"]), {"address": text}, author=make.SYSTEM)
+
+    def sent(**values):
+        operations = [
+            {"op": "replace", "path": f'addresses[type eq "work"].{name}', "value": value}
+            for name, value in values.items()
+        ]
+        answer = scim.apply(path, *operations)
+        assert answer.status_code == 200
+        return answer.json()["addresses"]
+
+    staff_write("2 Low St\nEly")
+    told = sent(locality="Bath")
+    assert told == [{"formatted": "2 Low St\nEly", "locality": "Bath", "type": "work"}]
+    assert kept.get(pk=user["id"]) == "2 Low St\nEly"
+    logged = ProvisioningCall.objects.latest("pk").outcome
+    assert "The address of the employee stays, because the parts that were sent have no street." in logged
+
+    sent(streetAddress="9 New Rd", postalCode="BA1")
+    assert kept.get(pk=user["id"]) == "9 New Rd\nBA1 Bath"
+    sent(locality="Wells")
+    assert kept.get(pk=user["id"]) == "9 New Rd\nBA1 Wells"
+    shown = scim.user(user["id"])
+    assert scim.put(path, shown).json()["meta"] == shown["meta"]
+
+    staff_write("3 Mill St")
+    assert scim.user(user["id"])["addresses"] == [{"formatted": "3 Mill St", "type": "work"}]
+    sent(streetAddress="9 New Rd", formatted="Whole 1")
+    assert kept.get(pk=user["id"]) == "Whole 1"
+    sent(streetAddress="10 New Rd")
+    assert kept.get(pk=user["id"]) == "10 New Rd"
+    assert scim.apply(path, {"op": "remove", "path": 'addresses[type eq "work"].streetAddress'}).status_code == 200
+    assert kept.get(pk=user["id"]) == "Whole 1"
 
 
 def test_a_display_name_that_repeats_a_value_leaves_with_it(scim, site):
