@@ -1,4 +1,4 @@
-"""The backend: one connection per thread, checked before use without a round trip, with time limits in the server."""
+"""The backend: one connection per thread, checked before a write without a round trip, with limits in the server."""
 
 import datetime
 import re
@@ -78,7 +78,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
         are outdated. In a transaction, `meanwhile` is called while the server works at the statements; it runs none
         itself, and returns those that follow in the same round trip.
         """
-        self.close_if_health_check_failed()
+        is_repeatable = not self.in_atomic_block and all(_is_read(sql) for sql, _ in statements)
+        if not is_repeatable:
+            self.close_if_health_check_failed()
         self.ensure_connection()
         self.validate_no_broken_transaction()
         is_first = self._begin_is_pending()
@@ -90,7 +92,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             if self.in_atomic_block:
                 self._rollback()
         except (OperationalError, InterfaceError):
-            if self.in_atomic_block or not all(_is_read(sql) for sql, _ in statements) or self.is_usable():
+            if not is_repeatable or self.is_usable():
                 raise
             self.close()
             self.ensure_connection()

@@ -36,7 +36,7 @@ _SITES_OF_ROLES = """
     SELECT s.id, s.name, NULL, NULL FROM c JOIN sites_site s ON c.is_superuser AND NOT s.is_archived"""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Kind:
     """A kind of credential in terms of SQL: its table `t`, its account `u`, its site `s`, and the sites it reaches.
 
@@ -93,9 +93,9 @@ class Opening:
     """Who calls with this credential, alone or together with another one; made once, since each request asks."""
     _proofs: dict[uuid.UUID, "Proof"] = field(default_factory=dict)
 
-    def is_live(self, moment: datetime.datetime) -> bool:
-        """Return whether the credential is valid at this moment."""
-        return self.opens and (self.expires is None or self.expires > moment)
+    def is_live(self, moment: datetime.datetime | None = None) -> bool:
+        """Return whether the credential is valid at a moment, by default now."""
+        return self.opens and (self.expires is None or self.expires > (moment or now()))
 
     def proof(self, site_id: uuid.UUID) -> "Proof | None":
         """Return the check whether all of this is still true at the site; None if the site is not known here."""
@@ -176,7 +176,7 @@ def remembered(kind: Kind, secret: str) -> Opening | None:
     The result is valid only together with a check of its proof.
     """
     known = _remembered.get((kind, tuple(peppers.digests(secret))))
-    if known is None or time.monotonic() - known[0] > REMEMBERED or not known[1].is_live(now()):
+    if known is None or time.monotonic() - known[0] > REMEMBERED or not known[1].is_live():
         return None
     return known[1]
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 from records.accounts.keys import KEY, Caller, KeyEndedError, open_key
 from records.accounts.opening import Kind, Opening, look_up, remember, remembered
-from records.history.trail import now
 
 ACCESS_TOKEN = Kind(
     "accounts_accesstoken t JOIN accounts_oauthclient o ON o.id = t.client_id JOIN accounts_user u ON u.id = o.user_id "
@@ -63,7 +62,7 @@ def opened_by(key: str, token: str) -> Opened:
     if of_key is None:
         return Opened(False, None)
     of_token = look_up(ACCESS_TOKEN, token)
-    if of_token is None or not of_token.is_live(now()) or of_token.user_id != of_key.user_id:
+    if of_token is None or not of_token.is_live() or of_token.user_id != of_key.user_id:
         return Opened(True, None, of_key.id)
     remember(ACCESS_TOKEN, token, of_token)
     return Opened(True, _caller(of_key, of_token), of_key.id)

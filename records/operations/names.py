@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cache
 
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -14,8 +14,10 @@ def snake(wire: str) -> str:
     return _WORD.sub("_", wire).lower()
 
 
-def spelt(name: str, known: Iterable[str]) -> str | None:
+def spelt(name: str, known: Collection[str]) -> str | None:
     """Return the known name that equals this one in any case, as it is declared, or None."""
+    if name in known:
+        return name
     folded = name.casefold()
     return next((candidate for candidate in known if candidate.casefold() == folded), None)
 

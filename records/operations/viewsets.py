@@ -250,10 +250,11 @@ class OperationViewSet(CalledViewSet):
         """Return the requested page of rows of the caller's site; its statements also prove the caller."""
         # A filter compares what the caller sees, as the sort order does.
         instead = plan.instead
-        parameters = [
-            replace(one, lookup=instead[one.lookups[0]]) if one.lookups[0] in instead else one
-            for one in (self.operation.parameters if self.operation else ())
-        ]
+        parameters = self.operation.parameters if self.operation else ()
+        if instead:
+            parameters = [
+                replace(one, lookup=instead[one.lookups[0]]) if one.lookups[0] in instead else one for one in parameters
+            ]
         options["narrow"] = None if type(self).narrowed is OperationViewSet.narrowed else self.narrowed
         page = lists.page(rows, plan, rules, self.query, parameters, site_id=self.site_id, proof=self.proof, **options)
         self.proven = True

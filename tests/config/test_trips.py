@@ -5,7 +5,15 @@ from typing import Any
 
 import psycopg
 import pytest
-from django.db import IntegrityError, NotSupportedError, OperationalError, connection, transaction
+from django.db import (
+    DEFAULT_DB_ALIAS,
+    IntegrityError,
+    NotSupportedError,
+    OperationalError,
+    connection,
+    connections,
+    transaction,
+)
 from django.db.transaction import TransactionManagementError
 from psycopg.pq import ExecStatus
 
@@ -184,3 +192,22 @@ def _plans(pattern: str) -> list[tuple[int, int]]:
             [pattern],
         )
         return cursor.fetchall()
+
+
+@pytest.mark.parametrize("writes", [False, True])
+def test_a_connection_is_checked_before_a_write_only(monkeypatch: pytest.MonkeyPatch, writes: bool) -> None:
+    checks: list[bool] = []
+    database = connections[DEFAULT_DB_ALIAS]
+    monkeypatch.setattr(database, "is_usable", lambda: not checks.append(True))  # type: ignore[func-returns-value]
+    monkeypatch.setattr(database, "health_check_enabled", True)
+    monkeypatch.setattr(database, "health_check_done", False)
+    together([("SELECT 1", ()), *([("INSERT INTO parent VALUES (%s)", (1,))] if writes else [])])
+    assert checks == [True] * writes
+
+
+def test_a_read_whose_connection_was_closed_meanwhile_runs_on_a_new_one() -> None:
+    [[(first,)]] = together([("SELECT pg_backend_pid()", ())])
+    with psycopg.connect(connection.connection.info.dsn) as other:
+        other.execute("SELECT pg_terminate_backend(%s, 5000)", [first])
+    [[(second,)]] = together([("SELECT pg_backend_pid()", ())])
+    assert second != first
