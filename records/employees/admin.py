@@ -87,6 +87,12 @@ class EmployeeAdmin(RecordAdmin):
     )
 
 
+REQUIRED_HELP = _(
+    "A document counts once its version in force is read. Only members of the roles under “Must be read by” on the "
+    "document are asked to read it."
+)
+
+
 @admin.register(JobDescription)
 class JobDescriptionAdmin(RecordAdmin):
     """Job descriptions, with the employees who hold them."""
@@ -101,7 +107,10 @@ class JobDescriptionAdmin(RecordAdmin):
     fieldsets = (
         (None, {"fields": ("name", "code", "department", "reports_to", "deputy", "employees", "entity_folder")}),
         (_("Content"), {"fields": ("purpose", "responsibilities", "authority", "qualifications", "experience")}),
-        (_("What its holders must have"), {"fields": ("required_courses", "required_documents")}),
+        (
+            _("What its holders must have"),
+            {"fields": ("required_courses", "required_documents"), "description": REQUIRED_HELP},
+        ),
         (_("Validity"), {"fields": ("effective_date", "review_date", "document")}),
     )
 

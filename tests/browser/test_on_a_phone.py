@@ -113,6 +113,18 @@ def test_the_rows_of_a_form_stand_below_each_other_with_their_labels(site: Any, 
     assert contacts.locator(".wide").evaluate("frame => frame.scrollWidth - frame.clientWidth") == 0
 
 
+def test_a_german_form_and_an_address_fit_in_320_pixels(site: Any, page_of: PageOf) -> None:
+    type(site).objects.filter(pk=site.pk).update(time_zone="Pacific/Auckland")
+    names = {"given_name": "Morgan", "family_name": "Fielding", "email": "morgan.fielding-lindqvist@larder.example"}
+    page = page_of(make.make_user(site=site, role=DefaultRole.MANAGER, language="de", **names), site, "phone")
+    page.set_viewport_size({"width": 320, "height": 640})
+    for where in (f"{list_address(Complaint)}add/", "/profile/"):
+        page.goto(where)
+        expect(page.locator("html")).to_have_attribute("lang", "de")
+        expect(page.locator("input[type='datetime-local'] + button")).to_have_count(1 if "add" in where else 0)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320, where
+
+
 def test_long_words_wrap_on_every_page_that_shows_them(site: Any, page_of: PageOf) -> None:
     manager = make.make_user(site=site, role=DefaultRole.SITE_ADMINISTRATOR, family_name="Q" * 60)
     product = make_entry(Product, site, "P" * 120)

@@ -33,6 +33,8 @@ MOST_LOTS = 20
 LONGEST = 255
 MOST = 2_000
 """The maximum number of records of a kind in a trace; if more match, the user has to enter more of the lot."""
+BETWEEN = ("", "-", " ", "/", ".", "_")
+"""What can stand between the last two letters or digits of a lot that is written otherwise."""
 SEE_CONSUMERS = "complaints.view_private_complaint"
 
 
@@ -72,6 +74,8 @@ SOURCES = (
     Source(Finding, (), ("question", "comment"), ("audit_record__audit_program",), of="audit_record"),
     Source(Attachment, (), ("name", "description", "file_name")),
 )
+NAMED_BY = ((SOURCES[0], "trace_number"), (SOURCES[2], "serial_number"), (SOURCES[1], "external_id"))
+"""The columns that are lots as people wrote them, with their sources."""
 FILES_IN_FORCE = ("name", "description", "in_force__file_name")
 """The columns of documents that are searched for a user who may not see every newest version."""
 
@@ -217,17 +221,51 @@ def near_misses(request: HttpRequest, lot: str) -> list[str]:
     from records.dashboard.tracing.similarity import nearest
 
     candidates: set[str] = set()
-    for source, column in ((SOURCES[0], "trace_number"), (SOURCES[2], "serial_number"), (SOURCES[1], "external_id")):
+    for source, column in NAMED_BY:
         rows = _visible(request, source)
         if rows is not None:
             candidates.update(_candidates(rows, column, fold(lot)))
     return nearest(lot, candidates)
 
 
+def other_spellings(request: HttpRequest, lots: Sequence[str]) -> list[str]:
+    """Return up to twenty lots, serial numbers and external ids that are these lots with other separators or zeros.
+
+    They do not contain the lots as they are written, so that the trace does not find them; three queries. Those that
+    contain a run of letters and digits of a lot, or begin and end as it does, are compared.
+    """
+    from records.dashboard.tracing.similarity import bare
+
+    asked = {fold(lot) for lot in lots if len(bare(lot)) >= RUN}
+    shapes, found = {bare(lot) for lot in asked}, set[str]()
+    for source, column in NAMED_BY if asked else ():
+        rows = _visible(request, source)
+        if rows is None:
+            continue
+        key, ignoring_case = _key_of(rows.model, column)
+        for lot in asked:
+            rows = rows.exclude(**{f"{key}__{ignoring_case}contains": lot})
+        parts = []
+        for lot in asked:
+            shape = bare(lot)
+            runs = {shape, shape[-max(RUN, len(shape) // 2) :], *re.findall(r"[^\W_]{3,}", lot)}
+            begins = Q(**{f"{key}__{ignoring_case}startswith": lot[:RUN]})
+            ends = (Q(**{f"{key}__{ignoring_case}endswith": between.join(shape[-2:])}) for between in BETWEEN)
+            ways = [begins & reduce(or_, ends), *(containing(key, run) for run in runs)]
+            parts += [rows.order_by().filter(way).values_list(column, flat=True) for way in ways]
+        found.update(text for text in parts[0].union(*parts[1:])[:MOST] if bare(text) in shapes)
+    return sorted(found)[:MOST_LOTS]
+
+
+def _key_of(model: type[models.Model], column: str) -> tuple[str, str]:
+    """Return where the column is searched, and the prefix of a lookup there that ignores case."""
+    is_folded = any(one.name == f"{column}_key" for one in model._meta.concrete_fields)
+    return (f"{column}_key", "") if is_folded else (column, "i")
+
+
 def _candidates(rows: models.QuerySet[Any], column: str, lot: str) -> list[str]:
-    is_folded = any(one.name == f"{column}_key" for one in rows.model._meta.concrete_fields)
-    key = f"{column}_key" if is_folded else column
-    ways = [Q(**{f"{key}__startswith": lot[:2]} if is_folded else {f"{key}__istartswith": lot[:2]})]
+    key, ignoring_case = _key_of(rows.model, column)
+    ways = [Q(**{f"{key}__{ignoring_case}startswith": lot[:2]})]
     for part in {max(re.findall(r"[^\W_]+", lot), key=len, default=""), lot[-4:]}:
         if len(part) >= RUN:
             ways.append(containing(key, part))

@@ -21,7 +21,7 @@ from records.backoffice.transfer.formulas import guarded
 from records.backoffice.transfer.sheets import KINDS, LONGEST_CELL, Line, write_xlsx
 from records.complaints.models import Complaint
 from records.dashboard.printing.paper import Paper, Part, Value, printed
-from records.dashboard.tracing.lookup import MOST, MOST_LOTS, TraceResult, lots_in, near_misses, trace
+from records.dashboard.tracing.lookup import MOST, MOST_LOTS, TraceResult, lots_in, near_misses, other_spellings, trace
 from records.dashboard.tracing.summary import Group, Summary, summary_of
 from records.dashboard.tracing.summary import Line as SummaryLine
 from records.history.trail import now
@@ -61,7 +61,7 @@ def trace_page(request: HttpRequest) -> HttpResponse:
     lots = lots_in(asked)
     found = trace(request, lots)
     summary = summary_of(found)
-    unknown = _unknown(found)
+    unknown, others = _unknown(found), _others(request, found)
     return page_response(
         request,
         "dashboard/trace.html",
@@ -75,6 +75,8 @@ def trace_page(request: HttpRequest) -> HttpResponse:
         most=MOST,
         too_many=[capfirst(str(model._meta.verbose_name_plural)) for model in found.too_many],
         unknown=unknown,
+        others=[(text, address_of(text)) for text in others],
+        all_spellings=address_of("\n".join([*lots, *others])),
         suggestions=[
             (lot, [(near, address_of(near)) for near in near_misses(request, lot)])
             for lot in unknown[:MOST_SUGGESTED_FOR]
@@ -90,6 +92,14 @@ def _unknown(found: TraceResult) -> list[str]:
     return [lot for lot in found.lots if not any(fold(lot) in text for text in found.texts)]
 
 
+def _others(request: HttpRequest, found: TraceResult) -> list[str]:
+    """Return how the first lots that were found are written elsewhere; the others get suggestions."""
+    unknown = set(_unknown(found))
+    known = [lot for lot in found.lots if lot not in unknown] if found.count else []
+    others = other_spellings(request, known[:MOST_SUGGESTED_FOR])
+    return [text for text in others if not any(fold(lot) in fold(text) for lot in found.lots)]
+
+
 def trace_file(request: HttpRequest, kind: str) -> HttpResponseBase:
     """Answer the trace as a PDF or an XLSX file; 404 for another kind of file, or without a lot."""
     lots = lots_in(request.GET.get("lots", ""))
@@ -100,14 +110,15 @@ def trace_file(request: HttpRequest, kind: str) -> HttpResponseBase:
     summary = summary_of(found)
     name = re.sub(r"[^\w-]+", "-", lots[0])[:60].strip("-") or "lot"
     file_name = f"trace-{name}.{kind}"
+    others = _others(request, found)
     if kind == "xlsx":
-        file = write_xlsx(table(found, summary), gettext("Trace"))
+        file = write_xlsx(table(found, summary, others), gettext("Trace"))
         return FileResponse(file, as_attachment=True, filename=file_name, content_type=KINDS["xlsx"])
-    return pdf_response(printed(paper(request, found, summary)), file_name)
+    return pdf_response(printed(paper(request, found, summary, others)), file_name)
 
 
-def paper(request: HttpRequest, found: TraceResult, summary: Summary) -> Paper:
-    """Return the PDF of the trace: first the summary, then every record."""
+def paper(request: HttpRequest, found: TraceResult, summary: Summary, others: Sequence[str]) -> Paper:
+    """Return the PDF of the trace: first the summary, then every record, and the other spellings of the lots."""
     site = current_site(request)
     at = f"{shown(now())} ({zone_of(site).key})"
     sites = ", ".join(found.site_names.values())
@@ -135,6 +146,10 @@ def paper(request: HttpRequest, found: TraceResult, summary: Summary) -> Paper:
     ]
     if found.too_many:
         parts.append(Part(gettext("Not complete"), [Value(gettext("Too many"), _too_many(found))]))
+    if others:
+        parts.append(
+            Part(gettext("Not in this trace"), [Value(gettext("The same letters and digits"), "\n".join(others))])
+        )
     return Paper(
         title=gettext("Trace: %(names)s") % {"names": ", ".join(found.lots)},
         subtitle=gettext("Everything that names it at %(sites)s, as far as %(printed_name)s may see it")
@@ -165,8 +180,11 @@ def _too_many(found: TraceResult) -> str:
     return gettext("More than %(most)s %(names)s contain this. Enter more of the lot.") % {"most": MOST, "names": names}
 
 
-def table(found: TraceResult, summary: Summary) -> Iterator[Line]:
-    """Yield the lines of the trace's table: every record with its kind and its value in each column."""
+def table(found: TraceResult, summary: Summary, others: Sequence[str]) -> Iterator[Line]:
+    """Yield the lines of the trace's table: every record with its kind and its value in each column.
+
+    Lines at the end name what is not in it.
+    """
     columns = list(dict.fromkeys(column for group in summary.groups for column in group.columns))
     yield [gettext("Kind"), gettext("Record"), *columns, gettext("Archived")]
     for group in summary.groups:
@@ -179,6 +197,8 @@ def table(found: TraceResult, summary: Summary) -> Iterator[Line]:
             ]
     if found.too_many:
         yield [gettext("Not complete"), _too_many(found)]
+    for text in others:
+        yield [gettext("Not in this trace"), guarded(text)[:LONGEST_CELL], gettext("The same letters and digits")]
 
 
 urlpatterns = [

@@ -28,6 +28,15 @@ def nearest(lot: str, candidates: Iterable[str]) -> list[str]:
     return [text for _, text in sorted(scored)[:MOST]]
 
 
+def bare(text: str) -> str:
+    """Return the letters and digits of the text in lower case, without zeros in front."""
+    return _joined(text).lstrip("0")
+
+
+def _joined(text: str) -> str:
+    return re.sub(r"[\W_]+", "", fold(text))
+
+
 def _shape(text: str) -> str:
     """Return the text without separators, with letters that look like digits replaced by these digits."""
-    return re.sub(r"[\W_]+", "", fold(text)).translate(_MISREAD)
+    return _joined(text).translate(_MISREAD)

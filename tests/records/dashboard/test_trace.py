@@ -216,6 +216,39 @@ def test_near_misses_are_suggested(site: Site, wrong: str) -> None:
     assert [text for text, _ in near] == ["L26330-1"]
 
 
+def test_other_spellings_of_a_lot_that_is_found_are_named(site: Site, other_site: Site) -> None:
+    written = ["L26330-1", "l26330-1 a", "L263301", "L26330/1", "L26 330 1", "00L26330-1"]
+    for lot in [*written, "L26330-2", "L26330-12", "L2633O1"]:
+        make_complaint(site, trace_number=lot)
+    make_item(site, serial_number="L26330.1")
+    make_material(site, external_id="l26330_1")
+    make_complaint(other_site, trace_number="L26330\N{EN DASH}1")
+    client = browser(site)
+    context = traced(client, "L26330-1")
+    others = ["L26 330 1", "L26330.1", "L26330/1", "L263301", "l26330_1"]
+    assert [text for text, _ in context["others"]] == others
+    everything = client.get(context["all_spellings"]).context
+    assert everything["others"] == []
+    assert everything["summary"].total.complaints == 7
+    printed = client.get(reverse("admin:trace_file", args=["pdf"]), {"lots": "L26330-1"})
+    text = " ".join(texts_of(b"".join(printed)))
+    assert "Not in this trace" in text
+    assert all(one in text for one in others)
+    saved = client.get(reverse("admin:trace_file", args=["xlsx"]), {"lots": "L26330-1"})
+    rows = list(openpyxl.load_workbook(io.BytesIO(b"".join(saved))).active.values)
+    assert [row[1] for row in rows if row[0] == "Not in this trace"] == others
+
+
+@pytest.mark.parametrize(
+    ("asked", "written"),
+    [("0077123", "77123"), ("STRASSE 9", "straße9"), ("ZQX77001", "ZQX-77-001"), ("L26330", "L-26330")],
+)
+def test_zeros_in_front_sharp_s_and_separators_are_other_spellings(site: Site, asked: str, written: str) -> None:
+    make_complaint(site, trace_number=asked)
+    make_complaint(site, trace_number=written)
+    assert [text for text, _ in traced(browser(site), asked)["others"]] == [written]
+
+
 def test_the_likest_lot_comes_first() -> None:
     assert nearest("L26330-1", ["L26330-2", "L2633O-1", "X"]) == ["L2633O-1", "L26330-2"]
 
