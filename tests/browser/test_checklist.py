@@ -136,6 +136,23 @@ def test_what_another_auditor_answered_meanwhile_is_shown_and_decided(site: Any,
     assert answers_of(audit)[0] == "Yes"
 
 
+def test_going_back_to_the_checklist_shows_what_is_stored_and_not_the_own_former_comment(
+    site: Any, audit: Any, page_of: PageOf
+) -> None:
+    page = opened(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site), audit)
+    page.get_by_label("Comment").locator("visible=true").fill("A puddle")
+    page.keyboard.press("Tab")
+    expect(page.get_by_text("All answers are saved.")).to_be_visible()
+    page.get_by_role("link", name="Make an action").locator("visible=true").click()
+    expect(page.get_by_role("heading", name="Add action")).to_be_visible()
+    ada, first = make.make_user(site=site, role=DefaultRole.MANAGER), audit.findings.first()
+    theirs, seen = Answer(None, "Dry again"), Answer(None, "A puddle")
+    workflow.answer_question(site.pk, audit.pk, first.pk, theirs, seen=seen, author=make.author_of(ada))
+    page.go_back()
+    expect(page.get_by_role("heading", name=QUESTIONS[0])).to_be_visible()
+    expect(page.get_by_label("Comment").locator("visible=true")).to_have_value("Dry again")
+
+
 def test_waiting_answers_are_gone_after_signing_out(site: Any, audit: Any, page_of: PageOf) -> None:
     page = opened(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site), audit)
     page.route("**/answer/", lambda route: route.abort())
