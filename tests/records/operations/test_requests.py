@@ -95,6 +95,16 @@ def test_too_large_a_body_is_413_in_the_envelope(api: Any) -> None:
     assert refused(answer, 413, "PayloadTooLarge")
 
 
+@pytest.mark.parametrize("body", ['{"Notes": [%s1]}' % ("{}," * 200_001), "[%s1]" % ("1," * 200_001)])
+def test_a_body_of_more_values_than_any_operation_takes_is_413_and_commas_in_texts_are_not_values(
+    api: Any, body: str
+) -> None:
+    answer = api.post("/employee/AddEmployee", body)
+    assert refused(answer, 413, "PayloadTooLarge")
+    answer = api.post("/employee/AddEmployee", '{"Notes": "%s"}' % (", " * 200_001))
+    assert refused(answer, 400, "ValidationFailed")
+
+
 def test_a_limit_is_kept_per_key_whatever_the_caller_says_of_its_address(api: Any, settings: Any) -> None:
     settings.RATE_LIMIT = 3
     codes = [
