@@ -147,7 +147,7 @@ def test_the_limits_on_the_page_are_the_services_own(settings: Any) -> None:
     assert f"| {settings.RATE_LIMIT} a minute" in page
     assert f"| {settings.AUTH_FAILURE_LIMIT} a minute; right ones still work | `AUTH_FAILURE_LIMIT` |" in page
     assert f"{lists.USUAL_PAGE} a page unless you ask, {lists.LARGEST_PAGE:,} at most" in page
-    assert f"| {bodies.BODY_LIMIT // 2**20} MiB |" in page
+    assert f"| {bodies.BODY_LIMIT // 2**20} MiB and {bodies.MOST_VALUES:,} values |" in page
     assert f"| {heads.LONGEST_LINE:,} bytes |" in page
     assert f"| {settings.FILE_SIZE_LIMIT // 2**20} MiB | `FILE_SIZE_LIMIT` |" in page
     assert f"| {settings.SITE_ATTACHMENTS_LIMIT // 2**30} GiB | `SITE_ATTACHMENTS_LIMIT` |" in page
