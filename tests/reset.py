@@ -67,7 +67,8 @@ def keep_postgresql(connection: Any) -> PutBack:
     emptied = "; ".join(["SET LOCAL session_replication_role = replica", *emptying])
 
     def put_back() -> None:
-        with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
+        # Not the connection from above: Playwright's loop can have given this thread another one since.
+        with transaction.atomic(using=connection.alias), connections[connection.alias].cursor() as cursor:
             cursor.execute(emptied)
             for table in filter(kept.get, tables):
                 with cursor.copy(f"COPY {quoted(table)} FROM STDIN") as copy:
