@@ -21,6 +21,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from documents.models import Document, Reading
+from documents.reading import readers_of
 from records.accounts.models import User
 from records.backoffice.about import existing_for
 from records.backoffice.current import site_where, user_of, zone_of
@@ -56,6 +57,8 @@ class Need(NamedTuple):
     wording: Any
     """The text about the state, with a placeholder for the last day or for the version that was read."""
     value: datetime.date | int | None = None
+    is_unasked: bool = False
+    """Whether the job requires a document that none of the roles of the person must read."""
 
     @property
     def text(self) -> str:
@@ -191,7 +194,7 @@ class Requirements:
         ]
 
     def needs_of(self, people: Iterable[int]) -> list[Need]:
-        """Return everything that the people with these numbers must have, by person, job and name; four queries."""
+        """Return everything that the people with these numbers must have, by person, job and name; six queries."""
         numbers = list(people)
         rows = Employee.objects.at(self.site).filter(site_sequence_id__in=numbers)
         persons = {one.site_sequence_id: one for one in rows.only("first_name", "last_name", "site_sequence_id")}
@@ -202,13 +205,20 @@ class Requirements:
         readings = Reading.objects.filter(user__in=keys, document__in=list(self.in_force))
         versions = readings.order_by().values_list("user", "document").annotate(Max("version__version"))
         read = {(person, document): version for person, document, version in versions}
+        asked = readers_of(list(self.in_force), self._count)
         states: dict[uuid.UUID, Callable[[uuid.UUID], State]] = {
             **{key: partial(_course, course, last, self.today) for key, course in self.courses.items()},
             **{key: partial(_document, key, version, read) for key, version in self.in_force.items()},
         }
         holdings = set(self._holders().filter(employee__in=keys).values_list("employee", "jobdescription"))
         return [
-            Need(person, job, need.name, *states[need.pk](person.pk))
+            Need(
+                person,
+                job,
+                need.name,
+                *states[need.pk](person.pk),
+                is_unasked=need.pk in asked and person.pk not in asked[need.pk],
+            )
             for person in map(persons.__getitem__, numbers)
             for job in self.jobs
             if (person.pk, job.pk) in holdings

@@ -226,6 +226,20 @@ def test_a_required_document_counts_when_the_version_in_force_was_read(site: Sit
     assert line.fulfilled == 0
 
 
+def test_the_matrix_names_who_lacks_a_document_that_none_of_their_roles_must_read(site: Site) -> None:
+    user = make.make_user(site=site, role=DefaultRole.READER)
+    asked = make.make_employee(site, id=user.pk, first_name="Ada", last_name="")
+    Employee.objects.filter(pk=asked.pk).update(user=user)
+    document = make_document(site, name="Rules", must_read=[make.make_role(site, ["items.view_item"], [user])])
+    bob = make.make_employee(site, first_name="Bob", last_name="")
+    make_job(site, asked, bob, required_documents=[document], required_courses=[make_course(site)])
+    lines = browser(site).get(MATRIX).content.decode().split("<tr>")
+    of_nobody = [line for line in lines if "none of their roles must read the document" in line]
+    assert len(of_nobody) == 1
+    assert "Bob" in of_nobody[0]
+    assert "Rules" in of_nobody[0]
+
+
 def test_who_lacks_one_of_several_courses_or_documents_of_one_of_several_jobs_has_a_gap(site: Site) -> None:
     users = [make.make_user(site=site, role=DefaultRole.READER) for _ in range(8)]
     people = [make.make_employee(site, id=user.pk, first_name=f"P{n}", last_name="") for n, user in enumerate(users)]
