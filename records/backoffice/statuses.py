@@ -36,7 +36,12 @@ def status_tag(record: Model) -> str:
     if not value:
         return ""
     words = record.get_record_status_display() if hasattr(record, "get_record_status_display") else value
-    return format_html('<span class="tag tone-{}">{}</span>', TONES.get(slugify(str(value)), "quiet"), words)
+    return format_html('<span class="tag tone-{}">{}</span>', _tone(str(value)), words)
+
+
+@cache
+def _tone(status: str) -> str:
+    return TONES.get(slugify(status), "quiet")
 
 
 @cache
