@@ -68,7 +68,8 @@ def erase_from_attachments(record: SiteRecord, words: Words, *, author: Author, 
 def changes_of_filters(site_id: uuid.UUID) -> ChangeQuerySet:
     """Return the changes of the site's saved filters, through their own index, in any order.
 
-    A write's statements are planned once for all values of their parameters, so the kind of record is none of these.
+    PostgreSQL plans a write's statements once for all values of their parameters, and would not use the index for a
+    kind of record that is a parameter. The kind is therefore a part of the statement.
     """
     kind = RawSQL("model = 'backoffice.SavedFilter'", (), models.BooleanField())
     return Change.objects.filter(kind, site_id=site_id).order_by()
