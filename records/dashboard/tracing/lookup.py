@@ -234,10 +234,10 @@ def other_spellings(request: HttpRequest, lots: Sequence[str]) -> list[str]:
     They do not contain the lots as they are written, so that the trace does not find them; three queries. Those that
     contain a run of letters and digits of a lot, or begin and end as it does, are compared.
     """
-    from records.dashboard.tracing.similarity import bare
+    from records.dashboard.tracing.similarity import letters_and_digits
 
-    asked = {fold(lot) for lot in lots if len(bare(lot)) >= RUN}
-    shapes, found = {bare(lot) for lot in asked}, set[str]()
+    asked = {fold(lot) for lot in lots if len(letters_and_digits(lot)) >= RUN}
+    shapes, found = {letters_and_digits(lot) for lot in asked}, set[str]()
     for source, column in NAMED_BY if asked else ():
         rows = _visible(request, source)
         if rows is None:
@@ -247,13 +247,13 @@ def other_spellings(request: HttpRequest, lots: Sequence[str]) -> list[str]:
             rows = rows.exclude(**{f"{key}__{ignoring_case}contains": lot})
         parts = []
         for lot in asked:
-            shape = bare(lot)
+            shape = letters_and_digits(lot)
             runs = {shape, shape[-max(RUN, len(shape) // 2) :], *re.findall(r"[^\W_]{3,}", lot)}
             begins = Q(**{f"{key}__{ignoring_case}startswith": lot[:RUN]})
             ends = (Q(**{f"{key}__{ignoring_case}endswith": between.join(shape[-2:])}) for between in BETWEEN)
             ways = [begins & reduce(or_, ends), *(containing(key, run) for run in runs)]
             parts += [rows.order_by().filter(way).values_list(column, flat=True) for way in ways]
-        found.update(text for text in parts[0].union(*parts[1:])[:MOST] if bare(text) in shapes)
+        found.update(text for text in parts[0].union(*parts[1:])[:MOST] if letters_and_digits(text) in shapes)
     return sorted(found)[:MOST_LOTS]
 
 

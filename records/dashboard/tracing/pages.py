@@ -61,7 +61,8 @@ def trace_page(request: HttpRequest) -> HttpResponse:
     lots = lots_in(asked)
     found = trace(request, lots)
     summary = summary_of(found)
-    unknown, others = _unknown(found), _others(request, found)
+    unknown = _unknown(found)
+    others = _others(request, found, unknown)
     return page_response(
         request,
         "dashboard/trace.html",
@@ -92,9 +93,8 @@ def _unknown(found: TraceResult) -> list[str]:
     return [lot for lot in found.lots if not any(fold(lot) in text for text in found.texts)]
 
 
-def _others(request: HttpRequest, found: TraceResult) -> list[str]:
-    """Return how the first lots that were found are written elsewhere; the others get suggestions."""
-    unknown = set(_unknown(found))
+def _others(request: HttpRequest, found: TraceResult, unknown: Sequence[str]) -> list[str]:
+    """Return how the first lots that were found are written elsewhere; the unknown ones get suggestions instead."""
     known = [lot for lot in found.lots if lot not in unknown] if found.count else []
     others = other_spellings(request, known[:MOST_SUGGESTED_FOR])
     return [text for text in others if not any(fold(lot) in fold(text) for lot in found.lots)]
@@ -110,7 +110,7 @@ def trace_file(request: HttpRequest, kind: str) -> HttpResponseBase:
     summary = summary_of(found)
     name = re.sub(r"[^\w-]+", "-", lots[0])[:60].strip("-") or "lot"
     file_name = f"trace-{name}.{kind}"
-    others = _others(request, found)
+    others = _others(request, found, _unknown(found))
     if kind == "xlsx":
         file = write_xlsx(table(found, summary, others), gettext("Trace"))
         return FileResponse(file, as_attachment=True, filename=file_name, content_type=KINDS["xlsx"])

@@ -28,7 +28,7 @@ def nearest(lot: str, candidates: Iterable[str]) -> list[str]:
     return [text for _, text in sorted(scored)[:MOST]]
 
 
-def bare(text: str) -> str:
+def letters_and_digits(text: str) -> str:
     """Return the letters and digits of the text in lower case, without zeros in front."""
     return _joined(text).lstrip("0")
 
