@@ -4,6 +4,8 @@ A write is stamped before its transaction ends, so a reader could see a later st
 PostgreSQL each write therefore takes a shared advisory lock before its first stamp. The lock's key is the time; nobody
 waits for such a lock, and it ends with the transaction. A reader that lists records first asks which of these locks
 exist: no record that becomes visible later has a stamp before the oldest of them or before the time of the question.
+Looking at all locks takes most of the time of that question, so the reader does it only if a transaction that writes is
+under way: a write has its transaction id before its first stamp, and the ids tell whether one has not ended.
 All these times come from the database's clock, so the clocks of several servers need not agree.
 
 On SQLite writers wait for each other, and each is stamped while it has locked the file. Therefore every later write has
@@ -26,17 +28,26 @@ NAMESPACE = 0x1ADDE5
 """The value of the higher bits, which distinguishes these locks from others."""
 LONG_AGO = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
-_ENTER = f"""
-SELECT pg_advisory_xact_lock_shared(
-           ({NAMESPACE}::bigint << {MOMENT_BITS}) | floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint),
-       clock_timestamp(), set_config('plan_cache_mode', 'force_generic_plan', true)
-"""  # noqa: S608 (no outside text)
-"""Takes the lock. It also lets PostgreSQL plan each prepared statement of the transaction once, instead of anew for its
-first five runs: a write has a dozen of them, which read and store by key."""
+_ASKED = "floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint"
 
-_UNTIL = f"""
-SELECT least(floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint,
-             min(key & ((1::bigint << {MOMENT_BITS}) - 1)))
+_ENTER = f"""
+SELECT pg_advisory_xact_lock_shared(({NAMESPACE}::bigint << {MOMENT_BITS}) | {_ASKED}),
+       pg_current_xact_id(), clock_timestamp(), set_config('plan_cache_mode', 'force_generic_plan', true)
+"""
+"""Takes the lock, a transaction id, and then the time. It also lets PostgreSQL plan each prepared statement of the
+transaction once, instead of anew for its first five runs: a write has a dozen of them, which read and store by key."""
+
+_NOBODY_WRITES = """
+(SELECT pg_snapshot_xmin(seen) = pg_snapshot_xmax(seen) AND age(pg_snapshot_xmax(seen)::xid) = 0
+        AND pg_current_xact_id_if_assigned() IS NULL
+   FROM pg_current_snapshot() AS seen)
+"""
+"""Whether every transaction that has an id has ended: none that the snapshot knows is under way, and none is too new
+for the snapshot, whose upper end is the next id to be given. `age` counts from that id, unless the transaction itself
+has one."""
+
+_OLDEST = f"""
+SELECT least({_ASKED}, min(key & ((1::bigint << {MOMENT_BITS}) - 1)))
   FROM (SELECT (classid::bigint << 32) | objid::bigint AS key FROM pg_locks
          WHERE locktype = 'advisory' AND objsubid = 1 AND mode = 'ShareLock'
            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())) AS held
@@ -64,7 +75,7 @@ def start_stamping(statements: Sequence[Statement] = ()) -> list[Rows]:
     if connection.vendor != "postgresql":
         return together(statements)
     entered, *answers = together([(_ENTER, ()), *statements])
-    connection.larder_clock = (entered[0][1], time.monotonic())  # type: ignore[attr-defined]
+    connection.larder_clock = (entered[0][2], time.monotonic())  # type: ignore[attr-defined]
     return answers
 
 
@@ -75,7 +86,7 @@ def until_column(site_id: uuid.UUID) -> tuple[str, tuple[Any, ...]]:
     reads afterwards. No record that becomes visible later has an earlier stamp.
     """
     if connection.vendor == "postgresql":
-        return f"({_UNTIL})", ()
+        return f"CASE WHEN {_NOBODY_WRITES} THEN {_ASKED} ELSE ({_OLDEST}) END", ()
     newest = "(SELECT c.at FROM history_change c WHERE c.site_id = %s ORDER BY c.at DESC LIMIT 1)"
     return newest, (site_id.hex,)
 

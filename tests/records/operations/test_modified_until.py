@@ -1,12 +1,13 @@
 """Following a list by time: what X-Modified-Until promises (DECISIONS 11.1)."""
 
 import threading
+import time
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from materials import upserts
 from records.history import moments
@@ -66,6 +67,40 @@ def test_it_does_not_pass_the_stamp_of_a_write_that_has_not_ended() -> None:
     _, before = make.at_once(write, read)
     assert before <= made[0].last_modified
     assert visible_until(site) > made[0].last_modified
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("writes_itself", [False, True])
+def test_it_does_not_pass_the_stamp_of_a_write_that_has_not_stored_anything_yet(*, writes_itself: bool) -> None:
+    if connection.vendor != "postgresql":
+        pytest.skip("On SQLite nobody else is stamped while a write is under way.")
+    site = make.make_site("Hillside Bakery")
+    ready, stamped, go_on = threading.Event(), threading.Event(), threading.Event()
+
+    def write() -> Any:
+        ready.wait(20)
+        with transaction.atomic():
+            moments.start_stamping()
+            stamp = moments.now()
+            stamped.set()
+            go_on.wait(20)
+        connection.larder_clock = None  # type: ignore[attr-defined]
+        return stamp
+
+    def read() -> Any:
+        with transaction.atomic():
+            if writes_itself:
+                Site.objects.filter(pk=site.pk).update(name="Hilltop Bakery")
+            ready.set()
+            stamped.wait(20)
+            time.sleep(0.01)
+            before = visible_until(site)
+        go_on.set()
+        return before
+
+    stamp, before = make.at_once(write, read)
+    assert before <= stamp
+    assert visible_until(site) > stamp
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no clock of its own.")
