@@ -120,6 +120,7 @@
     if (unsent && trouble) lines.push(`${many(unsent, say("%(count)s answer waits for the connection."), say("%(count)s answers wait for the connection."))} ${trouble}`);
     else if (unsent) lines.push(say("Saving…"));
     if (conflicts.length) lines.push(many(conflicts.length, say("%(count)s question was answered by somebody else meanwhile."), say("%(count)s questions were answered by somebody else meanwhile.")));
+    if (refused.length) lines.push(many(refused.length, say("%(count)s answer could not be saved: see below the question."), say("%(count)s answers could not be saved: see below the question.")));
     if (unsent && !isKept) lines.push(say("This browser keeps nothing: leave the page open until they are sent."));
     if (unsentPhotos.size) lines.push(many(unsentPhotos.size, say("%(count)s photo was not sent: leave the page open until the connection is back."), say("%(count)s photos were not sent: leave the page open until the connection is back.")));
     part("state").textContent = lines.join(" ") || say("All answers are saved.");

@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 from records.accounts.models import DefaultRole
 from records.attachments.models import Attachment
 from records.audits import workflow
+from records.audits.models import AuditRecord
 from records.audits.workflow import Answer
 from records.history.models import Change
 from tests import make
@@ -117,6 +118,25 @@ def test_an_answer_whose_reply_was_lost_is_stored_once_and_survives_a_reload(
     assert Change.objects.filter(record_id=audit.pk, operation="AnswerQuestion").count() == 2
 
 
+def test_nothing_moves_under_a_finger_while_answers_are_sent(site: Any, audit: Any, page_of: PageOf) -> None:
+    page = page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site, "phone")
+    ready = "new Promise((ready) => (window.isReady = ready))"
+    page.add_init_script(f"Object.defineProperty(navigator.serviceWorker, 'ready', {{value: {ready}}})")
+    opened(page, audit)
+    no = page.get_by_role("button", name="No", exact=True).locator("visible=true")
+    tap(page, "Yes")
+    expect(page.get_by_text("All answers are saved.")).to_be_visible()
+    place = no.bounding_box()
+    page.evaluate("isReady()")
+    expect(page.get_by_text("This browser keeps the checklist", exact=False)).to_be_visible()
+    assert no.bounding_box() == place
+    page.context.set_offline(True)
+    tap(page, "Partly")
+    expect(page.get_by_text("1 answer waits for the connection.", exact=False)).to_be_visible()
+    assert no.bounding_box() == place
+    page.context.set_offline(False)
+
+
 def test_what_another_auditor_answered_meanwhile_is_shown_and_decided(site: Any, audit: Any, page_of: PageOf) -> None:
     page = opened(with_axe(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site)), audit)
     ada = make.make_user(site=site, role=DefaultRole.MANAGER, given_name="Ada", family_name="Baker")
@@ -134,6 +154,18 @@ def test_what_another_auditor_answered_meanwhile_is_shown_and_decided(site: Any,
     page.get_by_role("button", name="Use my answer").click()
     expect(page.get_by_text("All answers are saved.")).to_be_visible()
     assert answers_of(audit)[0] == "Yes"
+
+
+def test_an_answer_that_is_refused_is_named_and_can_be_discarded(site: Any, audit: Any, page_of: PageOf) -> None:
+    page = opened(with_axe(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site)), audit)
+    AuditRecord.objects.filter(pk=audit.pk).update(is_archived=True)
+    tap(page, "Yes")
+    expect(page.get_by_text("1 answer could not be saved: see below the question.")).to_be_visible()
+    expect(page.get_by_text("The audit is Archived", exact=False)).to_be_visible()
+    assert faults_shown(page, "refused") == []
+    page.get_by_role("button", name="Discard this answer").click()
+    expect(page.get_by_text("All answers are saved.")).to_be_visible()
+    assert answers_of(audit) == ["", "", ""]
 
 
 def test_going_back_to_the_checklist_shows_what_is_stored_and_not_the_own_former_comment(
