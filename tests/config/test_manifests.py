@@ -12,6 +12,7 @@ from django.apps import apps
 from django.conf import settings
 from django.urls import get_resolver
 
+from config.server.limits import BESIDE_THE_FILE, SEVERAL_FILES, largest_body
 from deploy.site.settings_page import settings_read
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -151,6 +152,20 @@ def test_compose_says_what_to_prepare() -> None:
     outside |= {f"{folder}/" for folder in re.findall(r"- \./(\w+):/", body)}
     assert outside >= {"compose.env", "files.env", "tls/", "keys/"}
     assert [name for name in sorted(outside) if f"#   {name}" not in head] == []
+
+
+def test_the_proxies_let_through_every_body_that_larder_takes() -> None:
+    site = (DEPLOY / "nginx" / "larder.conf").read_text(encoding="utf-8")
+    limits = [int(size) * 2**20 for size in re.findall(r"client_max_body_size (\d+)m;", site)]
+    several = re.search(r"location ~ (\S+) \{\n\s+client_max_body_size", site)
+    assert several is not None
+    assert all(re.search(several[1], f"{start}x") for start in SEVERAL_FILES)
+    form = settings.FORM_FILES_LIMIT + BESIDE_THE_FILE
+    assert limits[0] >= max(largest_body("/document/AddDocument", {}), settings.FILE_SIZE_LIMIT + BESIDE_THE_FILE)
+    assert limits[1] >= form
+    (ingress,) = (found for found in documents(*MANIFESTS) if found["kind"] == "Ingress")
+    size = ingress["metadata"]["annotations"]["nginx.ingress.kubernetes.io/proxy-body-size"]
+    assert int(size.removesuffix("m")) * 2**20 >= form
 
 
 def routes(patterns: Any, start: str = "") -> Iterator[str]:
