@@ -122,6 +122,14 @@ def test_the_warehouse_meets_every_change_once_and_its_copy_is_whole(
     assert not re.findall(r"^\d+ \w*Item", third.stdout, re.M)
 
 
+def test_the_calls_of_the_page_on_materials_add_read_and_archive(caller: MaterialApi, run: Run) -> None:
+    done = run("materials.md", "bash")
+    assert done.stdout.count('"Outcome":"Added"') == 2
+    assert "<ExternalIdMaterialDtoArray>" in done.stdout
+    stored = Material.objects.filter(site=caller.site).values_list("external_id", "is_archived")
+    assert dict(stored) == {"ERP/100001": True, "ERP/100002": False}
+
+
 def test_the_answers_are_those_that_the_page_names(caller: MaterialApi, run: Run) -> None:
     done = run("guides/answers.md", "bash")
     named = re.findall(r"# (\d{3})", "".join(blocks("guides/answers.md", "bash")))
