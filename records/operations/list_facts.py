@@ -13,7 +13,7 @@ from records.history.moments import until_column, until_of
 from records.history.replica import Heads, head_columns
 from records.history.statements import Rows, Statement, together
 from records.sites.models import Entity
-from records.sites.sequences import total_columns
+from records.sites.sequences import totals_source
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +47,15 @@ def facts(
     the numbers are 0. `heads` asks for what a replica has to know. Raises StaleAccessError.
     """
     columns: list[tuple[str, tuple[object, ...]]] = [until_column(site_id)]
-    columns += total_columns(site_id, entity) if entity is not None else [("0", ()), ("0", ())]
+    source, of_source = ("", ()) if entity is None else totals_source(site_id, entity)
+    columns += [("0", ()), ("0", ())] if entity is None else [("totals.last", ()), ("totals.archived", ())]
     columns.append(("0", ()) if counted is None else _count_column(counted))
     columns.append(("0", ()) if proof is None else (PROOF_SQL, proof.owners))
     if heads:
         columns += head_columns(site_id)
-    sql = f"SELECT {', '.join(column for column, _ in columns)}"
-    [row], *answers = together([(sql, [parameter for _, given in columns for parameter in given]), *then])
+    sql = f"SELECT {', '.join(column for column, _ in columns)} {source}"
+    parameters = [parameter for _, given in columns for parameter in given]
+    [row], *answers = together([(sql, [*parameters, *of_source]), *then])
     if proof is not None:
         check(proof, row[4])
     newest = (site_id, row[5] or 0, row[6] or 0) if heads else None

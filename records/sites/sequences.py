@@ -78,14 +78,11 @@ def totals(site_id: uuid.UUID, entity: Entity) -> tuple[int, int]:
     return row or (0, 0)
 
 
-def total_columns(site_id: uuid.UUID, entity: Entity) -> list[tuple[str, tuple[object, ...]]]:
-    """Return the two numbers of `totals` as columns of a statement, with their parameters; null if there are none."""
-    key = parameter(site_id)
+def totals_source(site_id: uuid.UUID, entity: Entity) -> tuple[str, tuple[object, ...]]:
+    """Return a FROM clause of one row, and its parameters; `totals.last` and `totals.archived` in it can be null."""
     table = connection.ops.quote_name(SiteSequence._meta.db_table)
-    return [
-        (f"(SELECT {column} FROM {table} WHERE site_id = %s AND entity = %s)", (key, str(entity.value)))  # noqa: S608
-        for column in ("last", "archived")
-    ]
+    joined = f"FROM (SELECT 1) AS one LEFT JOIN {table} AS totals ON totals.site_id = %s AND totals.entity = %s"
+    return joined, (parameter(site_id), str(entity.value))
 
 
 def _demand_transaction() -> None:

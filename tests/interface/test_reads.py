@@ -16,6 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from records.accounts.models import DefaultRole, RoleMembership, SubscriptionKey, User
 from records.audits.models import AuditProgram
 from records.history.trail import now
+from records.operations.cursors import DIGEST_BYTES
 from records.sites.models import Site
 from tests import make
 from tests.conftest import Api
@@ -267,9 +268,9 @@ def test_a_forged_cursor_is_refused_whatever_it_holds(operation: Any, viewset: A
     for name in ("Name", "LastModified", "SiteSequenceId"):
         for value in FORGED:
             content = json.dumps([name, False, value, key, 2]).encode()
-            cursor = base64.urlsafe_b64encode(content).decode().rstrip("=")
-            for given in (cursor, cursor + ".", f"{cursor}.{cursor}"):
-                answer = api.get(path_of(operation, viewset), {"sort": name, "cursor": given})
+            for given in (content, content + bytes(DIGEST_BYTES)):
+                cursor = base64.urlsafe_b64encode(given).decode().rstrip("=")
+                answer = api.get(path_of(operation, viewset), {"sort": name, "cursor": cursor})
                 assert refused(answer, 400, "InvalidParameter"), (name, value)
 
 
@@ -302,6 +303,31 @@ def test_a_cursor_of_another_list_filter_or_order_is_refused(other: str, api: An
     assert refused(api.get(f"{other}&cursor={cursor}"), 400, "InvalidParameter")
     longer = api.get(f"/item/GetItemList?limit=3&cursor={cursor}")
     assert [row["Name"] for row in longer.json()] == ["Scale 2", "Scale 3", "Scale 4"]
+
+
+def test_a_cursor_that_was_changed_is_refused_and_one_signed_by_the_former_secret_key_is_not(
+    api: Any, settings: Any
+) -> None:
+    for number in range(3):
+        make_item(api.key.site, name=f"Scale {number}")
+    link = api.get("/item/GetItemList?limit=2")["Link"].partition("<")[2].partition(">")[0]
+    cursor = link.partition("cursor=")[2].partition("&")[0]
+    other = "A" if cursor[20] != "A" else "B"
+    for changed in (
+        f"{cursor[:20]}{other}{cursor[21:]}",
+        cursor[:-4],
+        f"{cursor}!",
+        f"{cursor[:8]} {cursor[8:]}",
+        "",
+        "é",
+    ):
+        assert refused(api.get("/item/GetItemList", {"limit": "2", "cursor": changed}), 400, "InvalidParameter"), (
+            changed
+        )
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "another-key-" * 5, [settings.SECRET_KEY]
+    assert [row["Name"] for row in api.get(f"/item/GetItemList?limit=2&cursor={cursor}").json()] == ["Scale 2"]
+    settings.SECRET_KEY_FALLBACKS = []
+    assert refused(api.get(f"/item/GetItemList?limit=2&cursor={cursor}"), 400, "InvalidParameter")
 
 
 @every_list_operation
