@@ -1,4 +1,4 @@
-"""A repeated POST gets the same answer as the first one (DECISIONS 1.14)."""
+"""A repeated write with the same key gets the answer of the first one (DECISIONS 1.14)."""
 
 import datetime
 import hashlib
