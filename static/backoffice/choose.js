@@ -62,7 +62,11 @@
       fault.hidden = !text;
       input.toggleAttribute("data-unmatched", Boolean(text));
     };
+    let asked = 0;
+    let waiting;
     const close = () => {
+      ++asked; // An answer that comes later must not open the list again, over what is pressed next.
+      clearTimeout(waiting);
       list.hidden = true;
       input.setAttribute("aria-expanded", "false");
       input.removeAttribute("aria-activedescendant");
@@ -84,7 +88,6 @@
       changed();
       close();
     };
-    let asked = 0;
     const look = async () => {
       const turn = ++asked;
       unmatched("");
@@ -114,7 +117,6 @@
         : window.larderSay("Nothing found");
       unmatched(!answer.results.length && text ? window.larderSay("Nothing matches “%(text)s”.", { text }) : "");
     };
-    let waiting;
     input.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(look, 180); });
     input.addEventListener("click", look);
     input.addEventListener("keydown", (event) => {
@@ -139,8 +141,6 @@
       }
     });
     input.addEventListener("blur", () => {
-      ++asked;
-      clearTimeout(waiting);
       close();
       const text = input.value.trim();
       if (!text && !select.multiple && chosen().length) {

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 from django.urls import reverse
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from records.accounts.models import DefaultRole, Role, SubscriptionKey
 from records.employees.models import Employee
 from records.history.models import Change
 from tests import make
-from tests.browser.waiting import choose, chooser, follow
+from tests.browser.waiting import choose, chooser, follow, held_back
 from tests.make.backoffice import address
 from tests.make.signing_in import mailed_path, run_tasks
 
@@ -65,6 +65,30 @@ def test_a_manager_changes_an_employee_by_keyboard_and_the_history_shows_it(site
     assert [entry["field"] for entry in change.fields] == ["reporting_to", "education_training"]
     page.get_by_role("link", name="History").click()
     expect(page.get_by_text("“New line”")).to_be_visible()
+
+
+@pytest.mark.parametrize("is_sent", [True, False])
+def test_a_look_up_that_is_answered_after_the_choice_does_not_open_the_list_again(
+    site: Any, page_of: PageOf, *, is_sent: bool
+) -> None:
+    """It would lie over what is pressed next."""
+    make.make_employee(site, first_name="Zora", last_name="Chief")
+    page = page_of(manager(site), site)
+    page.goto(address(make.make_employee(site)))
+    field, option = chooser(page, "Reporting to"), page.get_by_role("option", name="Zora Chief")
+    field.click()
+    expect(option).to_be_visible()
+    late: list[Route] = []
+    page.route(re.compile("q=zora"), lambda route: late.append(route))
+    page.keyboard.type("zora")
+    answer = held_back(page, late) if is_sent else None
+    option.click()
+    expect(field).to_have_value(re.compile("Zora Chief"))
+    if answer:
+        with page.expect_event("requestfinished"):
+            answer.continue_()
+    page.wait_for_timeout(600)
+    assert option.is_hidden()
 
 
 def test_the_second_of_two_editors_sees_what_the_first_did(site: Any, page_of: PageOf) -> None:
