@@ -17,7 +17,7 @@ from tests import make
 from tests.browser.test_actions_and_attachments import DROP
 from tests.browser.test_follow_up import PLACE, photo
 from tests.browser.test_jobs import staff, take
-from tests.browser.waiting import held_back
+from tests.browser.waiting import follow, held_back
 from tests.make.actions import make_action
 from tests.make.audits import make_audit, make_program
 from tests.make.backoffice import address
@@ -87,7 +87,7 @@ def test_photos_are_taken_and_dropped_on_a_record_proven_and_archived(site: Site
     if kind == "finding":
         expect(panel.get_by_text("On the finding: Are the crates whole?")).to_have_count(3)
 
-    panel.get_by_role("link", name="Details of two.jpg").click()
+    follow(panel.get_by_role("link", name="Details of two.jpg"))
     page.get_by_role("button", name="More", exact=True).click()
     take(page, "Archive", Reason_for_change="Shows somebody's face.")
     page.goto(address(record, "read"))

@@ -152,7 +152,7 @@ def test_a_history_is_saved_as_a_file_and_shown_whole_to_print(
     assert {row["Record"] for row in table(saved(page, "Export CSV", tmp_path).read_bytes())} == {"Scale"}
     assert faults_shown(page, "history") == []
     wide_and_light(page)
-    page.get_by_role("link", name="All on one page, to print").click()
+    follow(page.get_by_role("link", name="All on one page, to print"))
     page.emulate_media(media="print")
     expect(page.get_by_role("link", name="Export CSV")).to_be_hidden()
     expect(page.locator(".trail")).to_be_visible()
