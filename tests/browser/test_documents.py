@@ -88,7 +88,9 @@ def test_a_reader_presses_the_button_and_saves_a_numbered_copy(
     for number in (1, 2):
         expect(page.locator("form[data-sending]")).to_have_count(0)
         with page.expect_download() as saved:
-            page.get_by_role("button", name="Print a controlled copy (PDF)").dblclick()
+            # On a busy machine two presses of the mouse can lie apart by what lets the form be sent again.
+            button = page.get_by_role("button", name="Print a controlled copy (PDF)")
+            button.evaluate("(one) => { one.click(); setTimeout(() => one.click(), 100); }")
         assert saved.value.suggested_filename == f"Hand washing - version 1 - copy {number}.pdf"
         assert f"Copy {number}" in texts_of(saved.value.path().read_bytes())[0]
     page.reload()

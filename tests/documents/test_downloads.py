@@ -112,6 +112,8 @@ def test_an_unchanged_file_is_compared_once_and_a_changed_one_again(
         compare(row, file)
 
     monkeypatch.setattr(storage, "_compare", noted)
+    monkeypatch.setattr(storage, "COMPARED_EVERY", 1e12)  # So no hour ends within this test.
+    monkeypatch.setattr(storage, "SETTLED_SECONDS", 3600.0)
     path = address(api, site)
     assert got(path).status_code == got(path).status_code == 200
     assert len(compared) == 2, "a change right after the comparison might not change the file's times"
