@@ -5,13 +5,14 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from django.db import models
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from records.accounts.confirmations import Confirmation
 from records.files.models import FileRecord
+from records.history.stamps import Step
 from records.history.trail import now
 from records.history.visibility import MANAGER, READER
 from records.sites.models import ChildRow, Entity, SiteRecord, SiteRows, site_record_constraints
@@ -163,6 +164,7 @@ class DocumentVersion(FileRecord):
         "created",
         "created_by",
     )
+    HISTORY_STEPS: ClassVar[tuple[Step, ...]] = (Step("created_by", "created"), Step("", "in_force_since", to=IN_FORCE))
 
     class Meta:
         ordering = ("version", "id")
@@ -185,6 +187,11 @@ class DocumentVersion(FileRecord):
 
     def __str__(self) -> str:
         return gettext("version %(number)s") % {"number": self.version}
+
+    @classmethod
+    def contradicting(cls) -> dict[str, models.QuerySet[Any]]:
+        """Return the versions that are at another site than their document."""
+        return {"site": cls._base_manager.exclude(site=F("document__site"))}
 
     @classmethod
     def of(cls, user_id: uuid.UUID) -> models.QuerySet["DocumentVersion"]:
@@ -268,6 +275,23 @@ class Signer(ChildRow):
 
     def __str__(self) -> str:
         return f"{self.duty} by {self.user}"
+
+    @property
+    def history_site_id(self) -> uuid.UUID:
+        """Return the site whose history contains the document's changes."""
+        return self.document.site_id
+
+    @classmethod
+    def contradicting(cls) -> dict[str, models.QuerySet[Any]]:
+        """Return the signers with somebody else's signature, and those without the one that they gave."""
+        own = Q(signature__version=F("version"), signature__user=F("user")) & (
+            Q(signature__meaning=Meaning.REJECTED)
+            | Q(duty=Duty.REVIEW, signature__meaning=Meaning.REVIEWED)
+            | Q(duty=Duty.APPROVE, signature__meaning=Meaning.APPROVED)
+        )
+        lost = Signature.objects.filter(version=OuterRef("version"), user=OuterRef("user"), signer=None)
+        wrong = Q(signature__isnull=False) & ~own
+        return {"signature": cls._base_manager.filter(wrong | Q(Exists(lost), signature=None))}
 
     @property
     def asks(self) -> str:

@@ -8,6 +8,7 @@ from django.db.models import Q
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from records.history.stamps import Step
 from records.sites.about import AboutRecord, kinds
 from records.sites.models import Entity, SiteRecord, site_record_constraints
 from records.sites.text import FreeTextField, LineField, fault_at, is_blank
@@ -60,6 +61,10 @@ class Action(AboutRecord, SiteRecord):
     )
     SEARCHED: ClassVar[tuple[str, ...]] = ("name", "description", "result")
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = (*SiteRecord.HISTORY_EXCLUDE, "entity", "done_by", "done_date")
+    HISTORY_STEPS: ClassVar[tuple[Step, ...]] = (
+        *SiteRecord.HISTORY_STEPS,
+        Step("done_by", "done_date", to=(Status.DONE,), undone=(Status.OPEN,)),
+    )
 
     name = LineField(blank=False)
     description = FreeTextField()

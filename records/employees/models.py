@@ -28,6 +28,8 @@ class Employee(SiteRecord):
     SEARCHED: ClassVar[tuple[str, ...]] = ("last_name", "first_name", "code", "position")
     HISTORY_CHILDREN: ClassVar[tuple[str, ...]] = ("education_training", "employment_history")
     TAKES_FROM_OTHER_SITES: ClassVar[tuple[str, ...]] = ("employees.Employee",)
+    HISTORY_STAMPED_WITH = ("employees.JobDescription", "employees")
+    """The kind of record, and its list, whose changes stamp these too."""
     HISTORY_SHARES_ID = "accounts.User"
     """The other kind whose records have the Ids of these on purpose."""
     HISTORY_PRIVATE: ClassVar[Mapping[str, str]] = dict.fromkeys(

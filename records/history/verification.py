@@ -22,8 +22,10 @@ from records.history import digests, parallel
 from records.history.models import INSTALLATION, ChainHead, Change
 from records.history.replay import deviations, replay
 from records.history.sets import id_of
-from records.history.snapshots import snapshots
+from records.history.snapshots import Snapshot, excluded_from_history, snapshots
+from records.history.stamps import member_deviations, stamp_deviations
 from records.history.stored import Row, stored_rows
+from records.history.uncompared import why_not_compared
 
 RECORDS_AT_ONCE = 1000
 ERASURE = "Erase"
@@ -85,6 +87,7 @@ def verify(processes: int | None = None) -> Report:
             _compare_heads(report)
             _compare_links(report)
             _find_records_without_history(report)
+            _find_contradictions(report)
             for part in found:
                 report.take(part)
     _name_broken(report)
@@ -297,43 +300,49 @@ def _compare_records(groups: list[list[Row]], report: Report) -> None:
         by_model[rows[-1].model][rows[-1].record_id] = rows
     for label, known in by_model.items():
         model = _model(label)
-        if model is not None and hasattr(model, "HISTORY_PROVES_COLUMNS"):
-            _compare_columns(model, known, report)
-        if model is None or not is_proven(model):
-            continue
-        # The records of a group are next to each other in the order of their ids.
-        standing = snapshots(model, min(known), max(known))
-        for key, rows in known.items():
-            chain, number, name = rows[-1].chain, rows[-1].number, f"{rows[-1].model} {rows[-1].record_id}"
-            if key not in standing:
+        if model is not None and hasattr(model, "HISTORY_EXCLUDE"):
+            _compare_kind(model, known, report)
+
+
+def _compare_kind(model: Any, known: dict[str, list[Row]], report: Report) -> None:
+    """Compare the records of one kind with their changes; their ids are next to each other in the order of all ids."""
+    standing = snapshots(model, min(known), max(known))
+    wrong_stamps, wrong_members = stamp_deviations(model, known), member_deviations(model, known)
+    has_one_site = is_proven(model) or "site" in excluded_from_history(model)
+    for key, rows in known.items():
+        chain, number, name = rows[-1].chain, rows[-1].number, f"{rows[-1].model} {rows[-1].record_id}"
+        if key not in standing:
+            if is_proven(model):
                 report.add(chain, number, f"the record of change {number} is missing: {name}")
-                continue
-            report.records += 1
-            site_id, content = standing[key]
-            if (site_id or _INSTALLATION) != chain:
-                report.add(chain, number, f"the record of change {number} is at another site now: {name}")
-            if wrong := deviations(model, replay(row.fields for row in rows), content):
-                text = f"after change {number} the record was altered past its history: {name}: {', '.join(wrong)}"
-                report.add(chain, number, text)
-
-
-def _compare_columns(model: Any, known: dict[str, list[Row]], report: Report) -> None:
-    """Compare the columns in HISTORY_PROVES_COLUMNS with the changes that name them.
-
-    An account has changes in the chains of several sites, whose order is unknown: the last value in any of them counts.
-    """
-    names = model.HISTORY_PROVES_COLUMNS
-    for key, *values in model._base_manager.filter(pk__in=list(known)).values_list("pk", *names):
-        rows = known[str(key)]
-        wrong = []
-        for name, value in zip(names, values, strict=True):
-            said = {row.chain: entry["new"] for row in rows for entry in row.fields if entry["field"] == name}
-            if said and value not in said.values():
-                wrong.append(name)
-        if wrong:
-            chain, number, name = rows[-1].chain, rows[-1].number, f"{rows[-1].model} {key}"
+            continue
+        report.records += is_proven(model)
+        site_id, content = standing[key]
+        if has_one_site and (site_id or _INSTALLATION) != chain:
+            report.add(chain, number, f"the record of change {number} is at another site now: {name}")
+        wrong = _wrong_fields(model, rows, content)
+        if wrong := [*wrong, *wrong_stamps.get(key, ()), *wrong_members.get(key, ())]:
             text = f"after change {number} the record was altered past its history: {name}: {', '.join(wrong)}"
             report.add(chain, number, text)
+
+
+def _wrong_fields(model: type[models.Model], rows: list[Row], content: Snapshot) -> list[str]:
+    """Return the names of the columns, lists and child rows that differ from the changes.
+
+    Of a row that is not always written with its history, only what its changes name is compared. An account has changes
+    in the chains of several sites, whose order is unknown: the last value in any of them counts.
+    """
+    if is_proven(model):
+        return deviations(model, replay(row.fields for row in rows), content)
+    by_chain: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_chain[row.chain].append(row)
+    contents = [replay(row.fields for row in group) for group in by_chain.values()]
+    found = []
+    for name, value in content.items():
+        said = [one for one in contents if name in one]
+        if said and not why_not_compared(model, name) and all(deviations(model, one, {name: value}) for one in said):
+            found.append(name)
+    return found
 
 
 def is_proven(model: type[models.Model]) -> bool:
@@ -349,3 +358,15 @@ def _find_records_without_history(report: Report) -> None:
         for record in model._base_manager.filter(~models.Exists(changes)).order_by("pk").iterator():
             chain = getattr(record, "site_id", None) or INSTALLATION
             report.add(chain, 0, f"no change mentions {model._meta.label} {record.pk}")
+
+
+def _find_contradictions(report: Report) -> None:
+    """Name each row that contradicts other rows in a column that no change names; one query for each such column.
+
+    A model's `contradicting` returns these rows, by the column's name.
+    """
+    for model in apps.get_models():
+        for name, rows in getattr(model, "contradicting", dict)().items():
+            for row in rows.order_by("pk").iterator():
+                chain = getattr(row, "history_site_id", None) or row.site_id
+                report.add(chain, 0, f"another row contradicts {model._meta.label} {row.pk}: {name}")

@@ -9,6 +9,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from records.files.models import FileRecord
+from records.history.stamps import Step
 from records.history.trail import now
 from records.sites.models import SiteRows
 
@@ -37,6 +38,7 @@ class Pack(models.Model):
     that seemed to be dead cannot overwrite what a later one did.
     """
 
+    HISTORY_STEPS: ClassVar[tuple[Step, ...]] = (Step("asked_by", "created"),)
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = (
         "site",
         "created",

@@ -206,6 +206,15 @@ class AboutRecord(models.Model):
         self.entity = "" if record is None else record.ENTITY
         self.record_id, self.finding_id = None if record is None else record.pk, finding_id
 
+    @classmethod
+    def contradicting(cls) -> dict[str, models.QuerySet[Any]]:
+        """Return the rows whose `entity` is not the kind of the record that they are about."""
+        right = models.Q(entity="", record_id=None)
+        for entity, model in kinds().items():
+            record = model._base_manager.filter(pk=models.OuterRef("record_id"), site=models.OuterRef("site"))
+            right |= models.Q(models.Exists(record), entity=entity)
+        return {"entity": cls._base_manager.exclude(right)}
+
     def is_about(self, record: SiteRecord) -> bool:
         """Return whether the row is about this record."""
         return (self.entity, self.record_id) == (record.ENTITY, record.pk)

@@ -13,6 +13,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from records.history.digests import FieldChange
+from records.history.stamps import Step
 from records.history.trail import now
 from records.history.visibility import READER
 from records.sites.text import LineField, fault_at, fold
@@ -190,6 +191,7 @@ class SiteRecord(models.Model):
         "last_modified_by",
         "revision",
     )
+    HISTORY_STEPS: ClassVar[tuple[Step, ...]] = (Step("created_by", "created"),)
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     site = models.ForeignKey(Site, models.PROTECT, related_name="+", db_index=False)

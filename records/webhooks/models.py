@@ -67,7 +67,6 @@ class Subscription(models.Model):
         *("position", "failing_since", "failures", "next_attempt", "claim", "claimed_until", "delivered", "failed"),
         *("created", "last_modified"),
     )
-    HISTORY_PROVES_COLUMNS: ClassVar[tuple[str, ...]] = ("name", "address", "is_archived")
 
     class Meta:
         ordering = ("name", "id")

@@ -6,6 +6,7 @@ from typing import ClassVar
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from records.history.stamps import Step
 from records.history.trail import now
 from records.sites.text import LineField
 
@@ -23,6 +24,7 @@ class Credential(models.Model):
     last_used = models.DateTimeField(null=True, blank=True, editable=False)
     revoked = models.DateTimeField(null=True, blank=True, editable=False)
 
+    HISTORY_STEPS: ClassVar[tuple[Step, ...]] = (Step("created_by", ""),)
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("digest", "last_used", "created", "created_by")
 
     class Meta:

@@ -69,7 +69,6 @@ class Directory(models.Model):
     last_modified = models.DateTimeField(default=now, editable=False)
 
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("created", "last_modified")
-    HISTORY_PROVES_COLUMNS: ClassVar[tuple[str, ...]] = ("name", "may_administer", "may_set_passwords", "is_archived")
 
     class Meta:
         ordering = ("name", "id")

@@ -1,14 +1,15 @@
 """Roles of a site and their members."""
 
 import uuid
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from records.accounts.models.scopes import DirectoryScope, roles_seen_by, users_seen_by
+from records.history.models import Change
 from records.history.trail import now
 from records.sites.models import SiteRows
 from records.sites.text import LineField, fold
@@ -54,7 +55,8 @@ class Role(models.Model):
     objects = RoleRows.as_manager()
 
     HISTORY_EXCLUDE: ClassVar[tuple[str, ...]] = ("site", "name_key", "revision", "created", "last_modified")
-    HISTORY_PROVES_COLUMNS: ClassVar[tuple[str, ...]] = ("name", "is_archived")
+    HISTORY_NOTES_MEMBERS = ("members", "memberships", ("user", "member_role"))
+    """The name under which its changes note its members, their relation, and the columns with their ids."""
 
     class Meta:
         ordering = ("site", "name", "id")
@@ -73,6 +75,13 @@ class Role(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @classmethod
+    def contradicting(cls) -> dict[str, models.QuerySet[Any]]:
+        """Return the roles that have members although no change says so."""
+        members = RoleMembership.objects.filter(role=OuterRef("pk"))
+        changes = Change.objects.filter(record_id=OuterRef("pk"), model=cls._meta.label)
+        return {"members": cls._base_manager.filter(Exists(members), ~Exists(changes))}
 
     def prepare(self) -> None:
         """Set the columns that are derived from the name."""

@@ -126,8 +126,6 @@ class User(AbstractBaseUser):
         "last_modified",
     )
     HISTORY_CHILDREN: ClassVar[tuple[str, ...]] = ("emails",)
-    HISTORY_PROVES_COLUMNS: ClassVar[tuple[str, ...]] = ("user_name", "is_active", "is_superuser", "is_service_account")
-    """Those that only the account's own changes alter; an employee's name and addresses follow the employee's."""
 
     class Meta:
         ordering = ("user_name", "id")

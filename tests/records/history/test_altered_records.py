@@ -9,8 +9,9 @@ from django.core.management import call_command
 
 from records.accounts.actions import update_user
 from records.accounts.directories import add_directory
-from records.accounts.models import Directory, Role, SecurityKind, User
+from records.accounts.models import DefaultRole, Directory, Role, RoleMembership, SecurityKind, User
 from records.accounts.security import security_event
+from records.actions.models import Action, Status
 from records.customers.models import Customer
 from records.employees import actions
 from records.employees.models import Employee
@@ -18,12 +19,15 @@ from records.history.models import Change
 from records.history.tasks import prove_history
 from records.history.verification import verify
 from records.items.models import Item
+from records.retention.actions import set_hold
 from records.sites.models import Site
 from records.sites.writing import add_record
 from records.webhooks.models import Subscription
 from tests import make
+from tests.make.actions import make_action, move
 from tests.make.chains import last, rows, texts
 from tests.make.customers import make_customer
+from tests.make.documents import add_version, make_document, version_of
 from tests.make.webhooks import make_webhook
 
 pytestmark = pytest.mark.usefixtures("own_seals")
@@ -53,6 +57,48 @@ def test_an_account_role_directory_or_webhook_that_was_altered_directly_is_named
         assert text.endswith(f"altered past its history: {model._meta.label} {key}: {name}")
         rows_of.update(**{name: before})
     assert not texts()
+
+
+def test_a_member_added_directly_to_a_role_that_nobody_changed_is_named(site: Site) -> None:
+    role, user = Role.objects.get(site=site, default_role=DefaultRole.MANAGER), make.make_user(site=site)
+    RoleMembership.objects.create(role=role, user=user)
+    assert texts() == [f"another row contradicts accounts.Role {role.pk}: members"]
+
+
+def test_stamps_that_no_change_of_the_record_itself_explains_give_no_fault(site: Site) -> None:
+    people = [make.author_of(make.make_user(site=site)) for _ in range(3)]
+    held, kept = make.make_employee(site), make.make_employee(site)
+    job = make.make_job_description(site, employees=[held])
+    actions.update_job_description(site.pk, job.pk, {"employees": [kept]}, author=people[0], reason="Swap")
+    assert {held.last_modified_by_id for held in Employee.objects.filter(pk__in=[held.pk, kept.pk])} == {people[0].id}
+    set_hold(Employee, site.pk, kept.pk, author=people[1], reason="A dispute")
+    assert not texts()
+    Employee.objects.filter(pk=kept.pk).update(last_modified_by=people[2].id)
+    [text] = texts()
+    assert text.endswith(f"employees.Employee {kept.pk}: last_modified_by")
+
+
+def test_who_took_a_step_is_that_of_the_last_time(site: Site) -> None:
+    first, second = (make.make_user(site=site) for _ in range(2))
+    action = make_action(site)
+    move(action, Status.DONE, first)
+    move(action, Status.OPEN, second)
+    assert not texts()
+    move(action, Status.DONE, second)
+    move(action, Status.CANCELLED, first)
+    assert not texts()
+    Action.objects.filter(pk=action.pk).update(done_by=first)
+    [text] = texts()
+    assert text.endswith(f"actions.Action {action.pk}: done_by")
+
+
+def test_who_uploaded_a_version_is_the_author_of_its_change(site: Site) -> None:
+    first, second = (make.make_user(site=site) for _ in range(2))
+    document = add_version(make_document(site, author=make.author_of(first)), author=make.author_of(second))
+    assert not texts()
+    version_of(document, 1).document.versions.update(created_by=second)
+    [text] = texts()
+    assert text.endswith(f"documents.Document {document.pk}: versions.created_by")
 
 
 @pytest.mark.parametrize(
