@@ -220,7 +220,7 @@ def _enterprise(
     now = after.get(ENTERPRISE, {})
     desired.code = now.get("employeeNumber") or None if before is None else _changed(now, then, "employeeNumber")
     rest = {name: value for name, value in now.items() if name not in ("employeeNumber", "manager")}
-    value, past = _manager(now, then), _manager(then)
+    value, past = _manager(now, then, whole=whole), _manager(then)
     known = "$ref" in then.get("manager", {})  # Only a manager who is stored has an address; others are echoed.
     if value == past and (known or not value):
         desired.keeps_manager = True
@@ -247,11 +247,15 @@ def _reporting_line(caller: Caller, value: str, before: Representation | None) -
     return (None, fault) if fault else (key, "")
 
 
-def _manager(enterprise: Representation, then: Representation | None = None) -> str:
-    """Return the manager's id: the value, or the last part of `$ref` where only the reference was sent or changed."""
+def _manager(enterprise: Representation, then: Representation | None = None, *, whole: bool = False) -> str:
+    """Return the manager's id: the value, or the last part of `$ref` where only the reference was sent or changed.
+
+    The result of a PATCH (`whole`) still has the former reference: a value that is missing there was taken away.
+    """
     manager, past = enterprise.get("manager") or {}, (then or {}).get("manager") or {}
     value, reference = manager.get("value"), manager.get("$ref")
-    if reference and (value is None or (value == past.get("value") and reference != past.get("$ref"))):
+    changed = reference != past.get("$ref") and value in (None, past.get("value"))
+    if reference and (changed or (value is None and not whole)):
         return id_in(reference)
     return str(value or "")
 

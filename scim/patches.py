@@ -170,13 +170,24 @@ def _tidied_operation(
 
 
 def _plain_value(kind: str, op: str, path: str, value: Any) -> object:
-    """Return the value for a path: a list of one as the value in it, and what is empty in a remove as no value.
+    """Return the value for a path: a list of one as the value in it, and no value for a remove of a single value.
 
-    The value of a remove says which entries of a list to remove, so for a list, an empty one removes none.
+    The value of a remove says which entries of a list to remove, so for a list, an empty one removes none. Elsewhere
+    the path alone says what to remove (RFC 7644, 3.5.2.2), and some directories repeat there what they take away.
     """
-    if (only := _only_value(value)) is not value and _takes_one_plain_value(kind, path):
-        return only
-    return None if op == "remove" and value in ("", []) and not _holds_many(kind, path) else value
+    if op == "remove" and not _holds_many(kind, path):
+        return None if value == [] or _is_one_value(kind, path, value) else value
+    only = _only_value(value)
+    return only if only is not value and _takes_one_plain_value(kind, path) else value
+
+
+def _is_one_value(kind: str, path: str, value: Any) -> bool:
+    """Return whether a value is plain, or is the object or list of one in which Microsoft's library sends it."""
+    one = value[0] if isinstance(value, list) and len(value) == 1 else value
+    if not isinstance(one, dict):
+        return not isinstance(one, list)
+    has_value = _takes_one_plain_value(kind, path) or is_declared(kind, _below(path, "value"))
+    return has_value and by_lower_name(one).keys() <= {"value", "$ref"}
 
 
 def _only_value(value: Any) -> Any:

@@ -283,6 +283,67 @@ def test_a_manager_whom_nobody_can_have_leaves_the_line_is_echoed_and_logged(bot
     assert both.ids("/Users", f'{people.ENTERPRISE}:manager.value eq "{boss["id"]}"') == []
 
 
+TAKEN_MANAGERS = [
+    {"op": "remove", "path": "manager.value"},
+    {"op": "replace", "path": "manager.value", "value": None},
+    {"op": "replace", "path": "manager", "value": {"value": None}},
+    {"op": "replace", "value": {people.ENTERPRISE: {"manager": {"value": None}}}},
+]
+
+
+@pytest.mark.parametrize("operation", TAKEN_MANAGERS)
+def test_a_manager_whose_value_is_taken_away_is_gone(scim, operation):
+    boss = scim.add_user("boss")["id"]
+    user = scim.add_user("mira", **{people.ENTERPRISE: {"manager": {"value": boss}, "department": "Oven"}})
+    reference = {"op": "remove", "path": "manager.$ref"}
+    assert scim.patch(f"/Users/{user['id']}", reference).json()[people.ENTERPRISE] == user[people.ENTERPRISE]
+    answer = scim.patch(f"/Users/{user['id']}", operation)
+    assert (answer.status_code, answer.json()[people.ENTERPRISE]) == (200, {"department": "Oven"})
+    assert logged() == "Changed: manager."
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("title", "Cook"),
+        ("title", "another"),
+        ("name.honorificPrefix", [{"value": "Ms"}]),
+        ('phoneNumbers[type eq "work"].value', "1"),
+        (f"{people.ENTERPRISE}:department", "Oven"),
+        (f"{people.ENTERPRISE}:manager", "whoever"),
+        ("manager", [{"$ref": None, "value": "whoever"}]),
+        ("manager", {"value": "whoever"}),
+    ],
+)
+def test_a_remove_that_repeats_the_old_value_removes_what_its_path_names(scim, path, value):
+    boss = scim.add_user("boss")["id"]
+    more = {people.ENTERPRISE: {"manager": {"value": boss}, "department": "Oven"}}
+    user = scim.add_user("mira", title="Cook", phoneNumbers=[{"type": "work", "value": "1"}], **more)["id"]
+    other = scim.add_user("other", title="Cook", phoneNumbers=[{"type": "work", "value": "1"}], **more)["id"]
+    assert scim.patch(f"/Users/{other}", {"op": "remove", "path": path}).status_code == 200
+    answer = scim.patch(f"/Users/{user}", {"op": "Remove", "path": path, "value": value})
+    assert answer.status_code == 200, answer.content
+    assert logged().startswith("Changed: ")
+    own = ("id", "userName", "profileUrl", "meta")
+    found, expected = answer.json(), scim.user(other)
+    assert {key: found[key] for key in found if key not in own} == {
+        key: expected[key] for key in expected if key not in own
+    }
+
+
+def test_a_remove_of_an_object_takes_no_object_for_a_value(scim):
+    user = scim.add_user("mira", **{people.ENTERPRISE: {"department": "Oven", "costCenter": "7"}})
+    for path, value in (
+        (people.ENTERPRISE, {"department": "Oven"}),
+        (people.ENTERPRISE, {"value": "Oven"}),
+        ("name", {"givenName": "Mira"}),
+        ("name", [{"value": "Mira"}]),
+    ):
+        answer = scim.patch(f"/Users/{user['id']}", {"op": "remove", "path": path, "value": value})
+        assert answer.status_code == 400
+    assert scim.user(user["id"]) == user
+
+
 def test_a_manager_who_has_left_is_echoed_and_logged_for_a_new_user_too(both):
     boss = Employee.objects.get(pk=both.add_user("boss")["id"])
     actions.archive_employee(boss.site_id, boss.pk, archived=True, author=AUTHOR, reason="Left")
