@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from django.contrib.auth.hashers import make_password
 from django.http import HttpRequest, HttpResponse
 from django_scim import views as stock
 
@@ -118,10 +117,10 @@ class ResourceView(ProvisioningView):
         noted = len(request.caller.notes)
         try:
             return write()
-        except PasswordNotHashedError as needed:
+        except PasswordNotHashedError as error:
             del request.caller.notes[noted:]
-            password = needed.password
-        request.hashed_password = make_password(password)
+            needed = error
+        request.hashed_password = needed.hash()
         return write()
 
     @contextmanager

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.contrib.auth.hashers import make_password
+from django.contrib.auth.hashers import check_password, is_password_usable, make_password
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
@@ -35,12 +35,18 @@ from records.sites.text import fault_at, fold
 class PasswordNotHashedError(Exception):
     """Raised for a password that may be set but is not hashed yet, which takes long and is not done under locks.
 
-    The caller ends the transaction, hashes the password, and writes again with `DesiredAccount.hashed`.
+    The caller ends the transaction, asks for the hash, and writes again with `DesiredAccount.hashed`.
     """
 
-    def __init__(self, password: str) -> None:
+    def __init__(self, password: str, stored: str) -> None:
         super().__init__("The password has to be hashed before the transaction begins.")
         self.password = password
+        self.stored = stored
+
+    def hash(self) -> str:
+        """Return a hash of the password: the stored one if the account has this password already."""
+        has_one = bool(self.stored) and is_password_usable(self.stored)
+        return self.stored if has_one and check_password(self.password, self.stored) else make_password(self.password)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +119,8 @@ _UNCHECKED = ("password", "home_site", "directory")
 def add_account(key: uuid.UUID, desired: DesiredAccount, directory: Directory, *, author: Author) -> User:
     """Make the account of a person whom the directory adds; raises ValidationError (Duplicate: the name is in use)."""
     check_user_name(desired.user_name)
-    _check_password(desired, directory)
-    hashed = _hashed(desired)
+    _check_password(desired, directory, None)
+    hashed = _hashed(desired, "")
     with recording() as trail:
         user = User(
             id=key,
@@ -162,12 +168,12 @@ def change_account(
     require(actor, Act.ADOPT, user)
     if main_address(desired.emails) == main_address(user.emails.all()):
         desired.kept_email = user.email
-    _check_password(desired, directory)
+    _check_password(desired, directory, user)
     _leave_undone(user, desired, actor)
     before_name, was_active = user.user_name, user.is_active
     check_user_name(desired.user_name, user)
     ends = user.is_active and not desired.active
-    hashed = _hashed(desired)
+    hashed = _hashed(desired, user.password)
     with recording() as trail:
         before = snapshot(user)
         if desired.email != user.email:
@@ -216,13 +222,21 @@ def _note_events(user: User, before_name: str, *, was_active: bool, password: bo
             security_event(kind, account=user, author=author, detail=detail)
 
 
-def _check_password(desired: DesiredAccount, directory: Directory) -> None:
-    """Drop a password that the directory may not set, with a note; raise ValidationError for one that is too weak."""
+def _check_password(desired: DesiredAccount, directory: Directory, user: User | None) -> None:
+    """Drop a password that is not to be set, with a note; raise ValidationError for one that is too weak.
+
+    A request that switches the account off is not refused for its password, because access must end.
+    """
     if not desired.password:
         return
-    if not directory.may_set_passwords:
+    ignored = (
+        (not directory.may_set_passwords, "this directory may not set passwords"),
+        (user is not None and not user.made_by_directory, "this directory did not make the account"),
+        (user is not None and user.is_active and not desired.active, "the account is switched off"),
+    )
+    if reason := next((reason for applies, reason in ignored if applies), ""):
         desired.password = None
-        desired.notes.append("The password was ignored: this directory may not set passwords.")
+        desired.notes.append(f"The password was ignored: {reason}.")
         return
     person = User(
         user_name=desired.user_name,
@@ -238,12 +252,18 @@ def _check_password(desired: DesiredAccount, directory: Directory) -> None:
         raise ValidationError({"password": faults}) from fault
 
 
-def _hashed(desired: DesiredAccount) -> str:
-    """Return what the account stores as its password; raises PasswordNotHashedError. A dry run needs no hash."""
+def _hashed(desired: DesiredAccount, stored: str) -> str:
+    """Return what the account stores as its password; raises PasswordNotHashedError. A dry run needs no hash.
+
+    `stored` is the hash that the account has now; '' for a new one. If it is of the same password, that is not desired
+    any more, so that the account's sessions go on.
+    """
     if desired.password is None or is_rehearsal():
         return make_password(None)
     if desired.hashed is None:
-        raise PasswordNotHashedError(desired.password)
+        raise PasswordNotHashedError(desired.password, stored)
+    if desired.hashed == stored:
+        desired.password = None
     return desired.hashed
 
 

@@ -9,6 +9,7 @@ from records.accounts.models import DefaultRole, Directory, Role, SecurityEvent,
 from records.employees.actions import give_account
 from scim.models import ProvisioningCall
 from tests import make
+from tests.make.backoffice import sign_in
 from tests.scim import people
 
 
@@ -66,6 +67,37 @@ def test_passwords_are_ignored_unless_the_directory_may_set_them_and_then_obey_t
     assert SecurityEvent.objects.filter(kind="SetPassword", account_id=user).count() == 1
 
 
+def test_a_password_that_the_account_has_already_changes_nothing_and_ends_no_session(scim, site):
+    Directory.objects.update(may_set_passwords=True)
+    user = scim.add_user("mira", password="quite-unlike-a-word")
+    hold(user["id"], site, DefaultRole.READER)
+    browser = sign_in(User.objects.get(pk=user["id"]), site)
+    body = {**scim.user(user["id"]), "password": "quite-unlike-a-word"}
+    assert scim.put(f"/Users/{user['id']}", body).json()["meta"]["version"] == body["meta"]["version"]
+    assert ProvisioningCall.objects.latest("pk").outcome.startswith("Nothing changed")
+    assert scim.put(f"/Users/{user['id']}", {**body, "title": "Lead"}).status_code == 200
+    assert ProvisioningCall.objects.latest("pk").outcome == "Changed: title."
+    assert not SecurityEvent.objects.filter(kind="SetPassword", account_id=user["id"]).exists()
+    assert browser.get("/admin/").status_code == 200
+    assert scim.patch(f"/Users/{user['id']}", replace(password="another-of-them-4711")).status_code == 200
+    assert browser.get("/admin/").status_code == 302
+
+
+@pytest.mark.parametrize("password", ["1", "quite-unlike-a-word"])
+def test_access_ends_whatever_password_comes_with_it(scim, password):
+    Directory.objects.update(may_set_passwords=True)
+    for change in (
+        lambda user: scim.patch(f"/Users/{user['id']}", replace(active=False, password=password)),
+        lambda user: scim.put(f"/Users/{user['id']}", {**user, "active": False, "password": password}),
+    ):
+        user = scim.add_user(f"mira {change}")
+        answer = change(user)
+        assert (answer.status_code, answer.json()["active"]) == (200, False)
+        outcome = ProvisioningCall.objects.latest("pk").outcome
+        assert outcome == "Changed: active. The password was ignored: the account is switched off."
+        assert not User.objects.get(pk=user["id"]).has_usable_password()
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_password_is_hashed_once_while_no_transaction_is_open_and_after_the_policy_was_checked(scim, monkeypatch):
     Directory.objects.update(may_set_passwords=True)
@@ -88,11 +120,12 @@ def test_a_password_is_hashed_once_while_no_transaction_is_open_and_after_the_po
     answer = scim.post("/Bulk", {"schemas": [f"{message}:BulkRequest"], "Operations": calls}).json()
     assert answer["Operations"][0]["status"] == "200"
     set_password(User.objects.get(pk=user), "fifth-of-them-4711", author=make.SYSTEM)
-    words = ("first-of-them", "second-of-them", "third-of-them", "fourth-one", "fifth-of-them")
+    # One that may be the present password is compared with it first.
+    words = ["first-of-them", *["second-of-them"] * 2, *["third-of-them"] * 2, *["fourth-one"] * 2, "fifth-of-them"]
     assert hashed == [(f"{word}-4711", False) for word in words]
     assert scim.patch(f"/Users/{user}", replace(password="1")).status_code == 400
     assert scim.patch(f"/Users/{user}", replace(password="sixth-of-them-4711"), If_Match='W/"0"').status_code == 412
-    assert len(hashed) == 5
+    assert len(hashed) == len(words)
     monkeypatch.undo()
     assert User.objects.get(pk=user).check_password("fifth-of-them-4711")
     assert SecurityEvent.objects.filter(kind="SetPassword", account_id=user).count() == 4
@@ -102,10 +135,12 @@ def test_a_directory_sets_no_password_and_no_recovery_address_of_an_adopted_acco
     Directory.objects.update(may_set_passwords=True)
     user = account(site, "adopted", DefaultRole.READER)
     assert scim.patch(f"/Users/{user.pk}", replace(userName="renamed")).status_code == 200
-    assert scim.patch(f"/Users/{user.pk}", replace(password="quite-unlike-a-word")).status_code == 403
+    assert scim.patch(f"/Users/{user.pk}", replace(password="quite-unlike-a-word")).status_code == 200
+    assert "password was ignored: this directory did not make" in ProvisioningCall.objects.latest("pk").outcome
     emails = [{"value": "new@example.com", "type": "work", "primary": True}]
-    assert scim.patch(f"/Users/{user.pk}", replace(emails=emails)).status_code == 200
+    assert scim.put(f"/Users/{user.pk}", {"userName": "renamed", "emails": emails, "password": "1"}).status_code == 200
     user.refresh_from_db()
+    assert user.check_password(make.PASSWORD)
     assert (user.user_name, user.directory_id) == ("renamed", Directory.objects.get().pk)
     assert (user.email, user.recovery_address) == ("new@example.com", "adopted@old.example")
 
