@@ -1,6 +1,7 @@
 """The back-office pages of directories: settings, tokens, connection and the log of calls (DECISIONS 2.4, 7.12)."""
 
 import json
+import re
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -22,12 +23,12 @@ from django.utils.translation import gettext_lazy as _
 
 from records.accounts import address_ranges, brake, directories
 from records.accounts.authority import Act, actor_of, require
-from records.accounts.models import Dialect, Directory, ProvisioningToken
+from records.accounts.models import Dialect, Directory, ProvisioningToken, Role
 from records.backoffice.about import address_of
 from records.backoffice.choice_filters import ChoiceFilter, Offered
 from records.backoffice.current import author_of, current_site, show_times_of, site_at, user_of, zone_of
 from records.backoffice.datetimes import NOTHING, shown
-from records.backoffice.extension_points import RecordLink
+from records.backoffice.extension_points import RecordLink, RecordNotice
 from records.backoffice.fields import as_number
 from records.backoffice.forms import CredentialForm, ReasonForm
 from records.backoffice.lists import UnreadableListError
@@ -37,6 +38,7 @@ from records.backoffice.permissions import Pages
 from records.backoffice.plain_records import CHANGE_TO_ARCHIVE, PlainAdmin
 from records.backoffice.saved_filters import SavedFilterPages
 from records.backoffice.shown_once import redirect_with_secret, secret_of, showing_once
+from records.employees.models import Employee
 from records.history.trail import recording
 from records.operations.values import show_date_time
 from records.sites.models import Site
@@ -47,6 +49,7 @@ from scim.mounts import Mount, base_of
 
 MOUNTS: tuple[Mount, ...] = ("scim", "prodscim")
 LAST_CALLS = 20
+_RESOURCE = re.compile(r"/(?P<kind>Users|Groups)/(?P<id>[0-9a-f-]{36})\b", re.IGNORECASE)
 
 
 class TokenForm(CredentialForm):
@@ -96,7 +99,7 @@ class DirectoryAdmin(PlainAdmin):
     """Directories whose home is the current site; only a superuser can widen what its administrators set up."""
 
     site_field = "home_site"
-    list_display = ("name", "home_site", "may_administer")
+    list_display = ("name", "home_site", "may_administer", "stopped")
     readonly_fields = ("service_account",)
     own_pages: ClassVar[Pages] = (("<str:object_id>/connection/", "connection_view", "connection"),)
     record_actions = (
@@ -179,6 +182,14 @@ class DirectoryAdmin(PlainAdmin):
                 **page.context(),
             ),
         )
+
+
+def record_notices(_request: HttpRequest, record: object) -> Sequence[RecordNotice]:
+    """Return what a directory's page says above it while its removals are stopped."""
+    if not isinstance(record, Directory) or record.stopped is None:
+        return ()
+    text = gettext("Mass removal stopped: under “Connection and tokens” a Site Administrator can confirm the removals.")
+    return (RecordNotice(text, is_warning=True),)
 
 
 class _Connection:
@@ -382,6 +393,24 @@ class ProvisioningCallAdmin(LogAdmin, SavedFilterPages):
         call = self.get_queryset(request).filter(pk=key).select_related("directory__home_site").first() if key else None
         if call is None:
             raise Http404(gettext("There is no such call."))
+        about = self._resource_of(request, call)
         return self.page_response(
-            request, "scim/call.html", f"{call.method} {call.status}", call=call, at=moment_of(call)
+            request,
+            "scim/call.html",
+            f"{call.method} {call.status}",
+            call=call,
+            at=moment_of(call),
+            about=about,
+            about_url=address_of(about) if about else "",
         )
+
+    def _resource_of(self, request: HttpRequest, call: ProvisioningCall) -> Employee | Role | None:
+        """Return the employee or role of the log's site whose id is in the address of a call, if the viewer sees it."""
+        named = _RESOURCE.search(call.line)
+        key = read_uuid(named["id"]) if named else None
+        if named is None or key is None:
+            return None
+        model: type[Employee] | type[Role] = Employee if named["kind"].lower() == "users" else Role
+        pages: Any = self.admin_site._registry[model]
+        found = model.objects.filter(pk=key, site_id=self.site_id_of(call)).first()
+        return found if found is not None and pages.may(request, "view", found) else None

@@ -26,6 +26,13 @@ class ScimConfig(AppConfig):
         for mount in ("scim", "prodscim"):
             answer_below(mount, _shape)
 
+    def add_to_backoffice(self) -> None:
+        """Say on the page of a directory that its removals are stopped."""
+        from records.backoffice import extension_points
+        from scim import admin
+
+        extension_points.add(admin)
+
 
 def _shape(request: HttpRequest, refusal: Any) -> HttpResponse:
     from scim.errors import response_for_refusal

@@ -35,7 +35,7 @@ _SHOWN = {"op", "path", "schemas", "type", "primary", "active", "resourcetype", 
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"?')
 _VALUE = re.compile(
     r"(?<!nothing that )(?<!entry whose )(?<!no value of )(?<!attribute )'[^']*'"
-    r"(?! is not an attribute| is read-only| is immutable| is a complex| holds sub-| has no sub-)"
+    r"(?! is not an attribute| is read-only| is immutable| is a complex| holds sub-| has no sub-| is required)"
 )
 """Text in single quotes that may be a value; attributes are quoted too, and the log names them."""
 _IDS = re.compile(r"^[0-9a-f-]{36}$", re.IGNORECASE)

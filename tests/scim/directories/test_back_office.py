@@ -1,5 +1,6 @@
 """The administrator's pages: directories, tokens, the connection test and the log."""
 
+import datetime
 import re
 
 import pytest
@@ -135,6 +136,42 @@ def test_the_log_tells_what_was_asked_and_why_it_failed_but_nobodys_data(browser
     detail = browser.get(f"/admin/scim/provisioningcall/{calls[1].pk}/change/")
     assert detail.status_code == 200
     assert "active" in detail.content.decode()
+
+
+def test_a_call_leads_to_the_person_or_role_that_it_was_about(browser, scim, site, other_site):
+    user, group = scim.add_user("mira"), scim.add_group("Oven crew")
+    assert (
+        scim.patch(f"/Users/{user['id'].upper()}", {"op": "replace", "path": "title", "value": "x"}).status_code == 200
+    )
+    scim.get(f"/Groups/{group['id']}?excludedAttributes=members")
+    stranger = make.make_employee(other_site, first_name="Ivan", last_name="Stranger")
+    for path in (f"/Users/{stranger.pk}", f"/Groups/{user['id']}", "/Users?count=1"):
+        scim.get(path)
+    patched, read, *others = ProvisioningCall.objects.order_by("id")[2:]
+
+    def about(call):
+        return re.search(r"<dt>About</dt><dd><a href=\"(.*?)\">(.*?)</a>", page_of(call))
+
+    def page_of(call):
+        return browser.get(f"/admin/scim/provisioningcall/{call.pk}/change/").content.decode()
+
+    for call, key, name in ((patched, user["id"], "Mira Novak"), (read, group["id"], "Oven crew")):
+        found = about(call)
+        assert (key in found[1], found[2]) == (True, name)
+        assert browser.get(found[1]).status_code == 200
+    assert [about(call) for call in others] == [None] * 3
+
+
+def test_the_list_of_directories_and_the_page_of_one_say_that_it_is_stopped(browser, directory):
+    def shown(page):
+        return browser.get(f"/admin/accounts/directory/{page}").content.decode()
+
+    page = f"{directory.pk}/"
+    assert "2026-03-04" not in shown("")
+    assert "Mass removal stopped: " not in shown(page)
+    Directory.objects.update(stopped=datetime.datetime(2026, 3, 4, 12, tzinfo=datetime.UTC))
+    assert "2026-03-04" in shown("")
+    assert "Mass removal stopped: " in shown(page)
 
 
 def test_the_log_is_kept_for_thirty_days(scim):

@@ -88,6 +88,8 @@ def test_the_log_names_the_attribute_that_a_refusal_is_about_but_no_value(scim):
         value = {"first": "Mira"} if path == "name" else "x"
         scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": path, "value": value})
         assert logged() == f"Refused: {said}"
+    scim.put(f"/Users/{user['id']}", {"displayName": "Mira"})
+    assert logged().startswith("Refused: Field 'userName' is required")
     scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": "natureOfEmployment", "value": "Mira Novak"})
     assert "Mira" not in logged()
 
