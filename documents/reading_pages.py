@@ -2,7 +2,7 @@
 
 import datetime
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -11,11 +11,13 @@ from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.paginator import Page, Paginator
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import path, reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_safe
 
 from documents import reading
 from documents.models import IN_FORCE, Document, DocumentVersion, Reading
@@ -29,17 +31,20 @@ from records.backoffice.current import (
     user_of,
     zone_of,
 )
-from records.backoffice.date_filters import SINCE, UNTIL, address_part, day_of, parsed
+from records.backoffice.date_filters import SINCE, UNTIL, address_part, day_of, parsed, today_at
 from records.backoffice.datetimes import shown_day
 from records.backoffice.due import due_shown
 from records.backoffice.extension_points import RecordLink, menu_link
 from records.backoffice.responses import page_response
+from records.backoffice.transfer.sheets import KINDS, Line, report_file
 from records.history.counting import Counting
 from records.sites.writing import RecordNotFoundError
 
 SEE = "documents.view_reading"
 PEOPLE, DOCUMENTS = 50, 8
 """The number of rows and columns on one page of the matrix."""
+AT_ONCE = 20
+"""The number of documents whose readings are read together for a file."""
 
 
 def record_links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
@@ -127,33 +132,47 @@ def readers(request: HttpRequest, document: Document) -> HttpResponse:
     )
 
 
+class _Asked:
+    """The readings that the address of the matrix, or of its file, asks for, at the current site."""
+
+    def __init__(self, request: HttpRequest) -> None:
+        """Read the address; `fault` names a day that cannot be read."""
+        self.site = site_where(request, SEE)
+        self.zone = zone_of(self.site)
+        given = [request.GET.get(f"due__{end}", "") for end in (SINCE, UNTIL)]
+        self.since, self.until = map(parsed, given)
+        unread = zip(given, (self.since, self.until), strict=True)
+        self.fault = next((f"due: {text}" for text, day in unread if text and day is None), "")
+        first, last = self.since or datetime.date.min, self.until or datetime.date.max
+        entries = reading.progress([self.site.pk], Counting(self.site.pk))
+        self.every = [one for one in entries if first <= day_of(one.due, self.zone) <= last and not self.fault]
+        self.missing = request.GET.get("show") == "missing"
+        self.shown = [one for one in self.every if one.missing or not self.missing]
+
+    def lacking(self, entries: Sequence[Any]) -> dict[uuid.UUID, Any]:
+        """Return the people whom the matrix shows for these versions, by the Id of the version."""
+        return reading.missing_readers(entries) if self.missing else {one.version_id: one.asked for one in entries}
+
+
 def matrix(request: HttpRequest) -> HttpResponse:
     """Show which people at the current site have read which documents; a fixed number of queries.
 
     `due__since` and `due__until`, days such as 2026-10-31, filter it to the documents that had to be read by then. A
     day that cannot be read is named (400).
     """
-    site = site_where(request, SEE)
-    zone = zone_of(site)
-    given = [request.GET.get(f"due__{end}", "") for end in (SINCE, UNTIL)]
-    since, until = map(parsed, given)
-    fault = next((f"due: {text}" for text, day in zip(given, (since, until), strict=True) if text and day is None), "")
-    first, last = since or datetime.date.min, until or datetime.date.max
-    entries = reading.progress([site.pk], Counting(site.pk))
-    every = [one for one in entries if first <= day_of(one.due, zone) <= last and not fault]
-    missing = request.GET.get("show") == "missing"
-    columns = _page([one for one in every if one.missing or not missing], request.GET.get("documents"), DOCUMENTS)
+    wanted = _Asked(request)
+    fault, since, until, missing = wanted.fault, wanted.since, wanted.until, wanted.missing
+    columns = _page(wanted.shown, request.GET.get("documents"), DOCUMENTS)
     entries = list(columns)
     asked = {one.version_id: one.asked for one in entries}
     versions = reading.shown_versions(entries)
-    lacking = reading.missing_readers(entries) if missing else asked
-    people = _page(_people(set().union(*lacking.values())), request.GET.get("page"), PEOPLE)
+    people = _page(_people(set().union(*wanted.lacking(entries).values())), request.GET.get("page"), PEOPLE)
     found = _newest_readings({one.document_id for one in entries}, people)
     days = address_part("due", since, until)
     return page_response(
         request,
         "documents/matrix.html",
-        gettext("Who has read what at %(site)s") % {"site": site},
+        gettext("Who has read what at %(site)s") % {"site": wanted.site},
         http_status=400 if fault else 200,
         fault=gettext("The list cannot be filtered by “%(fault)s”.") % {"fault": fault[:100]} if fault else "",
         columns=columns,
@@ -164,8 +183,9 @@ def matrix(request: HttpRequest) -> HttpResponse:
         until=until,
         days=urlencode(days),
         query=urlencode({**days, **({"show": "missing"} if missing else {})}),
-        owed=sum(len(one.asked) for one in every),
-        read=sum(one.read for one in every),
+        kinds=KINDS,
+        owed=sum(len(one.asked) for one in wanted.every),
+        read=sum(one.read for one in wanted.every),
         rows=[
             {
                 "person": user,
@@ -179,6 +199,37 @@ def matrix(request: HttpRequest) -> HttpResponse:
             for user in people
         ],
     )
+
+
+@require_safe
+def matrix_file(request: HttpRequest, kind: str) -> HttpResponseBase:
+    """Answer every page of the matrix as one file; 404 for another kind of file, or for a day that cannot be read."""
+    wanted = _Asked(request)
+    if kind not in KINDS or wanted.fault:
+        raise Http404
+    title = gettext("Who has read what")
+    return report_file(_lines(wanted), kind, title, f"{title} {today_at(wanted.zone).isoformat()}")
+
+
+def _lines(wanted: _Asked) -> Iterator[Line]:
+    """Yield a line for each document and person of the matrix; four queries for each twenty documents."""
+    head = (gettext("Document"), gettext("Version"), gettext("Due"), gettext("Person"), gettext("State"))
+    yield [*head, gettext("Read on")]
+    for start in range(0, len(wanted.shown), AT_ONCE):
+        entries = wanted.shown[start : start + AT_ONCE]
+        versions, lacking = reading.shown_versions(entries), wanted.lacking(entries)
+        people = list(_people(set().union(*lacking.values())))
+        found = _newest_readings({one.document_id for one in entries}, people)
+        for one in entries:
+            version, due = versions[one.version_id], day_of(one.due, wanted.zone)
+            for user in people:
+                if user.pk not in lacking[one.version_id]:
+                    continue
+                newest = found.get((user.pk, one.document_id))
+                cell = _cell(version, newest)
+                state = gettext("Has read it") if cell["state"] == "read" else cell["text"]
+                on = newest.date.astimezone(wanted.zone).date() if newest is not None else None
+                yield [str(version.document), version.version, due, str(user), state, on]
 
 
 def _people(keys: AbstractSet[uuid.UUID]) -> Any:
@@ -212,4 +263,5 @@ urlpatterns = [
     path("documents/reading/", my_reading, name="documents_reading"),
     path("documents/reading/<uuid:version_id>/", confirm, name="documents_read"),
     path("documents/readings/", matrix, name="documents_readings"),
+    path("documents/readings/<str:kind>/", matrix_file, name="documents_readings_file"),
 ]

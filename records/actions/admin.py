@@ -48,7 +48,7 @@ class ActionAdmin(RecordAdmin):
     """Actions. They are edited while they are Open; afterwards only the steps of the workflow change them."""
 
     record_actions = (*STEPS, ARCHIVE, RESTORE)
-    moments = ("closed_date",)
+    moments = ("done_date", "closed_date")
     list_display = (
         "site_sequence_id",
         "name",
@@ -74,7 +74,7 @@ class ActionAdmin(RecordAdmin):
         ("closed_date", DaysFilter),
     )
     search_fields = ("name", "description", "result", "owner__given_name", "owner__family_name", "owner__display_name")
-    readonly_fields = ("record", "record_status", "effective", "closed_by", "closed_date")
+    readonly_fields = ("record", "record_status", "done_by", "done_date", "effective", "closed_by", "closed_date")
 
     def form_for(self, record: object) -> type[RecordForm]:
         """Return the form; that of a new action also has the record that the action is about."""
@@ -85,7 +85,7 @@ class ActionAdmin(RecordAdmin):
         facts = {"fields": ("name", "description", "owner", "due_date", "priority", "kind", "cause")}
         if obj is None:
             return ((None, {**facts, "description": self._about_new(request)}),)
-        outcome = ("record_status", "result", "effective", "closed_by", "closed_date")
+        outcome = ("record_status", "result", "done_by", "done_date", "effective", "closed_by", "closed_date")
         return ((None, {"fields": ("record", *facts["fields"])}), (gettext("Outcome"), {"fields": outcome}))
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:

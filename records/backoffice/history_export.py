@@ -14,8 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from records.accounts.models import User
 from records.backoffice.about import name_pointers
 from records.backoffice.datetimes import shown
-from records.backoffice.transfer.formulas import guarded
-from records.backoffice.transfer.sheets import KINDS, LONGEST_CELL, Line, write_csv, write_xlsx
+from records.backoffice.transfer.sheets import Line, report_file
 from records.backoffice.wording import operation_label
 from records.history.models import Change
 from records.history.trail import now
@@ -26,15 +25,12 @@ STEP = 1_000
 """The number of changes that are read, and whose records are named, together."""
 TOO_MANY = format_lazy(_("A file can have {most} changes. Filter the list, or make an auditor's pack."), most=MOST)
 LinesOf = Callable[[Change], Iterable[dict[str, str]]]
-CUT = _(" … (cut here)")
 
 
 def history_file(rows: object, kind: str, title: str, user: User, lines_of: LinesOf) -> FileResponse:
     """Return the changes as a CSV or XLSX file, in the page's time zone; `lines_of` gives what the user may see."""
     found = _lines(rows, user, lines_of)
-    file = write_csv(found) if kind == "csv" else write_xlsx((_fitting(line) for line in found), gettext("History"))
-    name = f"{title} {now().date().isoformat()}.{kind}"
-    return FileResponse(file, as_attachment=True, filename=name, content_type=KINDS[kind])
+    return report_file(found, kind, gettext("History"), f"{title} {now().date().isoformat()}")
 
 
 def is_too_long(rows: Any) -> bool:
@@ -72,20 +68,10 @@ def _lines_of_change(change: Change, lines_of: LinesOf) -> Iterator[Line]:
         kind_of(change),
         change.record_name,
     )
-    own: Line = [change.number, *map(guarded, texts)]
+    own: Line = [change.number, *texts]
     fields = list(lines_of(change)) or [{"label": "", "old": "", "new": ""}]
     for line in fields:
-        yield [*own, *(guarded(line[name]) for name in ("label", "old", "new"))]
-
-
-def _fitting(line: Line) -> Line:
-    """Return the line as the cells of a workbook can hold it."""
-    return [cell if not isinstance(cell, str) else _cut(cell) for cell in line]
-
-
-def _cut(text: str) -> str:
-    text = text.replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")
-    return text if len(text) <= LONGEST_CELL else text[: LONGEST_CELL - len(CUT)] + CUT
+        yield [*own, line["label"], line["old"], line["new"]]
 
 
 def kind_of(change: Change) -> str:

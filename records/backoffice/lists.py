@@ -86,6 +86,8 @@ class RecordList(ChangeList):
 
     has_next = False
     total: int | None = None
+    at_least = 0
+    """The number of rows on this page and the pages before it."""
     asked: QueryDict
     """The list's URL, without what is empty in it."""
 
@@ -160,6 +162,7 @@ class RecordList(ChangeList):
         self.page_num, self.result_list = paginator.read_or_last(self.page_num)
         without_hidden(self.reader.pk, self.may, self.result_list, lists=False)
         self.has_next = paginator.has_more
+        self.at_least = (self.page_num - 1) * self.list_per_page + len(self.result_list)
         self.total = paginator.kept_count = self._kept_total(request)
         self.result_count = paginator.count
         self.full_result_count = self.total
@@ -209,9 +212,9 @@ class RecordList(ChangeList):
         return list(rows.order_by("pk")[:10])
 
     def _kept_total(self, request: HttpRequest) -> int | None:
-        """Return the number of rows if it is known without counting: all on this page, or an unfiltered list."""
-        if self.page_num == 1 and not self.has_next:
-            return len(self.result_list)
+        """Return the number of rows if it is known without counting: on the last page, or in an unfiltered list."""
+        if not self.has_next:
+            return self.at_least
         entity = getattr(self.model, "ENTITY", None)
         site = current_site(request)
         used = {name for name in self.params if name != ArchivedFilter.parameter_name}

@@ -30,6 +30,7 @@ from records.backoffice.responses import page_response
 from records.backoffice.wording import choice_label
 from records.complaints.models import Complaint
 from records.customers.models import Customer, PartyContact
+from records.dashboard.tracing.lookup import written
 from records.employees.models import Employee, JobDescription
 from records.history.statements import Reads, answered
 from records.items.models import Item
@@ -274,6 +275,7 @@ def search_page(request: HttpRequest) -> HttpResponse:
         "dashboard/search.html",
         gettext("Search: “%(query)s”") % {"query": text} if text else gettext("Search"),
         asked=text,
+        lots=written(text),
         global_query=text,
         is_asked=is_asked,
         groups=find(request, text, only) if is_asked else [],

@@ -7,7 +7,7 @@ person has, and only the trainings and readings of the people on one page are re
 import datetime
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial, reduce
 from operator import or_
@@ -15,10 +15,12 @@ from typing import Any, NamedTuple
 
 from django.core.paginator import Paginator
 from django.db.models import Count, Exists, F, Max, OuterRef, Prefetch, Q, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.urls import path
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_safe
 
 from documents.models import Document, Reading
 from documents.reading import readers_of
@@ -28,6 +30,7 @@ from records.backoffice.current import site_where, user_of, zone_of
 from records.backoffice.date_filters import bare, today_at
 from records.backoffice.extension_points import menu_link
 from records.backoffice.responses import page_response
+from records.backoffice.transfer.sheets import KINDS, Line, report_file
 from records.employees.models import Course, EducationTraining, Employee, JobDescription
 from records.history.counting import NOT_KEPT, Counting
 from records.sites.models import Site
@@ -40,8 +43,10 @@ SOON = 30 * DAY
 PEOPLE, LINES = 30, 100
 """The numbers of people, and of lines by job, on one page."""
 VALID, ENDS_SOON, EXPIRED, MISSING = "valid", "soon", "expired", "missing"
-State = tuple[str, Any, datetime.date | int | None]
-"""The state of a need, the text about it, and the day or version that the text names."""
+State = tuple[str, Any, datetime.date | int | None, datetime.date | None]
+"""The state of a need, the text about it, the day or version that the text names, and when it was last completed."""
+AT_ONCE = 500
+"""The number of people whose needs are read together for a file."""
 Holding: Any = JobDescription.employees.through
 TRAINING = "employee__education_training"
 ALL = Q()
@@ -57,6 +62,8 @@ class Need(NamedTuple):
     wording: Any
     """The text about the state, with a placeholder for the last day or for the version that was read."""
     value: datetime.date | int | None = None
+    completed: datetime.date | None = None
+    """The day on which the course was last completed, or the document last read."""
     is_unasked: bool = False
     """Whether the job requires a document that none of the roles of the person must read."""
 
@@ -203,8 +210,9 @@ class Requirements:
         completed = taken.filter(completed_on__isnull=False).order_by().values_list("employee", "course")
         last = {(person, course): day for person, course, day in completed.annotate(Max("completed_on"))}
         readings = Reading.objects.filter(user__in=keys, document__in=list(self.in_force))
-        versions = readings.order_by().values_list("user", "document").annotate(Max("version__version"))
-        read = {(person, document): version for person, document, version in versions}
+        newest = readings.order_by().values_list("user", "document").annotate(Max("version__version"), Max("date"))
+        zone = zone_of(self.site)
+        read = {(person, one): (version, at.astimezone(zone).date()) for person, one, version, at in newest}
         asked = readers_of(list(self.in_force), self._count)
         states: dict[uuid.UUID, Callable[[uuid.UUID], State]] = {
             **{key: partial(_course, course, last, self.today) for key, course in self.courses.items()},
@@ -246,42 +254,70 @@ def first_day_of(course: Course, day: datetime.date) -> datetime.date | None:
 def _course(course: Course, taken: Mapping[Any, datetime.datetime], today: datetime.date, person: uuid.UUID) -> State:
     completed = taken.get((person, course.pk))
     if completed is None:
-        return MISSING, _("Missing"), None
-    last = course.expires(completed)
+        return MISSING, _("Missing"), None, None
+    last, day = course.expires(completed), completed.date()
     if last is None:
-        return VALID, _("Never expires"), None
+        return VALID, _("Never expires"), None, day
     if last < today:
-        return EXPIRED, _("Expired on %(last)s"), last
-    return ENDS_SOON if last <= today + SOON else VALID, _("Valid until %(last)s"), last
+        return EXPIRED, _("Expired on %(last)s"), last, day
+    return ENDS_SOON if last <= today + SOON else VALID, _("Valid until %(last)s"), last, day
 
 
-def _document(document: uuid.UUID, in_force: int | None, read: Mapping[Any, int], person: uuid.UUID) -> State:
-    newest = read.get((person, document), 0)
+def _document(
+    document: uuid.UUID, in_force: int | None, read: Mapping[Any, tuple[int, datetime.date]], person: uuid.UUID
+) -> State:
+    newest, day = read.get((person, document), (0, None))
     if in_force is None:
-        return VALID, _("No version is in force"), None
+        return VALID, _("No version is in force"), None, day
     if newest >= in_force:
-        return VALID, _("Has read version %(read)s"), newest
-    return (EXPIRED, _("Expired: read version %(read)s"), newest) if newest else (MISSING, _("Missing"), None)
+        return VALID, _("Has read version %(read)s"), newest, day
+    if not newest:
+        return MISSING, _("Missing"), None, None
+    return EXPIRED, _("Expired: read version %(read)s"), newest, day
+
+
+class _Asked(NamedTuple):
+    """What the address of the page or of its file asks for."""
+
+    requirements: Requirements
+    by_job: bool
+    everything: bool
+
+    def shows(self, need: Need) -> bool:
+        """Return whether a need of a person is shown: every one, or only gaps."""
+        return self.everything or need.state != VALID
+
+    @property
+    def query(self) -> str:
+        """Return the query of the address."""
+        return "by=job" if self.by_job else "show=all" if self.everything else ""
+
+
+def _asked(request: HttpRequest) -> _Asked:
+    site = site_where(request, SEE)
+    requirements = Requirements(site, today_at(zone_of(site)), user_of(request), Counting(site.pk))
+    return _Asked(requirements, request.GET.get("by") == "job", request.GET.get("show") == "all")
 
 
 def training(request: HttpRequest) -> HttpResponse:
     """Show the gaps of the current site by person or by job, or everything that its jobs require."""
-    site = site_where(request, SEE)
-    requirements = Requirements(site, today_at(zone_of(site)), user_of(request), Counting(site.pk))
-    by_job, everything = request.GET.get("by") == "job", request.GET.get("show") == "all"
+    asked = _asked(request)
+    requirements = asked.requirements
     summaries, number = requirements.by_job(), request.GET.get("page")
-    if by_job:
+    if asked.by_job:
         page: Any = Paginator(summaries, LINES).get_page(number)
         lines: list[Any] = list(page)
     else:
-        page = Paginator(requirements.people(lacking=not everything), PEOPLE).get_page(number)
-        lines = [need for need in requirements.needs_of(page) if everything or need.state != VALID]
+        page = Paginator(requirements.people(lacking=not asked.everything), PEOPLE).get_page(number)
+        lines = list(filter(asked.shows, requirements.needs_of(page)))
     return page_response(
         request,
         "dashboard/training.html",
-        gettext("Training matrix of %(site)s") % {"site": site},
-        by_job=by_job,
-        everything=everything,
+        gettext("Training matrix of %(site)s") % {"site": requirements.site},
+        by_job=asked.by_job,
+        everything=asked.everything,
+        query=asked.query,
+        kinds=KINDS,
         page=page,
         lines=lines,
         required=sum(line.holders for line in summaries),
@@ -289,4 +325,50 @@ def training(request: HttpRequest) -> HttpResponse:
     )
 
 
-urlpatterns = [path("training/", training, name="training")]
+@require_safe
+def training_file(request: HttpRequest, kind: str) -> HttpResponseBase:
+    """Answer every page of what the training matrix shows as one file; 404 for another kind of file."""
+    if kind not in KINDS:
+        raise Http404
+    asked = _asked(request)
+    lines = _lines_by_job(asked) if asked.by_job else _lines_by_person(asked)
+    title = gettext("Training matrix")
+    return report_file(lines, kind, title, f"{title} {asked.requirements.today.isoformat()}")
+
+
+def _lines_by_job(asked: _Asked) -> Iterator[Line]:
+    yield [gettext("Job"), gettext("Required"), gettext("Holders"), gettext("Holders who have it")]
+    for line in asked.requirements.by_job():
+        yield [str(line.job), line.name, line.holders, line.fulfilled]
+
+
+def _lines_by_person(asked: _Asked) -> Iterator[Line]:
+    yield [
+        gettext("Number"),
+        gettext("Person"),
+        gettext("Job"),
+        gettext("Required"),
+        gettext("State"),
+        gettext("Completed or read on"),
+        gettext("Expires"),
+    ]
+    people = asked.requirements.people(lacking=not asked.everything)
+    for start in range(0, len(people), AT_ONCE):
+        for need in filter(asked.shows, asked.requirements.needs_of(people[start : start + AT_ONCE])):
+            expires = need.value if isinstance(need.value, datetime.date) else None
+            person = need.person
+            yield [
+                person.site_sequence_id,
+                str(person),
+                str(need.job),
+                need.name,
+                need.text,
+                need.completed,
+                expires,
+            ]
+
+
+urlpatterns = [
+    path("training/", training, name="training"),
+    path("training/<str:kind>/", training_file, name="training_file"),
+]

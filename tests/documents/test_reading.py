@@ -1,9 +1,11 @@
 """Documents that roles must read: who is asked, the confirmation, mails, the lists and the matrix."""
 
 import datetime
+import io
 from functools import partial
 from typing import Any
 
+import openpyxl
 import pytest
 from django.core import mail
 from django.core.exceptions import ValidationError
@@ -11,12 +13,13 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from documents import actions, reading
+from documents import actions, reading, reading_pages
 from documents.models import Document, DocumentVersion, Notice, Reading
 from documents.tasks import send_notices
 from records.accounts.actions import set_members
 from records.accounts.models import DefaultRole, Role, User
 from records.history.models import Change
+from records.history.trail import now
 from records.history.verification import verify
 from records.sites.models import Site
 from records.sites.writing import RecordNotFoundError
@@ -24,6 +27,7 @@ from tests import make
 from tests.conftest import Api
 from tests.make.backoffice import address, browser, save, sign_in
 from tests.make.documents import add_version, make_document, make_signer, version_of
+from tests.make.transfer import csv_lines
 
 READER, STANDARD, MANAGER = DefaultRole.READER, DefaultRole.STANDARD, DefaultRole.MANAGER
 MATRIX = "/admin/documents/readings/"
@@ -198,6 +202,38 @@ def test_the_matrix_shows_person_by_document(site: Site, other_site: Site, baker
     assert [row["person"] for row in page.context["rows"]] == [ada]
     assert browser(site, STANDARD).get(MATRIX).status_code == 403
     assert "A rule" not in browser(other_site, MANAGER).get(MATRIX).content.decode()
+
+
+def test_the_matrix_is_a_file_with_what_is_shown_on_every_page(
+    site: Site, other_site: Site, bakers: Role, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading_pages, "AT_ONCE", 1)
+    ada, bob = (make_signer(site, given_name=name, family_name=name) for name in ("=Ada", "Bob"))
+    join(bakers, ada, bob)
+    first, second = (make_document(site, name=name, must_read=[bakers]) for name in ("A rule", "B rule"))
+    confirm(first, ada)
+    confirm(second, bob)
+    add_version(second)
+    due, today = reading.due(version_of(first)).date().isoformat(), now().date().isoformat()
+    names = [f"'{ada}", str(bob)]
+    head = ["Document", "Version", "Due", "Person", "State", "Read on"]
+    lines = [
+        ["A rule", "1", due, names[0], "Has read it", today],
+        ["A rule", "1", due, names[1], "Missing", ""],
+        ["B rule", "2", due, names[0], "Missing", ""],
+        ["B rule", "2", due, names[1], "Expired: read version 1", today],
+    ]
+    client = browser(site, MANAGER)
+    assert f'href="{MATRIX}xlsx/?show=missing"' in client.get(f"{MATRIX}?show=missing").content.decode()
+    assert csv_lines(client.get(f"{MATRIX}csv/")) == [head, *lines]
+    assert csv_lines(client.get(f"{MATRIX}csv/?show=missing")) == [head, *lines[1:]]
+    assert csv_lines(client.get(f"{MATRIX}csv/?due__until=2020-01-01")) == [head]
+    workbook = openpyxl.load_workbook(io.BytesIO(b"".join(client.get(f"{MATRIX}xlsx/"))))
+    assert [row[0] for row in workbook.active.values] == ["Document", "A rule", "A rule", "B rule", "B rule"]
+    assert client.get(f"{MATRIX}csv/?due__until=never").status_code == 404
+    assert client.get(f"{MATRIX}pdf/").status_code == 404
+    assert browser(site, STANDARD).get(f"{MATRIX}csv/").status_code == 403
+    assert csv_lines(browser(other_site, MANAGER).get(f"{MATRIX}csv/")) == [head]
 
 
 def test_every_page_shows_the_days_of_the_sites_calendar(site: Site, bakers: Role) -> None:

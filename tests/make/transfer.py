@@ -99,3 +99,9 @@ def text_of(response: Any) -> str:
 def faults(report: Any) -> dict[int, list[str]]:
     """Return what is wrong by row."""
     return {row.number: row.faults for row in report.context["rows"]}
+
+
+def csv_lines(answer: Any) -> list[list[str]]:
+    """Return the lines of a CSV file that was answered."""
+    assert answer.status_code == 200
+    return list(csv.reader(io.StringIO(b"".join(answer).decode("utf-8-sig"), newline="")))

@@ -10,7 +10,11 @@ from decimal import Decimal
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
+from django.http import FileResponse
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from records.backoffice.transfer.formulas import guarded
 
 LONGEST_CELL = 32_767
 KINDS = {
@@ -21,6 +25,7 @@ KINDS = {
 Cell = str | int | Decimal | datetime.datetime | datetime.date | None
 """A date-time is a local time without zone."""
 Line = Sequence[Cell]
+CUT = _(" … (cut here)")
 
 
 class TooLongError(Exception):
@@ -44,6 +49,24 @@ def _text(cell: Cell) -> str | None:
     if isinstance(cell, datetime.date):
         return cell.isoformat()
     return _plain(cell) if isinstance(cell, int | Decimal) else cell
+
+
+def report_file(found: Iterable[Line], kind: str, title: str, name: str) -> FileResponse:
+    """Answer the lines of a report as a file named `name.kind`; no cell is a formula.
+
+    A text that a workbook cannot contain is cut, and its impossible characters are replaced.
+    """
+    safe = ([guarded(cell) if isinstance(cell, str) else cell for cell in line] for line in found)
+    if kind == "csv":
+        file = write_csv(safe)
+    else:
+        file = write_xlsx(([_cut(cell) if isinstance(cell, str) else cell for cell in line] for line in safe), title)
+    return FileResponse(file, as_attachment=True, filename=f"{name}.{kind}", content_type=KINDS[kind])
+
+
+def _cut(text: str) -> str:
+    text = _NO_XML.sub("\ufffd", text)
+    return text if len(text) <= LONGEST_CELL else text[: LONGEST_CELL - len(CUT)] + CUT
 
 
 def write_csv(found: Iterable[Line]) -> Any:

@@ -50,7 +50,10 @@ AUDIT = (
 )
 ACTION = (
     (_("Action"), ("description", "owner", "due_date", "priority", "kind", "cause")),
-    (_("Outcome"), ("record_status", "result", "effective", "closed_by", "closed_date")),
+    (
+        _("Outcome"),
+        ("record_status", "result", "done_by", "done_date", "effective", "closed_by", "closed_date"),
+    ),
 )
 SEE_CONSUMER = "complaints.view_private_complaint"
 STAMPS = ("created", "created_by", "last_modified", "last_modified_by")

@@ -36,6 +36,8 @@ MOST = 2_000
 BETWEEN = ("", "-", " ", "/", ".", "_")
 """What can stand between the last two letters or digits of a lot that is written otherwise."""
 SEE_CONSUMERS = "complaints.view_private_complaint"
+_LOT = re.compile(r'[^\S\r\n]*"((?:[^"\r\n]|"")+)"[^\S\r\n]*(?=[,;\r\n]|\Z)|([^,;\r\n]+)')
+_UNSAFE = re.compile(r'[,;]|\A\s*"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +107,19 @@ class TraceResult:
 
 
 def lots_in(text: str) -> list[str]:
-    """Return the lots in a text, which commas, semicolons or line breaks separate; each once, at most 20."""
-    parts = (" ".join(part.split())[:LONGEST] for part in re.split(r"[,;\r\n]+", text.replace("\x00", " ")))
+    """Return the lots in a text, which commas, semicolons or line breaks separate; each once, at most 20.
+
+    One in quotation marks can itself contain commas and semicolons, see `written`.
+    """
+    read = (quoted.replace('""', '"') if quoted else bare for quoted, bare in _LOT.findall(text.replace("\x00", " ")))
+    parts = (" ".join(part.split())[:LONGEST] for part in read)
     found = {fold(part): part for part in reversed([part for part in parts if not is_blank(part)])}
     return list(reversed(found.values()))[:MOST_LOTS]
+
+
+def written(lot: str) -> str:
+    """Return the lot as `lots_in` reads it: in quotation marks, with those in it doubled, if it needs them."""
+    return '"{}"'.format(lot.replace('"', '""')) if _UNSAFE.search(lot) else lot
 
 
 def trace(request: HttpRequest, lots: Sequence[str]) -> TraceResult:

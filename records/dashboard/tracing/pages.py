@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import path, reverse
 from django.utils.http import urlencode
@@ -17,16 +17,24 @@ from records.backoffice.current import current_site, show_times_of, user_of, zon
 from records.backoffice.datetimes import shown
 from records.backoffice.extension_points import RecordLink
 from records.backoffice.responses import page_response, pdf_response
-from records.backoffice.transfer.formulas import guarded
-from records.backoffice.transfer.sheets import KINDS, LONGEST_CELL, Line, write_xlsx
+from records.backoffice.transfer.sheets import Line, report_file
 from records.complaints.models import Complaint
 from records.dashboard.printing.paper import Paper, Part, Value, printed
-from records.dashboard.tracing.lookup import MOST, MOST_LOTS, TraceResult, lots_in, near_misses, other_spellings, trace
+from records.dashboard.tracing.lookup import (
+    MOST,
+    MOST_LOTS,
+    TraceResult,
+    lots_in,
+    near_misses,
+    other_spellings,
+    trace,
+    written,
+)
 from records.dashboard.tracing.summary import Group, Summary, summary_of
 from records.dashboard.tracing.summary import Line as SummaryLine
 from records.history.trail import now
 from records.items.models import Item
-from records.sites.text import fold
+from records.sites.text import fold, is_blank
 
 SHOWN = 100
 """The number of records of a kind on the page; the PDF and the table contain all of them."""
@@ -45,12 +53,20 @@ def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
 def record_links(request: HttpRequest, record: Any) -> list[RecordLink]:
     """Return the button that traces the lot, serial number or external id of a record."""
     lot = getattr(record, LOTS.get(type(record), ""), "") if type(record) in LOTS else ""
-    return [RecordLink("trace", gettext("Trace"), address_of(lot))] if lots_in(lot) else []
+    return [RecordLink("trace", gettext("Trace"), address_of(lot))] if not is_blank(lot) else []
 
 
-def address_of(lots: str) -> str:
+def address_of(*lots: str) -> str:
     """Return the address of the trace of lots."""
-    return f"{reverse('admin:trace')}?{urlencode({'lots': lots})}"
+    return f"{reverse('admin:trace')}?{_query(lots)}"
+
+
+def _query(lots: Sequence[str]) -> str:
+    return urlencode({"lots": "\n".join(map(written, lots))})
+
+
+def _named(lots: Sequence[str]) -> str:
+    return ", ".join(map(written, lots))
 
 
 def trace_page(request: HttpRequest) -> HttpResponse:
@@ -67,7 +83,7 @@ def trace_page(request: HttpRequest) -> HttpResponse:
         request,
         "dashboard/trace.html",
         gettext("Trace a lot"),
-        asked="\n".join(lots),
+        asked="\n".join(map(written, lots)),
         lots=lots,
         found=found,
         summary=summary,
@@ -77,12 +93,12 @@ def trace_page(request: HttpRequest) -> HttpResponse:
         too_many=[capfirst(str(model._meta.verbose_name_plural)) for model in found.too_many],
         unknown=unknown,
         others=[(text, address_of(text)) for text in others],
-        all_spellings=address_of("\n".join([*lots, *others])),
+        all_spellings=address_of(*lots, *others),
         suggestions=[
             (lot, [(near, address_of(near)) for near in near_misses(request, lot)])
             for lot in unknown[:MOST_SUGGESTED_FOR]
         ],
-        query=urlencode({"lots": "\n".join(lots)}),
+        query=_query(lots),
     )
 
 
@@ -109,12 +125,11 @@ def trace_file(request: HttpRequest, kind: str) -> HttpResponseBase:
     found = trace(request, lots)
     summary = summary_of(found)
     name = re.sub(r"[^\w-]+", "-", lots[0])[:60].strip("-") or "lot"
-    file_name = f"trace-{name}.{kind}"
+    file_name = f"trace-{name}"
     others = _others(request, found, _unknown(found))
     if kind == "xlsx":
-        file = write_xlsx(table(found, summary, others), gettext("Trace"))
-        return FileResponse(file, as_attachment=True, filename=file_name, content_type=KINDS["xlsx"])
-    return pdf_response(printed(paper(request, found, summary, others)), file_name)
+        return report_file(table(found, summary, others), kind, gettext("Trace"), file_name)
+    return pdf_response(printed(paper(request, found, summary, others)), f"{file_name}.pdf")
 
 
 def paper(request: HttpRequest, found: TraceResult, summary: Summary, others: Sequence[str]) -> Paper:
@@ -151,12 +166,12 @@ def paper(request: HttpRequest, found: TraceResult, summary: Summary, others: Se
             Part(gettext("Not in this trace"), [Value(gettext("The same letters and digits"), "\n".join(others))])
         )
     return Paper(
-        title=gettext("Trace: %(names)s") % {"names": ", ".join(found.lots)},
+        title=gettext("Trace: %(names)s") % {"names": _named(found.lots)},
         subtitle=gettext("Everything that names it at %(sites)s, as far as %(printed_name)s may see it")
         % {"sites": sites, "printed_name": user_of(request).printed_name},
         parts=parts,
         foot=gettext("Trace of %(value)s · printed %(at)s by %(printed_name)s")
-        % {"value": ", ".join(found.lots)[:80], "at": at, "printed_name": user_of(request).printed_name},
+        % {"value": _named(found.lots)[:80], "at": at, "printed_name": user_of(request).printed_name},
     )
 
 
@@ -190,15 +205,16 @@ def table(found: TraceResult, summary: Summary, others: Sequence[str]) -> Iterat
     for group in summary.groups:
         for row in group.rows:
             cells = dict(zip(group.columns, row.cells, strict=True))
-            texts = [group.title, row.name, *(cells.get(column, "") for column in columns)]
             yield [
-                *(guarded(text)[:LONGEST_CELL] for text in texts),
+                group.title,
+                row.name,
+                *(cells.get(column, "") for column in columns),
                 gettext("Yes") if row.is_archived else gettext("No"),
             ]
     if found.too_many:
         yield [gettext("Not complete"), _too_many(found)]
     for text in others:
-        yield [gettext("Not in this trace"), guarded(text)[:LONGEST_CELL], gettext("The same letters and digits")]
+        yield [gettext("Not in this trace"), text, gettext("The same letters and digits")]
 
 
 urlpatterns = [

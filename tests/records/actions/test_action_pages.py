@@ -1,5 +1,6 @@
 """The back-office pages of actions: made from a record or alone, taken step by step, shown where they come from."""
 
+import datetime
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from tests.make.backoffice import address, browser, form_of, list_address, press
 from tests.make.complaints import make_complaint
 from tests.make.documents import make_document
 from tests.make.items import make_item
+from tests.make.pdfs import texts_of
 
 READER, STANDARD, MANAGER = DefaultRole.READER, DefaultRole.STANDARD, DefaultRole.MANAGER
 ADD = "/admin/actions/action/add/"
@@ -105,6 +107,25 @@ def test_the_owner_marks_it_done_and_another_manager_closes_it(site: Site) -> No
     assert step(theirs, action, "reopen", change_reason="It came back.").status_code == 302
     action.refresh_from_db()
     assert (action.record_status, action.effective, action.closed_by) == (Status.OPEN, None, None)
+
+
+def test_page_and_paper_say_who_marked_it_as_done_and_when_until_it_is_sent_back(site: Site) -> None:
+    Site.objects.filter(pk=site.pk).update(time_zone="Asia/Tokyo")
+    owner, helper = make.make_user(site=site, role=READER), make.make_user("otto-h", site=site, role=STANDARD)
+    action, manager = move(make_action(site, owner=owner), Status.DONE, helper), browser(site, MANAGER)
+    Action.objects.filter(pk=action.pk).update(done_date=datetime.datetime(2026, 5, 1, 20, 30, tzinfo=datetime.UTC))
+
+    def shown() -> list[str]:
+        page = manager.get(address(action, "read")).content.decode()
+        return [page, " ".join(texts_of(manager.get(reverse("admin:print", args=("action", action.pk))).content))]
+
+    for text in shown():
+        assert str(helper) in text
+        assert "2026-05-02 05:30" in text
+    move(action, Status.CLOSED, make.make_user(site=site, role=MANAGER), effective=True)
+    assert all("2026-05-02 05:30" in text for text in shown())
+    move(action, Status.OPEN, make.make_user(site=site, role=MANAGER), reason="Again")
+    assert not any("2026-05-02 05:30" in text for text in shown())
 
 
 def test_nobody_is_offered_to_close_their_own_or_what_they_marked_as_done(site: Site) -> None:

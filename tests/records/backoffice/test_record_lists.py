@@ -6,10 +6,14 @@ import pytest
 from django.urls import reverse
 
 from records.accounts.models import DefaultRole
+from records.employees.admin import EmployeeAdmin
 from records.employees.models import Employee
+from records.reference.admin import EntryAdmin
+from records.reference.models import Product
 from records.sites.models import Site
 from tests import make
 from tests.make.backoffice import address, browser, form_of, list_address
+from tests.make.complaints import make_entry
 
 
 @pytest.mark.parametrize(
@@ -33,6 +37,26 @@ def test_a_list_costs_the_same_for_few_and_for_many_rows(site: Site, django_asse
         assert not [q for q in captured.captured_queries if "COUNT(" in q["sql"]]
     assert counts[0] == counts[1]
     assert "40 employees" in page.content.decode()
+
+
+def test_a_list_longer_than_its_page_says_how_many_it_has_as_far_as_is_known(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(EmployeeAdmin, "list_per_page", 2)
+    monkeypatch.setattr(EntryAdmin, "list_per_page", 2)
+    for number in range(5):
+        make.make_employee(site, first_name=f"Ada {number}")
+        make_entry(Product, site, f"Loaf {number}")
+    client = browser(site)
+    for page, said in (
+        ("", "5 employees"),
+        ("?q=ada", "more than 2 employees"),
+        ("?q=ada&p=2", "more than 4 employees"),
+        ("?q=ada&p=3", "5 employees"),
+    ):
+        assert f'<span class="total">{said}</span>' in client.get(list_address(Employee) + page).content.decode()
+    for page, said in (("", "more than 2 products"), ("?p=3", "5 products")):
+        assert f'<span class="total">{said}</span>' in client.get(list_address(Product) + page).content.decode()
 
 
 def test_choices_are_those_of_the_records_site(site: Site, other_site: Site) -> None:

@@ -1,6 +1,7 @@
 """The trace of a lot: what it finds, for whom, what it says at a glance, and what it costs."""
 
 import datetime
+import html
 import io
 import re
 from pathlib import Path
@@ -9,13 +10,15 @@ from typing import Any
 import openpyxl
 import pytest
 from django.db import connection
+from django.http import QueryDict
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils.http import urlencode
 
 from records.accounts.models import DefaultRole
 from records.complaints.erasure import erase_consumer
 from records.complaints.models import Complaint
-from records.dashboard.tracing.lookup import lots_in
+from records.dashboard.tracing.lookup import lots_in, written
 from records.dashboard.tracing.similarity import nearest
 from records.reference.models import Product
 from records.sites.models import Site
@@ -114,10 +117,47 @@ def test_several_lots_are_traced_at_once(site: Site) -> None:
         ("L 1\r\nL\x002", ["L 1", "L 2"]),
         ("\u200b", []),
         (",".join(f"L{n}" for n in range(30)), [f"L{n}" for n in range(20)]),
+        ('"A,1"; B ,"say ""C; D""" ', ["A,1", "B", 'say "C; D"']),
+        ('"A, B\nC" x, 12"', ['"A', "B", 'C" x', '12"']),
     ],
 )
 def test_lots_are_read_from_commas_and_lines(text: str, lots: list[str]) -> None:
     assert lots_in(text) == lots
+
+
+@pytest.mark.parametrize("lot", ["L26,330", "L26; 330", '"L26"', '"26" tin, left', '12" x', "L26, L27"])
+def test_every_link_traces_exactly_the_lot_that_it_is_about(site: Site, lot: str) -> None:
+    records = make_complaint(site, trace_number=lot), make_item(site, serial_number=lot)
+    material = make_material(site, external_id=lot)
+    make_complaint(site, trace_number="L26 330 x L27")
+    client = browser(site)
+    pages = [*map(address, (*records, material)), f"/admin/search/?{urlencode({'q': lot})}"]
+    for page in pages:
+        [link] = set(re.findall(r'href="(/admin/trace/\?lots=[^"]*)"', client.get(page).content.decode()))
+        context = client.get(html.unescape(link)).context
+        assert (context["lots"], context["unknown"], context["found"].count) == ([lot], [], 3)
+        again = traced(client, context["asked"])
+        assert (again["lots"], again["found"].count) == ([lot], 3)
+        files = [
+            client.get(reverse("admin:trace_file", args=[kind]), QueryDict(again["query"])) for kind in ("pdf", "xlsx")
+        ]
+        printed, saved = (b"".join(file) for file in files)
+        assert written(lot) in " ".join(texts_of(printed))
+        assert len(list(openpyxl.load_workbook(io.BytesIO(saved)).active.values)) == 4
+
+
+def test_the_table_of_a_trace_has_no_formula_and_takes_every_character(site: Site) -> None:
+    make_complaint(site, trace_number="=LOT\ufffe7", complaint_description="LOT")
+    saved = browser(site).get(reverse("admin:trace_file", args=["xlsx"]), {"lots": "LOT"})
+    rows = list(openpyxl.load_workbook(io.BytesIO(b"".join(saved))).active.values)
+    assert "'=LOT\ufffd7" in rows[1]
+
+
+def test_a_suggested_lot_with_a_comma_is_traced_whole(site: Site) -> None:
+    make_complaint(site, trace_number="L26330,1")
+    client = browser(site)
+    [(_, [(near, link)])] = traced(client, "L26330-1")["suggestions"]
+    assert (near, client.get(link).context["lots"]) == ("L26330,1", ["L26330,1"])
 
 
 def test_a_lot_of_two_letters_means_that_very_lot(site: Site) -> None:

@@ -1,8 +1,10 @@
 """Courses, what jobs require, and the gaps of a site by person and by job."""
 
 import datetime
+import io
 from typing import Any
 
+import openpyxl
 import pytest
 from django.core.exceptions import ValidationError
 from django.db import connection
@@ -18,6 +20,7 @@ from records.employees.models import Course, EducationTraining, Employee, JobDes
 from records.history import counting
 from records.history.counting import Counting
 from records.history.models import Change
+from records.history.trail import now
 from records.history.verification import verify
 from records.sites.models import Site
 from records.sites.months import months_after
@@ -26,6 +29,7 @@ from tests import make
 from tests.conftest import Api
 from tests.make.backoffice import address, browser, list_address, save
 from tests.make.documents import add_version, make_document, version_of
+from tests.make.transfer import csv_lines
 
 TODAY = datetime.date(2026, 3, 10)
 MATRIX = "/admin/training/"
@@ -352,6 +356,59 @@ def test_the_page_shows_gaps_by_person_and_by_job(site: Site) -> None:
     answer = save(client, job, required_courses=[], change_reason="Not needed")
     assert answer.status_code == 302
     assert not job.required_courses.exists()
+
+
+def test_the_matrix_is_a_file_with_what_is_shown_on_every_page(site: Site, monkeypatch: Any) -> None:
+    monkeypatch.setattr(training, "PEOPLE", 1)
+    monkeypatch.setattr(training, "AT_ONCE", 1)
+    ada, bob = (make.make_employee(site, first_name=name, last_name="") for name in ("=Ada", "Bob"))
+    yearly, forever = make_course(site), make_course(site, "Forklift", months=None)
+    user = make.make_user(site=site, role=DefaultRole.READER)
+    cy = make.make_employee(site, id=user.pk, first_name="Cy", last_name="")
+    document = make_document(site, name="Plan", must_read=[make.make_role(site, ["items.view_item"], [user])])
+    make_job(site, ada, bob, required_courses=[yearly, forever])
+    make_job(site, cy, name="Mixer", required_documents=[document])
+    monkeypatch.setattr(training, "today_at", lambda zone: TODAY)
+    train(ada, yearly, "2025-01-05")
+    train(ada, forever, "2020-01-01")
+    client, head = browser(site), ["Number", "Person", "Job", "Required", "State", "Completed or read on", "Expires"]
+    gaps = [
+        [str(ada.site_sequence_id), "'=Ada", "Baker", "Hygiene", "Expired on 2026-01-05", "2025-01-05", "2026-01-05"],
+        [str(bob.site_sequence_id), "Bob", "Baker", "Forklift", "Missing", "", ""],
+        [str(bob.site_sequence_id), "Bob", "Baker", "Hygiene", "Missing", "", ""],
+        [str(cy.site_sequence_id), "Cy", "Mixer", "Plan", "Missing", "", ""],
+    ]
+    page = client.get(MATRIX)
+    assert f'href="{MATRIX}csv/"' in page.content.decode()
+    assert csv_lines(client.get(f"{MATRIX}csv/")) == [head, *gaps]
+    more = client.get(f"{MATRIX}?show=all").content.decode()
+    assert f'href="{MATRIX}xlsx/?show=all"' in more
+    everything = csv_lines(client.get(f"{MATRIX}csv/?show=all"))
+    forklift = [str(ada.site_sequence_id), "'=Ada", "Baker", "Forklift", "Never expires", "2020-01-01", ""]
+    assert everything == [head, forklift, *gaps]
+    workbook = openpyxl.load_workbook(io.BytesIO(b"".join(client.get(f"{MATRIX}xlsx/?show=all"))))
+    sheet = list(workbook.active.values)
+    assert sheet[1][0] == ada.site_sequence_id
+    assert sheet[2][5:] == (day("2025-01-05").replace(tzinfo=None), day("2026-01-05").replace(tzinfo=None))
+    assert csv_lines(client.get(f"{MATRIX}csv/?by=job")) == [
+        ["Job", "Required", "Holders", "Holders who have it"],
+        ["Baker", "Forklift", "2", "1"],
+        ["Baker", "Hygiene", "2", "0"],
+        ["Mixer", "Plan", "1", "0"],
+    ]
+    reading.confirm(version_of(document).pk, user, author=make.author_of(user))
+    today = now().date().isoformat()
+    [line] = [line for line in csv_lines(client.get(f"{MATRIX}csv/?show=all")) if line[3] == "Plan"]
+    assert line[4:] == ["Has read version 1", today, ""]
+
+
+def test_the_file_of_the_matrix_follows_the_rights_and_the_site(site: Site, other_site: Site) -> None:
+    make_job(other_site, make.make_employee(other_site), required_courses=[make_course(other_site)])
+    client = browser(site)
+    assert len(csv_lines(client.get(f"{MATRIX}csv/?show=all"))) == 1
+    assert client.get(f"{MATRIX}pdf/").status_code == 404
+    assert client.post(f"{MATRIX}csv/").status_code == 405
+    assert browser(site, DefaultRole.STANDARD).get(f"{MATRIX}csv/").status_code == 403
 
 
 def test_the_page_costs_the_same_for_few_and_for_many(site: Site) -> None:
