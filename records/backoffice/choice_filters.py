@@ -51,17 +51,18 @@ class ArchivedFilter(ChoiceFilter):
 
 
 class OwnerFilter(ChoiceFilter):
-    """Shows the records that belong to the user, or those without an owner."""
+    """Shows the records that belong to the user, to nobody, or to somebody who no longer has access."""
 
     title = _("mine or without owner")
     parameter_name = "mine"
     offered: ClassVar[Offered] = {
         "yes": ("", lambda request: Q(owner=user_of(request))),
         "nobody": (_("Without owner"), Q(owner=None)),
+        "gone": (_("Owner without access"), Q(owner__is_active=False)),
     }
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the choices; a kind of record that always has an owner offers only the first."""
+        """Return the choices; a kind of record that always has an owner does not offer those without."""
         mine = ("yes", gettext("My %(kinds)s") % {"kinds": model_admin.opts.verbose_name_plural})
-        nobody = super().lookups(request, model_admin)[1:] if model_admin.opts.get_field("owner").null else []
-        return [mine, *nobody]
+        _mine, nobody, gone = super().lookups(request, model_admin)
+        return [mine, nobody, gone] if model_admin.opts.get_field("owner").null else [mine, gone]

@@ -9,8 +9,8 @@ class RemindersConfig(AppConfig):
     name = "records.reminders"
 
     def add_to_backoffice(self) -> None:
-        """Add the page that shows the next reminder and asks how often the person wants it, and the calendar link."""
+        """Add the page of the next reminder, the calendar link, and what people have to do to accounts' pages."""
         from records.backoffice import extension_points
-        from records.reminders import calendar_pages, pages
+        from records.reminders import calendar_pages, open_work, pages
 
-        extension_points.add(calendar_pages, pages)
+        extension_points.add(calendar_pages, open_work, pages)

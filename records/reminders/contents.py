@@ -88,7 +88,7 @@ def parts_for(user: User, today: datetime.date, frequency: Frequency = Frequency
 
     Records that the person can no longer see are left out. Without reminders, a person still reads what is overdue.
     """
-    staff = Employee.objects.filter(~Q(user=user.pk), reporting_to__user=user.pk, user__is_active=True)
+    staff = Employee.objects.filter(~Q(user=user.pk), reporting_to__user=user.pk)
     names = {employee.user_id: str(employee) for employee in staff.select_related("user") if employee.user_id}
     items = [
         item

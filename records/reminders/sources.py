@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db.models import F, Q, QuerySet
 from django.urls import reverse
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from documents import reading, rejections
@@ -78,6 +78,8 @@ class Source:
     """The permission that the person who has to act needs, if it is not enough to see the record."""
     for_superiors: tuple[str, str] | None = None
     """The page that a superior opens instead, and its column, if `page` is only for the person who has to act."""
+    counted: Callable[[int], str] | None = None
+    """Returns the text for a number of such things; None for what moves to others when the person's access ends."""
 
     def _due(self, before: datetime.datetime, users: Users) -> QuerySet[Any]:
         rows = self.rows.filter(**{f"{self.when}__lt": before - self.within, f"{self.owner}__isnull": False})
@@ -86,6 +88,13 @@ class Source:
     def owners(self, before: datetime.datetime) -> set[uuid.UUID]:
         """Return the people who have something due before the moment; one query."""
         return set(self._due(before, None).order_by().values_list(self.owner, flat=True).distinct())
+
+    def of(self, person: User, viewer: User) -> QuerySet[Any]:
+        """Return everything that a person has to do, at any time, as far as another person may see it."""
+        rows = self.rows.filter(**{self.owner: person.pk})
+        if self.needs is not None:
+            rows = rows.filter(site__in=access.sites_where(viewer, self.needs))
+        return rows if self.seen is None else self.seen(viewer, rows)
 
     def items(self, before: datetime.datetime, user: User, staff: Collection[uuid.UUID]) -> list[Item]:
         """Return what a person and their staff have to do before the moment, as far as it exists for the person.
@@ -191,6 +200,7 @@ def sources() -> list[Source | Readings | Unclaimed]:
             "actions.view_action",
             in_calendars=True,
             seen=_existing,
+            counted=lambda number: ngettext("%(number)s open action", "%(number)s open actions", number),
         ),
         Source(
             Complaint.objects.filter(WAITS_FOR_ANSWER, is_archived=False),
@@ -199,6 +209,9 @@ def sources() -> list[Source | Readings | Unclaimed]:
             "admin:complaints_complaint_read",
             gettext("Answer {row}"),
             "complaints.view_complaint",
+            counted=lambda number: ngettext(
+                "%(number)s complaint to answer", "%(number)s complaints to answer", number
+            ),
         ),
         Source(
             AuditRecord.objects.filter(record_status__in=OPEN, is_archived=False).select_related("audit_program"),
@@ -209,9 +222,10 @@ def sources() -> list[Source | Readings | Unclaimed]:
             "audits.view_auditrecord",
             in_calendars=True,
             done_with="audits.change_auditrecord",
+            counted=lambda number: ngettext("%(number)s audit", "%(number)s audits", number),
         ),
         Source(
-            Document.objects.filter(is_archived=False),
+            Document.objects.filter(is_archived=False, review_date__isnull=False),
             "created_by_id",
             "review_date",
             DOCUMENT,
@@ -219,6 +233,7 @@ def sources() -> list[Source | Readings | Unclaimed]:
             "documents.change_document",
             in_calendars=True,
             seen=_existing,
+            counted=lambda number: ngettext("%(number)s document to review", "%(number)s documents to review", number),
         ),
         Source(
             waiting(),
@@ -234,6 +249,7 @@ def sources() -> list[Source | Readings | Unclaimed]:
                 Q(user=user) | Q(version__site__in=access.sites_where(user, Document.SEEN_WHOLE_WITH))
             ),
             for_superiors=(DOCUMENT, "version__document_id"),
+            counted=lambda number: ngettext("%(number)s signature", "%(number)s signatures", number),
         ),
         Source(
             rejections.of_reachable_uploaders(),

@@ -21,6 +21,7 @@ from records.accounts.recovery import set_recovery_address
 from records.backoffice.choice_filters import ChoiceFilter, Offered
 from records.backoffice.current import author_of, current_site, site_of_form, sites_of, user_of
 from records.backoffice.datetimes import NOTHING, shown
+from records.backoffice.extension_points import all_of, record_notices
 from records.backoffice.forms import ReasonForm, WithoutReason
 from records.backoffice.plain_records import PlainAdmin
 from records.backoffice.tasks import invite
@@ -44,8 +45,12 @@ END_ACCESS = RecordStep(
     "change",
     _end,
     applies=lambda user: user.is_active,
-    explanation=_("Sessions, keys and tokens of the account end at once, everywhere."),
+    explanation=_(
+        "Sessions, keys and tokens of the account end at once, everywhere. What the person has to do stays theirs "
+        "until somebody else gets it."
+    ),
     done=_("%(record)s has no access any more."),
+    consequences=lambda model_admin, request, user: [notice.text for notice in all_of(record_notices, request, user)],
 )
 GIVE_ACCESS = RecordStep(
     "give-access",

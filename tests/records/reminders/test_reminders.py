@@ -12,7 +12,7 @@ from django_tasks_db.models import DBTaskResult
 
 from documents import reading, rejections
 from documents.models import DocumentVersion
-from records.accounts.actions import set_members
+from records.accounts.actions import end_access, set_members
 from records.accounts.models import DefaultRole, User
 from records.actions.models import Status
 from records.complaints import actions as complaint_actions
@@ -243,6 +243,8 @@ def test_a_superior_is_told_after_seven_days(site: Site, clock: Any) -> None:
     [body] = [str(message.body) for message in mail.outbox if message.to == ["boss@example.org"]]
     assert "- Action 2: Eight (Ada), Hillside Bakery" in body
     assert "Seven" not in body
+    end_access(ada, author=make.SYSTEM, reason="Left")
+    assert said(boss) == {str(contents.STAFF): ["Action 2: Eight"]}, "Nobody else is told what Ada has left behind."
 
 
 def test_a_superior_opens_the_document_and_not_the_page_on_which_only_their_staff_can_act(site: Site) -> None:
