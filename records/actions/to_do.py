@@ -1,12 +1,16 @@
 """Actions that the person has to carry out or to judge."""
 
-from django.db.models import Q, QuerySet
+from collections.abc import Callable
+from typing import Any
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext
 
 from records.accounts import access
 from records.actions.models import Action, Status
 from records.backoffice.about import address_of, existing_for, list_of
 from records.backoffice.to_do import Line, Section, ToDo, Viewer
+from records.history.models import Change
 
 
 def own(viewer: Viewer) -> Section:
@@ -21,7 +25,10 @@ def own(viewer: Viewer) -> Section:
     )
     sites = access.sites_where(viewer.user, "actions.view_action")
     rows = Action.objects.filter(owner=viewer.user, record_status=Status.OPEN, is_archived=False, site__in=sites)
-    return _filled(viewer, section, rows, gettext("Do it and mark it as done"))
+    moved = Change.objects.filter(record_id=OuterRef("pk"), model=Action._meta.label).exclude(operation="AddAction")
+    told = rows.annotate(came_back=Exists(moved.naming("field", "record_status")))
+    first, again = gettext("Do it and mark it as done"), gettext("It came back: read why on its page, and finish it")
+    return _filled(viewer, section, told, lambda action: again if action.came_back else first)
 
 
 def to_judge(viewer: Viewer) -> Section:
@@ -35,11 +42,12 @@ def to_judge(viewer: Viewer) -> Section:
     done = Action.objects.at(viewer.site).filter(record_status=Status.DONE, is_archived=False)
     others = done.exclude(owner=viewer.user).filter(~Q(done_by=viewer.user) | Q(done_by=None))
     existing = existing_for(viewer.user, others, viewer.site_ids)
-    return _filled(viewer, section, existing, gettext("Judge whether it worked"))
+    return _filled(viewer, section, existing, lambda action: gettext("Judge whether it worked"))
 
 
-def _filled(viewer: Viewer, section: Section, rows: QuerySet[Action], task: str) -> Section:
+def _filled(viewer: Viewer, section: Section, rows: QuerySet[Any], task_of: Callable[[Any], str]) -> Section:
     def line(action: Action) -> Line:
+        task = task_of(action)
         priority = action.get_priority_display()
         what = gettext("%(task)s, priority %(priority)s") % {"task": task, "priority": priority} if priority else task
         return viewer.due_line(action.name, address_of(action), what, action.due_date, action.site_id)

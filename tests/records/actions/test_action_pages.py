@@ -109,6 +109,20 @@ def test_the_owner_marks_it_done_and_another_manager_closes_it(site: Site) -> No
     assert (action.record_status, action.effective, action.closed_by) == (Status.OPEN, None, None)
 
 
+def test_the_owner_s_start_page_says_which_actions_came_back(site: Site) -> None:
+    owner, manager = make.make_user(site=site, role=STANDARD), make.make_user(site=site, role=MANAGER)
+    new, changed = (make_action(site, owner=owner) for _ in range(2))
+    save(browser(site, user=owner), changed, name="Better", change_reason="Clearer.")
+    back, again = (move(make_action(site, owner=owner), Status.DONE, owner) for _ in range(2))
+    move(back, Status.OPEN, manager)
+    move(move(again, Status.CLOSED, manager, effective=True), Status.OPEN, manager)
+    sections = {section.key: section for section in browser(site, user=owner).get("/admin/").context["waiting"]}
+    tasks = {row.name: row.task for row in sections["actions"].rows}
+    came_back = {name for name, task in tasks.items() if task.startswith("It came back: read why on its page")}
+    assert came_back == {back.name, again.name}
+    assert set(tasks) - came_back == {new.name, "Better"}
+
+
 def test_page_and_paper_say_who_marked_it_as_done_and_when_until_it_is_sent_back(site: Site) -> None:
     Site.objects.filter(pk=site.pk).update(time_zone="Asia/Tokyo")
     owner, helper = make.make_user(site=site, role=READER), make.make_user("otto-h", site=site, role=STANDARD)
