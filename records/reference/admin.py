@@ -6,6 +6,8 @@ from typing import Any, ClassVar, Unpack
 from django.contrib import admin
 from django.db import models
 from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.translation import gettext
 
 from records.accounts import access
 from records.backoffice.current import author_of
@@ -24,6 +26,18 @@ class EntryAdmin(PlainAdmin):
     search_fields: ClassVar[Any] = ("name", "code")
     ordering: ClassVar[Any] = ("idx", "name", "id")
     fieldsets: ClassVar[Any] = ((None, {"fields": ("name", "code", "idx")}),)
+
+    def own_fieldsets(self, request: HttpRequest, obj: models.Model | None = None) -> Any:
+        """Return the fields; above those of an entry that is edited, what a new name means for the records."""
+        [(title, options), *others] = super().own_fieldsets(request, obj)
+        said = gettext(
+            "Records that name this entry show its new name too, also completed ones. If you mean something else, "
+            "archive this entry and add a new one."
+        )
+        return [
+            (title, options if obj is None else {**options, "description": format_html("<p>{}</p>", said)}),
+            *others,
+        ]
 
     def add_record(self, request: HttpRequest, site_id: uuid.UUID | None, values: Values) -> Any:
         """Add an entry to the list."""

@@ -8,6 +8,7 @@ from records.reference.models import Product, Rating
 from records.sites.models import Site
 from tests import make
 from tests.make.backoffice import address, browser, form_of, make_superuser, press, save, sign_in
+from tests.make.complaints import make_entry
 
 
 def test_a_list_entry_is_added_changed_and_archived_by_the_sites_administrator(site: Site, other_site: Site) -> None:
@@ -31,6 +32,14 @@ def test_a_list_entry_is_added_changed_and_archived_by_the_sites_administrator(s
     assert operations == [(f"{verb}Product", "Back-office") for verb in ("Add", "Update", "Archive")]
     assert browser(site).post(add, data).status_code == 403
     assert browser(other_site, DefaultRole.SITE_ADMINISTRATOR).get(address(product)).status_code == 404
+
+
+def test_the_form_of_an_entry_says_that_a_new_name_is_shown_by_all_records(site: Site) -> None:
+    client, entry = browser(site, DefaultRole.SITE_ADMINISTRATOR), make_entry(Product, site, "Rye loaf")
+    said = "Records that name this entry show its new name too"
+    assert said in client.get(address(entry)).content.decode()
+    assert said not in client.get(address(entry, "read")).content.decode()
+    assert said not in client.get(reverse("admin:reference_product_add")).content.decode()
 
 
 def test_a_ratings_responses_and_bands_are_edited_on_its_page(site: Site) -> None:
