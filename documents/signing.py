@@ -41,7 +41,7 @@ class SigningForm(PlainForm):
     Those who may not approve their own upload can only reject it.
     """
 
-    decision = forms.ChoiceField(widget=forms.RadioSelect)
+    decision = forms.ChoiceField(label=_("Decision"), widget=forms.RadioSelect)
     comment = TextField(
         label=_("Comment"),
         required=False,

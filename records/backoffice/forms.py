@@ -9,6 +9,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.forms.models import BaseInlineFormSet
+from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -35,10 +36,13 @@ def reason_field(*, required: bool) -> TextField:
 
 
 class PlainForm(forms.Form):
-    """A form whose labels end without a colon."""
+    """A form whose labels end without a colon. A field without a label has the name of the model's field."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"label_suffix": "", **kwargs})
+        for name, field in self.fields.items():
+            if field.label is None:
+                field.label = capfirst(gettext(name.replace("_", " ")))
 
 
 class ReasonForm(PlainForm):

@@ -2,17 +2,20 @@
 
 import io
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core import mail
 from django.test import Client
+from django.urls import reverse
 from django.utils import translation
 from pypdf import PdfReader
 
 from deploy import translations
 from records.accounts.models import DefaultRole, Role, User
+from records.backoffice.forms import PlainForm
 from records.backoffice.passwords import send_password_link
 from records.complaints.models import Complaint
 from records.history.models import Change, Channel
@@ -39,6 +42,27 @@ def speaker(site: Site) -> User:
 @pytest.mark.parametrize("path", translations.catalogues(), ids=lambda path: f"{path.parts[-3]}-{path.stem}")
 def test_each_catalogue_has_every_text_and_is_compiled(path: Path) -> None:
     assert list(translations.faults(path)) == []
+
+
+def test_the_fields_of_steps_have_german_labels(site: Site, speaker: User) -> None:
+    client, complaint = sign_in(speaker, site), make_complaint(site)
+    step = client.get(reverse("admin:complaints_complaint_step", args=(complaint.pk, "complete")))
+    assert "Bericht zur Prüfung" in step.content.decode()
+
+    def kinds(form: type[PlainForm]) -> Iterator[type[PlainForm]]:
+        yield form
+        for kind in form.__subclasses__():
+            yield from kinds(kind)
+
+    with translation.override("de"):
+        fields = [one for form in kinds(PlainForm) for one in form.base_fields.items()]
+        labels = {
+            name: name.replace("_", " ") for name, field in fields if field.label is None and not field.widget.is_hidden
+        }
+        english = {name for name, label in labels.items() if translation.gettext(label) == label}
+    # These two get their labels where they are shown.
+    assert english == {"is_shared", "with_texts"}
+    assert {"result", "review_report", "severity"} <= set(labels)
 
 
 def test_a_person_chooses_the_language_and_the_browser_decides_before(site: Site) -> None:
