@@ -204,9 +204,14 @@ def answered(questions: Sequence[Reads[T]]) -> list[T]:
 
 def count_together(*queries: models.QuerySet[Any]) -> list[int]:
     """Return how many rows each query has, within its limits and in its order; on PostgreSQL in one round trip."""
-    statements = [rows.values("pk").query.get_compiler(using=rows.db).as_sql() for rows in queries]
-    counting = [(f"SELECT COUNT(*) FROM ({sql}) counted", parameters) for sql, parameters in statements]  # noqa: S608
-    return [number for ((number,),) in together(counting)]
+    counting: dict[int, Statement] = {}
+    for place, rows in enumerate(queries):
+        with suppress(EmptyResultSet):
+            sql, parameters = rows.values("pk").query.get_compiler(using=rows.db).as_sql()
+            counting[place] = (f"SELECT COUNT(*) FROM ({sql}) counted", parameters)  # noqa: S608 (no outside text)
+    answers = together(list(counting.values())) if counting else []
+    numbers = {place: number for place, ((number,),) in zip(counting, answers, strict=True)}
+    return [numbers.get(place, 0) for place in range(len(queries))]
 
 
 def converted(row: Sequence[object], converters: Any) -> Sequence[Any]:
