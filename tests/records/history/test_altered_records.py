@@ -28,6 +28,7 @@ from tests.make.actions import make_action, move
 from tests.make.chains import last, rows, texts
 from tests.make.customers import make_customer
 from tests.make.documents import add_version, make_document, version_of
+from tests.make.items import make_item
 from tests.make.webhooks import make_webhook
 
 pytestmark = pytest.mark.usefixtures("own_seals")
@@ -71,7 +72,8 @@ def test_stamps_that_no_change_of_the_record_itself_explains_give_no_fault(site:
     job = make.make_job_description(site, employees=[held])
     actions.update_job_description(site.pk, job.pk, {"employees": [kept]}, author=people[0], reason="Swap")
     assert {held.last_modified_by_id for held in Employee.objects.filter(pk__in=[held.pk, kept.pk])} == {people[0].id}
-    set_hold(Employee, site.pk, kept.pk, author=people[1], reason="A dispute")
+    for model, key in ((Employee, kept.pk), (Item, make_item(site).pk)):
+        set_hold(model, site.pk, key, author=people[1], reason="A dispute")
     assert not texts()
     Employee.objects.filter(pk=kept.pk).update(last_modified_by=people[2].id)
     [text] = texts()
