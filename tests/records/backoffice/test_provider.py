@@ -254,14 +254,14 @@ def test_an_answer_without_an_end_is_not_waited_for(company: Any, monkeypatch: p
     monkeypatch.setattr(provider_calls, "SECONDS", 0.5)
 
     def drops() -> Iterator[bytes]:
-        for _ in range(60):
+        for _ in range(600):
             yield b" "
             time.sleep(0.1)
 
     _answers(company, DESCRIPTION, lambda: Response(drops()))
     started = time.monotonic()
     assert Client().post(START)["Location"] == "/admin/login/"
-    assert time.monotonic() - started < 4
+    assert time.monotonic() - started < 30
 
 
 def test_no_more_than_a_megabyte_of_an_answer_is_read(company: Any) -> None:
