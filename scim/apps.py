@@ -29,9 +29,9 @@ class ScimConfig(AppConfig):
     def add_to_backoffice(self) -> None:
         """Say on the page of a directory that its removals are stopped."""
         from records.backoffice import extension_points
-        from scim import admin
+        from scim.admin import directories
 
-        extension_points.add(admin)
+        extension_points.add(directories)
 
 
 def _shape(request: HttpRequest, refusal: Any) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""The back-office pages of accounts and roles; the pages of directories are in scim/admin.py."""
+"""The back-office pages of accounts and roles; the pages of directories are in scim/admin."""
 
 from records.accounts.admin import roles, security_log, users
 
