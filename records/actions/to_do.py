@@ -26,9 +26,9 @@ def own(viewer: Viewer) -> Section:
     sites = access.sites_where(viewer.user, "actions.view_action")
     rows = Action.objects.filter(owner=viewer.user, record_status=Status.OPEN, is_archived=False, site__in=sites)
     moved = Change.objects.filter(record_id=OuterRef("pk"), model=Action._meta.label).exclude(operation="AddAction")
-    told = rows.annotate(came_back=Exists(moved.naming("field", "record_status")))
+    open_actions = rows.annotate(came_back=Exists(moved.naming("field", "record_status")))
     first, again = gettext("Do it and mark it as done"), gettext("It came back: read why on its page, and finish it")
-    return _filled(viewer, section, told, lambda action: again if action.came_back else first)
+    return _filled(viewer, section, open_actions, lambda action: again if action.came_back else first)
 
 
 def to_judge(viewer: Viewer) -> Section:

@@ -25,7 +25,7 @@ Elsewhere = dict[tuple[Any, ...], list[FieldChange]]
 
 
 class Step(NamedTuple):
-    """Two columns with who took a step and when: the author and the time of the change that took it.
+    """Two columns that say who took a step and when: the author and the time of the change that took it.
 
     The step is taken when `record_status` becomes one of `to`, and undone when it becomes one of `undone`. Without
     `to` the step is the adding of the row. `by` or `at` is empty if no column says it.

@@ -69,7 +69,7 @@ EXEMPT: Mapping[str, str] = {
     **dict.fromkeys((f"packs.Pack.{name}" for name in ("status", "done", "total", "attempts", "problem")), _WORKER),
     **dict.fromkeys((f"packs.Pack.{name}" for name in ("left_out", "made")), _WORKER),
     "webhooks.Subscription.*secret*": _SECRET,
-    "webhooks.Subscription.former_until": _SECRET,
+    "webhooks.Subscription.former_until": "until when the former secret signs too; no change contains that secret",
     **dict.fromkeys(
         (f"webhooks.Subscription.{name}" for name in ("position", "fail*", "next_attempt", "claim*", "delivered")),
         _WORKER,

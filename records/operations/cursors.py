@@ -137,7 +137,7 @@ R = TypeVar("R")
 ANY_VALUE = uuid.uuid4()
 """The placeholder of a position's value."""
 DIGEST_BYTES = 16
-"""The size of what shows that a cursor was not forged."""
+"""The size of the digest at the end of a cursor."""
 PAGING = frozenset({"startIndex", "limit", "cursor"})
 """Query parameters that choose a page; all others choose or order the rows."""
 
@@ -149,11 +149,12 @@ def list_of(model: type[models.Model], site_id: uuid.UUID, query: Mapping[str, l
 
 @lru_cache(8)
 def _key(secret: str) -> bytes:
+    """Return the key of the digests, of 64 bytes, the most that BLAKE2 takes."""
     return hashlib.sha512(f"records.operations.cursors {secret}".encode()).digest()
 
 
 def _digest(of: Sequence[object], content: bytes, secret: str) -> bytes:
-    """Return what shows that a cursor is of this list and was not forged.
+    """Return the keyed digest by which a cursor is known to be of this list and not forged.
 
     Django's signer derives its key anew for each signature, which would take a twentieth of the time of a page.
     """
