@@ -97,10 +97,10 @@ def _of_template(source: str) -> Iterator[Text]:
 def _of_models() -> Iterator[str]:
     from django.apps import apps
 
-    from records.backoffice.apps import OURS
+    from records.backoffice.apps import OWN_PACKAGES
 
     for model in apps.get_models():
-        if model.__module__.startswith(OURS):
+        if model.__module__.startswith(OWN_PACKAGES):
             options = model._meta
             yield str(options.verbose_name)
             yield str(options.verbose_name_plural)

@@ -20,7 +20,7 @@ from documents.models import FACTS as VERSION_FACTS
 from documents.models import FIRST_VERSION, LAST_VERSION, Document
 from documents.visibility import SEE_PENDING, as_shown_to
 from records.accounts import access
-from records.backoffice.choice_filters import ArchivedFilter, ChoiceFilter, Offered
+from records.backoffice.choice_filters import ArchivedFilter, ChoiceFilter, FilterOptions
 from records.backoffice.current import author_of, current_site, user_of, zone_of
 from records.backoffice.date_filters import DaysFilter, today_at
 from records.backoffice.filter_bar import ReferenceFilter
@@ -53,7 +53,7 @@ class SignaturesFilter(ChoiceFilter):
 
     title = _("signatures")
     parameter_name = "signatures"
-    offered: ClassVar[Offered] = {"overdue": (_("Overdue"), _waits_too_long)}
+    options: ClassVar[FilterOptions] = {"overdue": (_("Overdue"), _waits_too_long)}
 
 
 class NewDocumentForm(RecordForm):

@@ -20,7 +20,7 @@ from documents.models import IN_FORCE, Document, DocumentVersion, Duty, Signer
 from records.accounts import access
 from records.backoffice.autocomplete import choose_url
 from records.backoffice.current import author_of, current_site, show_times_of, site_at, user_of
-from records.backoffice.datetimes import shown
+from records.backoffice.datetimes import format_datetime
 from records.backoffice.extension_points import RecordLink
 from records.backoffice.form_errors import show_faults
 from records.backoffice.formfields import reference_field
@@ -55,7 +55,7 @@ def inbox(request: HttpRequest) -> HttpResponseBase:
         request,
         "documents/inbox.html",
         gettext("Waiting for my signature"),
-        waiting=[{"signer": one, "since": shown(one.version.created)} for one in waiting[:PAGE]],
+        waiting=[{"signer": one, "since": format_datetime(one.version.created)} for one in waiting[:PAGE]],
         more=len(waiting) > PAGE,
     )
 
@@ -82,7 +82,7 @@ def rejected(request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
         gettext("Rejected: %(document)s, %(version)s") % {"document": document, "version": version},
         version=version,
         document=document,
-        rejections=[{"signature": one, "at": shown(one.date)} for one in rejections.rejections_of(version)],
+        rejections=[{"signature": one, "at": format_datetime(one.date)} for one in rejections.rejections_of(version)],
         upload_url=upload if may_change else "",
     )
 
@@ -134,8 +134,8 @@ def _shown(version: DocumentVersion, *, may_replace: bool) -> dict[str, object]:
     open_duties = {*waits, Duty.APPROVE} if Duty.REVIEW in waits else waits
     return {
         "version": version,
-        "at": shown(version.created),
-        "signatures": [{"signature": one, "at": shown(one.date)} for one in version.signatures.all()],
+        "at": format_datetime(version.created),
+        "signatures": [{"signature": one, "at": format_datetime(one.date)} for one in version.signatures.all()],
         "waiting": [
             {"signer": one, "replaceable": may_replace}
             for one in sorted(version.signers.all(), key=lambda signer: signer.duty != Duty.REVIEW)
@@ -171,7 +171,7 @@ def _details(version: DocumentVersion) -> list[tuple[str, str]]:
         % {
             "meaning": one.get_meaning_display(),
             "user_name": one.user_name,
-            "date": shown(one.date),
+            "date": format_datetime(one.date),
             "confirmed_by": one.get_confirmed_by_display(),
         }
         for one in version.signatures.all()
@@ -183,7 +183,7 @@ def _details(version: DocumentVersion) -> list[tuple[str, str]]:
         (gettext("File size"), gettext("%(file_size)s bytes") % {"file_size": f"{version.file_size:,}"}),
         ("SHA-256", version.file_hash),
         (gettext("Uploaded by"), str(version.created_by or gettext("The system"))),
-        (gettext("Uploaded"), shown(version.created)),
+        (gettext("Uploaded"), format_datetime(version.created)),
         (gettext("Signatures"), "\n".join(signatures)),
     ]
 

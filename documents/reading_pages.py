@@ -31,9 +31,9 @@ from records.backoffice.current import (
     user_of,
     zone_of,
 )
-from records.backoffice.date_filters import SINCE, UNTIL, address_part, day_of, parsed, today_at
-from records.backoffice.datetimes import shown_day
-from records.backoffice.due import due_shown
+from records.backoffice.date_filters import SINCE, UNTIL, address_part, day_of, parse_day, today_at
+from records.backoffice.datetimes import format_day
+from records.backoffice.due import format_due_date
 from records.backoffice.extension_points import RecordLink, menu_link
 from records.backoffice.responses import page_response
 from records.backoffice.transfer.sheets import KINDS, Line, report_file
@@ -69,7 +69,7 @@ def my_reading(request: HttpRequest) -> HttpResponse:
         "documents/reading.html",
         gettext("Documents that I must read"),
         page=page,
-        rows=[{"version": version, "due": due_shown(reading.due(version))} for version in page],
+        rows=[{"version": version, "due": format_due_date(reading.due(version))} for version in page],
     )
 
 
@@ -101,7 +101,7 @@ def confirm(request: HttpRequest, version_id: uuid.UUID) -> HttpResponse:
         gettext("Read: %(document)s, %(version)s") % {"document": version.document, "version": version},
         version=version,
         document=version.document,
-        due=due_shown(reading.due(version)),
+        due=format_due_date(reading.due(version)),
     )
 
 
@@ -140,7 +140,7 @@ class _Asked:
         self.site = site_where(request, SEE)
         self.zone = zone_of(self.site)
         given = [request.GET.get(f"due__{end}", "") for end in (SINCE, UNTIL)]
-        self.since, self.until = map(parsed, given)
+        self.since, self.until = map(parse_day, given)
         unread = zip(given, (self.since, self.until), strict=True)
         self.fault = next((f"due: {text}" for text, day in unread if text and day is None), "")
         first, last = self.since or datetime.date.min, self.until or datetime.date.max
@@ -248,7 +248,7 @@ def _cell(version: DocumentVersion | None, newest: Reading | None) -> dict[str, 
     if newest is None:
         return {"state": "missing", "text": gettext("Missing")}
     if version is not None and newest.version_id == version.pk:
-        return {"state": "read", "text": shown_day(newest.date)}
+        return {"state": "read", "text": format_day(newest.date)}
     return {
         "state": "expired",
         "text": gettext("Expired: read version %(version)s") % {"version": newest.version.version},

@@ -18,7 +18,7 @@ from documents.models import DocumentVersion, Duty
 from records.accounts.confirmations import Confirmation
 from records.accounts.models import User
 from records.backoffice.current import author_of, show_times_of, user_of
-from records.backoffice.datetimes import shown
+from records.backoffice.datetimes import format_datetime
 from records.backoffice.fields import TextField
 from records.backoffice.form_errors import show_faults
 from records.backoffice.forms import PlainForm
@@ -101,8 +101,8 @@ def sign(request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
         version=version,
         document=version.document,
         own_upload=own_upload,
-        since=shown(version.created),
-        signatures=[{"signature": one, "at": shown(one.date)} for one in version.signatures.all()],
+        since=format_datetime(version.created),
+        signatures=[{"signature": one, "at": format_datetime(one.date)} for one in version.signatures.all()],
         **_ways_shown(user, ways, confirmed=confirmed),
     )
 

@@ -20,7 +20,7 @@ from records.backoffice.about import link_to, may_see
 from records.backoffice.choice_filters import ArchivedFilter, OwnerFilter
 from records.backoffice.current import author_of, current_site, user_of
 from records.backoffice.date_filters import DaysFilter
-from records.backoffice.due import DueFilter, due_shown
+from records.backoffice.due import DueFilter, format_due_date
 from records.backoffice.filter_bar import ReferenceFilter
 from records.backoffice.forms import RecordForm
 from records.backoffice.records import RecordAdmin
@@ -124,7 +124,7 @@ class ActionAdmin(RecordAdmin):
     @admin.display(description=_("due"), ordering="due_date")
     def due(self, action: Action) -> Any:
         """Return when the action is due."""
-        return due_shown(action.due_date, waiting=action.record_status in UNFINISHED and not action.is_archived)
+        return format_due_date(action.due_date, waiting=action.record_status in UNFINISHED and not action.is_archived)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return whether the user may edit the action, which is possible only while it is Open."""

@@ -12,8 +12,8 @@ from records.accounts import access
 from records.actions.models import UNFINISHED, Action, Status
 from records.backoffice.conflicts import changes_of
 from records.backoffice.current import user_of
-from records.backoffice.datetimes import shown
-from records.backoffice.due import due_shown
+from records.backoffice.datetimes import format_datetime
+from records.backoffice.due import format_due_date
 from records.backoffice.extension_points import RecordNotice, RecordPanel
 from records.sites.about import about, pointer_to
 from records.sites.models import SiteRecord, SiteRows
@@ -36,7 +36,7 @@ def record_notices(request: HttpRequest, record: object) -> Sequence[RecordNotic
     return (
         RecordNotice(
             gettext("%(what)s by %(who)s, %(at)s: %(reason)s")
-            % {"what": what, "who": who, "at": shown(change.at), "reason": change.reason},
+            % {"what": what, "who": who, "at": format_datetime(change.at), "reason": change.reason},
             is_warning=True,
         ),
     )
@@ -57,7 +57,7 @@ def record_panels(request: HttpRequest, record: object) -> Sequence[RecordPanel]
             {
                 "action": row,
                 "url": reverse("admin:actions_action_read", args=(row.pk,)),
-                "due": due_shown(row.due_date, waiting=row.record_status in UNFINISHED),
+                "due": format_due_date(row.due_date, waiting=row.record_status in UNFINISHED),
                 "finding": findings.get(row.finding_id, ""),
             }
             for row in rows[:SHOWN]

@@ -25,7 +25,7 @@ from records.attachments.previews import may_have_preview, preview_of
 from records.attachments.visibility import may_read, sees
 from records.backoffice.about import address_of
 from records.backoffice.current import author_of, show_times_of, site_at, user_of
-from records.backoffice.datetimes import shown
+from records.backoffice.datetimes import format_datetime
 from records.backoffice.extension_points import RecordPanel
 from records.backoffice.once import FIELD, digest_of, key_of_row
 from records.files import downloads
@@ -88,7 +88,7 @@ def line_of(attachment: Attachment, findings: dict[uuid.UUID, str]) -> dict[str,
         "url": reverse("admin:attachments_file", args=(attachment.pk,)),
         "page": reverse("admin:attachments_attachment_read", args=(attachment.pk,)),
         "preview": reverse("admin:attachments_preview", args=(attachment.pk,)) if has_preview else "",
-        "at": shown(attachment.created),
+        "at": format_datetime(attachment.created),
         "finding": findings.get(attachment.finding_id, "") if attachment.finding_id else "",
     }
 

@@ -18,7 +18,7 @@ from records.audits.models import OPEN, AuditProgram, AuditRecord, RecordStatus
 from records.audits.transitions import CANCEL, COMPLETE, PLAN_ONE, SCHEDULE_NEXT, START, SUBMIT
 from records.backoffice.choice_filters import ArchivedFilter
 from records.backoffice.date_filters import DaysFilter
-from records.backoffice.due import DueFilter, due_shown
+from records.backoffice.due import DueFilter, format_due_date
 from records.backoffice.filter_bar import ReferenceFilter
 from records.backoffice.records import RecordAdmin
 from records.backoffice.transitions import ARCHIVE, RESTORE
@@ -60,7 +60,7 @@ class AuditProgramAdmin(RecordAdmin):
     @admin.display(description=_("next due"), ordering="next_due_date")
     def due(self, program: AuditProgram) -> Any:
         """Return the program's next due date."""
-        return due_shown(program.next_due_date, waiting=not program.is_archived)
+        return format_due_date(program.next_due_date, waiting=not program.is_archived)
 
     @admin.display(description=_("audits"))
     def audits(self, program: AuditProgram) -> SafeString:
@@ -80,7 +80,7 @@ class AuditProgramAdmin(RecordAdmin):
                     (gettext("Extra audit %(number)s") if record.is_extra else gettext("Audit %(number)s"))
                     % {"number": record.site_sequence_id},
                     record.get_record_status_display(),
-                    due_shown(record.due_date, waiting=record.is_open),
+                    format_due_date(record.due_date, waiting=record.is_open),
                 )
                 for record in latest
             ),
@@ -92,7 +92,7 @@ class AuditProgramAdmin(RecordAdmin):
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the fields, with the audits of a stored program for those who may see audits."""
         given = list(super().get_fieldsets(request, obj))
-        if obj is not None and self.rows_seen(request, AuditRecord, obj.site_id) is not None:
+        if obj is not None and self.visible_rows(request, AuditRecord, obj.site_id) is not None:
             given.insert(1, (gettext("Audits"), {"fields": ("audits",)}))
         return given
 
@@ -145,7 +145,7 @@ class AuditRecordAdmin(ChecklistPages, RecordAdmin):
     @admin.display(description=_("due"), ordering="due_date")
     def due(self, record: AuditRecord) -> Any:
         """Return the audit's due date, with a mark if the audit is overdue."""
-        return due_shown(record.due_date, waiting=record.is_open and not record.is_archived)
+        return format_due_date(record.due_date, waiting=record.is_open and not record.is_archived)
 
     def empty_list(self, request: HttpRequest) -> str:
         """Return where audits come from."""

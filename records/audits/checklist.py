@@ -29,7 +29,7 @@ from records.audits.models import AuditRecord, Finding, RecordStatus
 from records.audits.workflow import Answer, AnsweredMeanwhileError
 from records.backoffice.conflicts import changes_of
 from records.backoffice.current import author_of, show_times_of, site_at, user_of
-from records.backoffice.datetimes import shown
+from records.backoffice.datetimes import format_datetime
 from records.backoffice.extension_points import RecordLink
 from records.backoffice.permissions import Pages, SitePermissions
 from records.sites.about import about, kinds, pointer_to
@@ -173,7 +173,7 @@ class ChecklistPages(SitePermissions):
             **_answer_of(finding),
             "answer": str(finding.rating_response or gettext("no response")),
             "who": (change.author_name if change else "") or gettext("Somebody"),
-            "at": shown(change.at) if change else "",
+            "at": format_datetime(change.at) if change else "",
         }
 
 

@@ -27,12 +27,12 @@ class ResponseField(ReferenceField):
         super().__init__(**kwargs)
         self.choose_from = RatingResponse.objects.none
         self.offered = {str(response.pk): response for response in responses}
-        self.keep(())
+        self.set_current(())
 
-    def keep(self, targets: Any) -> None:
+    def set_current(self, targets: Any) -> None:
         """Offer the responses of the scale, and the present response of the finding even if it is archived."""
-        self.kept = {**self.offered, **{str(target.pk): target for target in targets}}
-        self.widget.choices = [("", ""), *((key, str(response)) for key, response in self.kept.items())]
+        self.current_targets = {**self.offered, **{str(target.pk): target for target in targets}}
+        self.widget.choices = [("", ""), *((key, str(response)) for key, response in self.current_targets.items())]
 
 
 class FindingRows(RowsStacked):

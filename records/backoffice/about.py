@@ -27,10 +27,10 @@ def existing_for(user: User, rows: QuerySet[Any], sites: Collection[uuid.UUID]) 
     """Return those of the rows, which are records of these sites, that exist for the user."""
     if not getattr(rows.model, "SEEN_WHOLE_WITH", ""):
         return rows
-    whole = [site for site in sites if not hides(rows.model, asking(user, site))]
-    if len(whole) == len(sites):
+    open_sites = [site for site in sites if not hides(rows.model, asking(user, site))]
+    if len(open_sites) == len(sites):
         return rows
-    return rows.filter(Q(site__in=whole) | ~is_hidden(rows.model, user.pk, "pk"))
+    return rows.filter(Q(site__in=open_sites) | ~is_hidden(rows.model, user.pk, "pk"))
 
 
 def may_see(user: User, record: SiteRecord) -> bool:
@@ -46,11 +46,13 @@ def name_pointers(user: User, changes: Sequence[Change]) -> None:
     change has such an id. The history does not say the kind of the record, so an id of two records gets both names.
     """
     entries = [(change.site_id, entry) for change in changes for entry in change.fields if entry["field"] in POINTERS]
-    found: dict[uuid.UUID, list[str]] = defaultdict(list)
+    names: dict[uuid.UUID, list[str]] = defaultdict(list)
     for site_id in {site_id for site_id, _ in entries if site_id is not None}:
         may = asking(user, site_id)
 
-        def seen(rows: QuerySet[Any], may: Callable[[str], bool] = may, site_id: uuid.UUID = site_id) -> QuerySet[Any]:
+        def visible_rows(
+            rows: QuerySet[Any], may: Callable[[str], bool] = may, site_id: uuid.UUID = site_id
+        ) -> QuerySet[Any]:
             return existing_for(user, rows, [site_id]) if may(permission_on(rows.model)) else rows.none()
 
         records, findings = (
@@ -62,15 +64,15 @@ def name_pointers(user: User, changes: Sequence[Change]) -> None:
             }
             for pointer in POINTERS
         )
-        removed = gettext("a finding that was removed")
-        for (_, key), name in names_of(site_id, records, seen).items():
-            found[key].append(name)
-        for key, name in findings_called(site_id, findings, seen, removed=removed).items():
-            found[key].append(name)
+        removed_name = gettext("a finding that was removed")
+        for (_, key), name in names_of(site_id, records, visible_rows).items():
+            names[key].append(name)
+        for key, name in findings_called(site_id, findings, visible_rows, removed=removed_name).items():
+            names[key].append(name)
     for _, entry in entries:
         for side in SIDES:
             if (key := read_uuid(entry.get(side))) is not None:
-                entry[side] = {"id": str(key), "name": " / ".join(found[key]) or gettext("not shown to you")}
+                entry[side] = {"id": str(key), "name": " / ".join(names[key]) or gettext("not shown to you")}
 
 
 def reads_first(model: type[Model]) -> bool:
@@ -105,6 +107,6 @@ def form_for_new(model: type[Model]) -> str:
 def link_to(record: SiteRecord) -> SafeString:
     """Return a link to the record's page, with its kind and name."""
     kind, number = capfirst(str(record._meta.verbose_name)), record.site_sequence_id
-    numbered = f"{kind} {number}" if number else kind
-    name = str(record) if str(record).startswith(kind) else f"{numbered}: {record}"
+    label = f"{kind} {number}" if number else kind
+    name = str(record) if str(record).startswith(kind) else f"{label}: {record}"
     return format_html('<a href="{}">{}</a>', address_of(record), name)

@@ -11,8 +11,8 @@ from django.utils.translation import gettext_lazy
 
 from records.backoffice import rooms
 
-OURS = ("records.", "documents.", "materials.", "scim.")
-"""The packages whose models have names of ours."""
+OWN_PACKAGES = ("records.", "documents.", "materials.", "scim.")
+"""The packages whose models have names that we translate."""
 
 
 class BackofficeConfig(AppConfig):
@@ -65,7 +65,7 @@ def mark_names() -> None:
     the English names.
     """
     for model in apps.get_models():
-        if model.__module__.startswith(OURS):
+        if model.__module__.startswith(OWN_PACKAGES):
             options = model._meta
             for owner in (options, *options.local_fields, *options.local_many_to_many):
                 for name in ("verbose_name", "verbose_name_plural"):

@@ -95,11 +95,11 @@ def choose(request: HttpRequest, admin_site: AdminSite) -> JsonResponse:
     start = PAGE * ((as_number(request.GET.get("page", "1"), 4) or 1) - 1)
     text = request.GET.get("q", "")[:200].replace("\x00", "")
     own = getattr(_admin_of(admin_site, owner), "field_choices", None)
-    offered = own(request, field, site_id) if own is not None else choices_at(field, site_id)
+    choices = own(request, field, site_id) if own is not None else choices_at(field, site_id)
     part = slice(start, start + PAGE + 1)
-    rows = list(narrow(admin_site, offered, text)[part]) or (list(containing(offered, text)[part]) if text else [])
-    found = [{"id": str(row.pk), "text": describe(row)} for row in rows]
-    return JsonResponse({"results": found[:PAGE], "more": len(found) > PAGE})
+    rows = list(narrow(admin_site, choices, text)[part]) or (list(containing(choices, text)[part]) if text else [])
+    results = [{"id": str(row.pk), "text": describe(row)} for row in rows]
+    return JsonResponse({"results": results[:PAGE], "more": len(results) > PAGE})
 
 
 def describe(row: models.Model) -> str:
@@ -122,8 +122,8 @@ def _field(admin_site: AdminSite, label: str) -> tuple[Any, type[models.Model]]:
         raise Http404 from None
     if not getattr(field, "related_model", None) or not getattr(field, "concrete", False) or not field.editable:
         raise Http404
-    for registered, model_admin in admin_site._registry.items():
-        others = (*(inline.model for inline in model_admin.inlines), *getattr(model_admin, "chosen_on", ()))
-        if registered is model or model in others:
-            return field, registered
+    for owner, model_admin in admin_site._registry.items():
+        row_models = (*(inline.model for inline in model_admin.inlines), *getattr(model_admin, "chosen_on", ()))
+        if owner is model or model in row_models:
+            return field, owner
     raise Http404

@@ -47,9 +47,9 @@ MOST = 2000
 """The maximum number of records at once, as in an import."""
 BATCH = 100
 """The number of records that are written in one transaction."""
-SHOWN = 50
+MAX_LISTED = 50
 """The number of records that the page for the reason lists."""
-NAMED = 500
+MAX_NAMED = 500
 """The number of records that the result page names; further ones are counted."""
 RESULT = "larder_left_as_it_was"
 """The session's key for the result of the last bulk action, until its list is opened."""
@@ -103,18 +103,18 @@ class BulkPages(FormPages):
     def bulk_steps(self, request: HttpRequest) -> list[Bulk]:
         """Return what the user may do to several records of the list at the current site; no query."""
         site = current_site(request)
-        found = []
+        steps = []
         for step in self.record_actions:
             is_plain = step.name in STEPS and step.form is ReasonForm and "." not in step.permission
             if is_plain and self.may(request, step.permission):
                 fault, act = partial(self._fault_of_step, request, step), partial(self._take_step, request, step)
-                found.append(Bulk(step.name, step.label, fault, act))
+                steps.append(Bulk(step.name, step.label, fault, act))
         editable = [name for name in FIELDS if self._has_field(name)]
         if site is not None and self.may(request, "change"):
             for name in editable:
                 fault, act = partial(self._fault_of_field, request, name), partial(self._set_field, request, name)
-                found.append(Bulk(name, str(FIELDS[name]), fault, act, name))
-        return found
+                steps.append(Bulk(name, str(FIELDS[name]), fault, act, name))
+        return steps
 
     def _has_field(self, name: str) -> bool:
         try:
@@ -171,22 +171,22 @@ class BulkPages(FormPages):
             messages.warning(request, text)
             return redirect(back)
         form = self._bulk_form(request, bulk)
-        seen = hashlib.sha256(b"".join(key.bytes for key in sorted(keys))).hexdigest()
-        is_same = request.POST.get("seen", seen) == seen
+        digest = hashlib.sha256(b"".join(key.bytes for key in sorted(keys))).hexdigest()
+        is_same = request.POST.get("seen", digest) == digest
         if form.is_bound and form.is_valid() and is_same:
             value = form.cleaned_data.get(bulk.field) if bulk.field else None
-            left = self._write_all(request, bulk, keys, form.cleaned_data["change_reason"].strip(), value)
-            return self._report(request, bulk, len(keys), left)
+            failures = self._write_all(request, bulk, keys, form.cleaned_data["change_reason"].strip(), value)
+            return self._report(request, bulk, len(keys), failures)
         kind = self.opts.verbose_name if len(keys) == 1 else self.opts.verbose_name_plural
         return self.page_response(
             request,
             "backoffice/bulk.html",
             f"{bulk.label}: {len(keys)} {kind}",
             bulk=bulk,
-            rows=[{"record": row, "fault": bulk.fault_of(row)} for row in self._rows(request, keys[:SHOWN])],
+            rows=[{"record": row, "fault": bulk.fault_of(row)} for row in self._rows(request, keys[:MAX_LISTED])],
             count=len(keys),
             keys=[] if request.POST.get("all") else keys,
-            seen=seen,
+            seen=digest,
             has_changed=not is_same,
             is_unsent=not form.is_bound,
             form=form,
@@ -227,8 +227,8 @@ class BulkPages(FormPages):
     def _rows(self, request: HttpRequest, keys: Sequence[uuid.UUID]) -> list[Any]:
         """Return the records with these keys that the user sees at the current site, in the same order; one query."""
         rows = self.at_site(self.get_queryset(request), current_site(request)).select_related(*self.foreign_keys)
-        found = {row.pk: row for row in rows.filter(pk__in=keys).order_by()}
-        return [found[key] for key in dict.fromkeys(keys) if key in found]
+        by_key = {row.pk: row for row in rows.filter(pk__in=keys).order_by()}
+        return [by_key[key] for key in dict.fromkeys(keys) if key in by_key]
 
     def _write_all(
         self, request: HttpRequest, bulk: Bulk, keys: Sequence[uuid.UUID], reason: str, value: Any
@@ -237,16 +237,18 @@ class BulkPages(FormPages):
 
         def write(some: Sequence[uuid.UUID]) -> list[tuple[Any, str]]:
             with recording():
-                done = [(record, _written(bulk, record, reason, value)) for record in self._rows(request, some)]
+                done = [(record, _write(bulk, record, reason, value)) for record in self._rows(request, some)]
             return [(record, fault) for record, fault in done if fault]
 
         # Those before a batch that lost a deadlock are stored, so the page as a whole must not begin again.
         steps = (keys[start : start + BATCH] for start in range(0, len(keys), BATCH))
         return [one for some in steps for one in begun_again(partial(write, some))]
 
-    def _report(self, request: HttpRequest, bulk: Bulk, count: int, left: Sequence[tuple[Any, str]]) -> HttpResponse:
-        """Return to the list, or to the page that names what was left as it was."""
-        if not left:
+    def _report(
+        self, request: HttpRequest, bulk: Bulk, count: int, failures: Sequence[tuple[Any, str]]
+    ) -> HttpResponse:
+        """Return to the list, or to the page that names the records that were left as they were."""
+        if not failures:
             messages.success(
                 request, gettext("%(label)s: %(count)s of %(count)s done.") % {"label": bulk.label, "count": count}
             )
@@ -254,9 +256,9 @@ class BulkPages(FormPages):
         request.session[RESULT] = {
             "model": self.opts.label,
             "title": gettext("%(label)s: %(value)s of %(count)s done")
-            % {"label": bulk.label, "value": count - len(left), "count": count},
-            "left": [[str(record.pk), fault] for record, fault in left[:NAMED]],
-            "more": max(len(left) - NAMED, 0),
+            % {"label": bulk.label, "value": count - len(failures), "count": count},
+            "left": [[str(record.pk), fault] for record, fault in failures[:MAX_NAMED]],
+            "more": max(len(failures) - MAX_NAMED, 0),
             "back": self._list_url(request),
         }
         return redirect(self.url_of("bulk_result"))
@@ -273,25 +275,25 @@ class BulkPages(FormPages):
             return redirect(self._list_url(request))
         faults = {uuid.UUID(key): fault for key, fault in result["left"]}
         rows = self._rows(request, list(faults))
-        left = [{"name": str(row), "url": address_of(row), "fault": faults[row.pk]} for row in rows]
+        failures = [{"name": str(row), "url": address_of(row), "fault": faults[row.pk]} for row in rows]
         return self.page_response(
             request,
             "backoffice/bulk_result.html",
             result["title"],
-            left=left,
-            more=result["more"] + len(faults) - len(left),
+            failures=failures,
+            more=result["more"] + len(faults) - len(failures),
             back=result["back"],
         )
 
 
-def _written(bulk: Bulk, record: Model, reason: str, value: object) -> str:
+def _write(bulk: Bulk, record: Model, reason: str, value: object) -> str:
     """Write the record; return an empty text, or why it was left as it was."""
     if fault := bulk.fault_of(record):
         return fault
     try:
         bulk.act(record, reason, value)
-    except ValidationError as refused:
-        return " ".join(refused.messages)
+    except ValidationError as error:
+        return " ".join(error.messages)
     except RecordNotFoundError:
         return gettext("It does not exist any more.")
     except PermissionDenied:

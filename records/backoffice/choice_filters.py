@@ -11,20 +11,20 @@ from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.current import user_of
 
-Offered = Mapping[str, tuple[Any, Q | Callable[[HttpRequest], Q]]]
+FilterOptions = Mapping[str, tuple[Any, Q | Callable[[HttpRequest], Q]]]
 """Label and condition of each choice, by its value in the URL."""
 
 
 class ChoiceFilter(admin.SimpleListFilter):
-    """A list filter of which a subclass sets `title`, `parameter_name` and `offered`."""
+    """A list filter; a subclass sets `title`, `parameter_name` and `options`."""
 
-    offered: ClassVar[Offered] = {}
+    options: ClassVar[FilterOptions] = {}
     usual: ClassVar[tuple[Any, Q] | None] = None
     """Label and condition of the list without this filter; by default it shows all rows."""
 
     def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
         """Return the choices beside the usual one."""
-        return [(value, str(label)) for value, (label, _condition) in self.offered.items()]
+        return [(value, str(label)) for value, (label, _condition) in self.options.items()]
 
     def choices(self, changelist: Any) -> Any:
         """Yield the choices, with the usual one under its own label."""
@@ -34,10 +34,10 @@ class ChoiceFilter(admin.SimpleListFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """Filter the list."""
-        chosen = self.offered.get(self.value() or "", self.usual)
-        if chosen is None:
+        option = self.options.get(self.value() or "", self.usual)
+        if option is None:
             return queryset
-        condition = chosen[1]
+        condition = option[1]
         return queryset.filter(condition if isinstance(condition, Q) else condition(request))
 
 
@@ -47,7 +47,7 @@ class ArchivedFilter(ChoiceFilter):
     title = _("active or archived")
     parameter_name = "archived"
     usual = (_("Active"), Q(is_archived=False))
-    offered: ClassVar[Offered] = {"yes": (_("Archived"), Q(is_archived=True)), "all": (_("All"), Q())}
+    options: ClassVar[FilterOptions] = {"yes": (_("Archived"), Q(is_archived=True)), "all": (_("All"), Q())}
 
 
 class OwnerFilter(ChoiceFilter):
@@ -55,7 +55,7 @@ class OwnerFilter(ChoiceFilter):
 
     title = _("mine or without owner")
     parameter_name = "mine"
-    offered: ClassVar[Offered] = {
+    options: ClassVar[FilterOptions] = {
         "yes": ("", lambda request: Q(owner=user_of(request))),
         "nobody": (_("Without owner"), Q(owner=None)),
         "gone": (_("Owner without access"), Q(owner__is_active=False)),

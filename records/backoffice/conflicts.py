@@ -50,18 +50,18 @@ def newest_change(model: type[models.Model]) -> models.Subquery:
     return models.Subquery(changes.values("pk")[:1])
 
 
-def refuse_when_stale(record: models.Model, seen: str) -> None:
+def refuse_when_stale(record: models.Model, seen_change: str) -> None:
     """Raise StaleError if the record was changed since the change that the editor saw; call it under the lock."""
     newest = changes_of(record).values_list("pk", flat=True).first()
-    if str(newest or "") != seen:
+    if str(newest or "") != seen_change:
         raise StaleError
 
 
-def changes_since(record: models.Model, seen: str) -> list[Change]:
+def changes_since(record: models.Model, seen_change: str) -> list[Change]:
     """Return the record's changes after the one that the editor saw, oldest first."""
     newer: list[Change] = []
     for change in changes_of(record)[:200]:
-        if str(change.pk) == seen:
+        if str(change.pk) == seen_change:
             break
         newer.append(change)
     return newer[::-1]
@@ -72,15 +72,15 @@ def meanwhile(record: Any, data: QueryDict) -> list[Change]:
 
     The record is one of `record_to_edit`, since changes that it does not contain must not count as seen.
     """
-    newest, seen = record.newest_change, str(data.get("larder_seen", ""))
+    newest, seen_change = record.newest_change, str(data.get("larder_seen", ""))
     data["larder_seen"] = newest
-    return [] if seen == newest else changes_since(record, seen)
+    return [] if seen_change == newest else changes_since(record, seen_change)
 
 
-def raw(bound: forms.BoundField) -> object:
+def raw(bound_field: forms.BoundField) -> object:
     """Return a field's value in the form in which a browser sends it."""
-    value = bound.value()
-    if isinstance(bound.field, forms.BooleanField):
+    value = bound_field.value()
+    if isinstance(bound_field.field, forms.BooleanField):
         return "on" if value else None
     return value if isinstance(value, list) else "" if value is None else str(value)
 
@@ -107,10 +107,12 @@ def _before(model: type[models.Model], name: str, old: object) -> object:
         return old
 
 
-def merge(model: type[models.Model], data: QueryDict, stored: forms.BaseForm, changes: Iterable[Change]) -> Conflict:
+def merge(
+    model: type[models.Model], data: QueryDict, current_form: forms.BaseForm, changes: Iterable[Change]
+) -> Conflict:
     """Apply, to the sent data, others' changes of fields that the editor did not change; keep all other input.
 
-    `stored` is an unbound form of the present record, which is a row of the model.
+    `current_form` is an unbound form of the present record, which is a row of the model.
     """
     conflict = Conflict(list(changes))
     before: dict[str, object] = {}
@@ -118,75 +120,77 @@ def merge(model: type[models.Model], data: QueryDict, stored: forms.BaseForm, ch
         for entry in change.fields:
             before.setdefault(entry["field"], entry.get("old"))
     for name, old in before.items():
-        if name not in stored.fields:
+        if name not in current_form.fields:
             continue
-        form_field = stored.fields[name]
-        sent = form_field.widget.value_from_datadict(data, {}, name)
-        if not is_erased(old) and form_field.has_changed(_before(model, name, old), sent):
-            if form_field.has_changed(stored.initial.get(name), sent):
+        form_field = current_form.fields[name]
+        sent_value = form_field.widget.value_from_datadict(data, {}, name)
+        if not is_erased(old) and form_field.has_changed(_before(model, name, old), sent_value):
+            if form_field.has_changed(current_form.initial.get(name), sent_value):
                 conflict.both.append(name)
         else:
-            put(data, name, raw(stored[name]))
+            put(data, name, raw(current_form[name]))
     return conflict
 
 
-def reconcile_rows(data: QueryDict, stored: RecordFormSet, changes: Iterable[Change]) -> None:
+def reconcile_rows(data: QueryDict, formset: RecordFormSet, changes: Iterable[Change]) -> None:
     """Match sent child rows with the rows that are stored now, and renumber them, in place.
 
     Rows that others added are included. An edited row that others removed becomes a new one, unless it was erased.
     Cells that the editor did not change get the others' values, and so do those whose values were erased.
     """
-    prefix = str(stored.prefix)
-    sent = _sent_rows(data, prefix)
+    prefix = str(formset.prefix)
+    sent_rows = _sent_rows(data, prefix)
     before = {
         (entry["row"], entry["field"].split(".", 1)[1]): entry.get("old")
         for change in reversed(list(changes))
         for entry in change.fields
-        if entry["field"].startswith(f"{stored.relation}.") and "row" in entry
+        if entry["field"].startswith(f"{formset.relation}.") and "row" in entry
     }
-    removed = {
+    removed_rows = {
         entry["row"]: entry.get("old") or {}
         for change in changes
         for entry in change.fields
-        if entry["field"] == stored.relation and entry.get("new") is None
+        if entry["field"] == formset.relation and entry.get("new") is None
     }
-    erased = {
+    erased_rows = {
         entry["row"]
         for change in changes
         for entry in change.fields
-        if entry["field"] == stored.relation and is_erased(entry.get("old"))
+        if entry["field"] == formset.relation and is_erased(entry.get("old"))
     }
     rows: list[dict[str, object]] = []
-    for form in stored.initial_forms:
+    for form in formset.initial_forms:
         key = str(form.instance.pk)
         current = {name: raw(form[name]) for name in form.fields if name != "DELETE"}
-        row = sent.pop(key, None)
+        row = sent_rows.pop(key, None)
         if row is None:
             rows.append(current)
             continue
-        for (changed, name), old in before.items():
-            if changed == key and name in form.fields:
+        for (row_key, name), old in before.items():
+            if row_key == key and name in form.fields:
                 model = form._meta.model
                 if is_erased(old) or not form.fields[name].has_changed(_before(model, name, old), row.get(name)):
                     row[name] = current[name]
-        if key in erased:
+        if key in erased_rows:
             row |= {name: value for name, value in current.items() if is_mark(value)}
         rows.append(row)
     count = len(rows)
-    for key, row in sent.items():
-        was = removed.get(key)
-        if was is not None and (row.get("DELETE") or is_erased(was) or not _edited(stored, row, was)):
+    for key, row in sent_rows.items():
+        removed_row = removed_rows.get(key)
+        if removed_row is not None and (
+            row.get("DELETE") or is_erased(removed_row) or not _is_edited(formset, row, removed_row)
+        ):
             continue
         rows.append({**row, "id": ""})
     _write(data, prefix, rows, count)
 
 
-def _edited(stored: RecordFormSet, row: Mapping[str, object], old: Mapping[str, object]) -> bool:
-    form = stored.empty_form
+def _is_edited(formset: RecordFormSet, row: Mapping[str, object], old: Mapping[str, object]) -> bool:
+    form = formset.empty_form
     return any(
         form_field.has_changed(_before(form._meta.model, name, old.get(name)), row.get(name))
         for name, form_field in form.fields.items()
-        if name not in ("id", "DELETE", stored.fk.name)
+        if name not in ("id", "DELETE", formset.fk.name)
     )
 
 
@@ -201,7 +205,7 @@ def _sent_rows(data: QueryDict, prefix: str) -> dict[str, dict[str, Any]]:
     return rows
 
 
-def _write(data: QueryDict, prefix: str, rows: list[dict[str, object]], stored: int) -> None:
+def _write(data: QueryDict, prefix: str, rows: list[dict[str, object]], initial_count: int) -> None:
     start = f"{prefix}-"
     for key in [key for key in data if key.startswith(start) and key[len(start) :].split("-")[0].isdigit()]:
         del data[key]
@@ -209,4 +213,4 @@ def _write(data: QueryDict, prefix: str, rows: list[dict[str, object]], stored: 
         for name, value in row.items():
             put(data, f"{prefix}-{idx}-{name}", value)
     data[f"{prefix}-TOTAL_FORMS"] = str(len(rows))
-    data[f"{prefix}-INITIAL_FORMS"] = str(stored)
+    data[f"{prefix}-INITIAL_FORMS"] = str(initial_count)

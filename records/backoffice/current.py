@@ -92,8 +92,8 @@ def current_site(request: HttpRequest) -> Site | None:
 
 def _current_of(request: HttpRequest, user: User, sites: Sequence[Site]) -> Site | None:
     by_id = {str(site.pk): site for site in sites}
-    chosen, home = request.session.get(SESSION_KEY, ""), str(user.home_site_id)
-    return by_id.get(chosen) or by_id.get(home) or next(iter(sites), None)
+    chosen_id, home_id = request.session.get(SESSION_KEY, ""), str(user.home_site_id)
+    return by_id.get(chosen_id) or by_id.get(home_id) or next(iter(sites), None)
 
 
 def choose_site(request: HttpRequest, site_id: str) -> None:
@@ -117,8 +117,8 @@ def site_of_form(request: HttpRequest) -> Site | None:
 
     It is the current site for everything else, and None for a form of a site at which the user holds no role any more.
     """
-    asked = read_uuid(request.POST.get(FORM_SITE, "")) if request.method == "POST" else None
-    return site_at(request, asked) if asked else current_site(request)
+    site_id = read_uuid(request.POST.get(FORM_SITE, "")) if request.method == "POST" else None
+    return site_at(request, site_id) if site_id else current_site(request)
 
 
 def zone_of(site: Site | None) -> zoneinfo.ZoneInfo:

@@ -55,24 +55,24 @@ def today_at(zone: zoneinfo.ZoneInfo) -> datetime.date:
 def before(field: str, day: datetime.date, zone: zoneinfo.ZoneInfo) -> Q:
     """Return the condition that the field is on a day before this one; an index on the field serves it."""
     start, midnight = begins(day, zone), bare(day)
-    found = Q(**{f"{field}__lt": start})
-    return found & ~Q(**{field: midnight}) if midnight < start else found
+    condition = Q(**{f"{field}__lt": start})
+    return condition & ~Q(**{field: midnight}) if midnight < start else condition
 
 
 def on_days(field: str, first: datetime.date, last: datetime.date, zone: zoneinfo.ZoneInfo) -> Q:
     """Return the condition that the field is on one of the days from first to last; an index on it serves it."""
     start, midnight = begins(first, zone), bare(first)
-    found = Q(**{f"{field}__gte": min(start, midnight)})
+    condition = Q(**{f"{field}__gte": min(start, midnight)})
     if midnight < start:
-        found &= ~Q(**{f"{field}__gt": midnight, f"{field}__lt": start})
+        condition &= ~Q(**{f"{field}__gt": midnight, f"{field}__lt": start})
     elif start < midnight:
-        found = Q(**{f"{field}__gte": start})
+        condition = Q(**{f"{field}__gte": start})
     if last == datetime.date.max:
-        return found
-    return found & before(field, last + datetime.timedelta(days=1), zone)
+        return condition
+    return condition & before(field, last + datetime.timedelta(days=1), zone)
 
 
-def parsed(text: str) -> datetime.date | None:
+def parse_day(text: str) -> datetime.date | None:
     """Return the day of a text such as `2026-05-17`, or None."""
     try:
         return datetime.date.fromisoformat(text) if len(text) == 10 else None
@@ -112,12 +112,12 @@ class DaysFilter(FieldListFilter):
         self.names = (f"{field_path}__{SINCE}", f"{field_path}__{UNTIL}")
         self.span_name = f"{field_path}__{SPAN}"
         super().__init__(field, request, params, model, model_admin, field_path)
-        given: Any = self.used_parameters
-        *texts, self.span = (str((given.get(name) or [""])[-1]) for name in (*self.names, self.span_name))
-        self.given = tuple(parsed(text) for text in texts)
-        self.first, self.last = self.given
+        parameters: Any = self.used_parameters
+        *texts, self.span = (str((parameters.get(name) or [""])[-1]) for name in (*self.names, self.span_name))
+        self.days = tuple(parse_day(text) for text in texts)
+        self.first, self.last = self.days
         self.spans = spans(today_at(zone_of(current_site(request))))
-        ends = zip(self.names, texts, self.given, strict=True)
+        ends = zip(self.names, texts, self.days, strict=True)
         self.unreadable = [(name, text) for name, text, day in ends if text and day is None]
         if self.span in self.spans:
             _, first, last = self.spans[self.span]
@@ -142,21 +142,21 @@ class DaysFilter(FieldListFilter):
         """Yield nothing: the filter bar has its own inputs for days."""
         yield from ()
 
-    def described(self) -> str:
+    def description(self) -> str:
         """Return the days in words: the period's name, or both ends."""
         ends = (
-            gettext("%(value)s to %(value2)s") % {"value": self.given[0] or "…", "value2": self.given[1] or "…"}
-            if any(self.given)
+            gettext("%(value)s to %(value2)s") % {"value": self.days[0] or "…", "value2": self.days[1] or "…"}
+            if any(self.days)
             else ""
         )
         span = self.spans[self.span][0] if self.span in self.spans else ""
         if ends and not span:
-            same = (label for label, *days in self.spans.values() if tuple(days) == self.given)
-            return next(same, ends)
+            labels = (label for label, *days in self.spans.values() if tuple(days) == self.days)
+            return next(labels, ends)
         return ", ".join(part for part in (span, ends) if part)
 
 
 def address_part(field: str, first: datetime.date | None, last: datetime.date | None) -> dict[str, str]:
     """Return the query parameters with which a list with a DaysFilter on the field shows these days."""
-    given = {f"{field}__{SINCE}": first, f"{field}__{UNTIL}": last}
-    return {name: day.isoformat() for name, day in given.items() if day is not None}
+    days = {f"{field}__{SINCE}": first, f"{field}__{UNTIL}": last}
+    return {name: day.isoformat() for name, day in days.items() if day is not None}

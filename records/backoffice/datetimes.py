@@ -28,7 +28,7 @@ def wall_clock(value: datetime.datetime) -> tuple[datetime.datetime, bool]:
         return utc.replace(tzinfo=None), False
 
 
-def shown(value: datetime.datetime | None, *, day: bool = False) -> str:
+def format_datetime(value: datetime.datetime | None, *, day: bool = False) -> str:
     """Return the date-time for users: `2024-05-17` or `2024-05-17 14:30`.
 
     `day` is for a field that contains only days, whatever time of day was sent; see `shown_day` for any other.
@@ -41,7 +41,7 @@ def shown(value: datetime.datetime | None, *, day: bool = False) -> str:
     return clock.date().isoformat() if is_day else f"{clock.date().isoformat()} {clock:%H:%M}"
 
 
-def shown_day(moment: datetime.datetime) -> str:
+def format_day(moment: datetime.datetime) -> str:
     """Return the day on which something happened, in the page's time zone: `2024-05-17`."""
     return wall_clock(moment)[0].date().isoformat()
 
@@ -61,7 +61,7 @@ def moment_column(name: str, label: str, *, day: bool) -> Callable[[object], str
     """
 
     def column(record: object) -> str:
-        return shown(getattr(record, name), day=day) or NOTHING
+        return format_datetime(getattr(record, name), day=day) or NOTHING
 
     column.__name__ = name
     column.short_description = label  # type: ignore[attr-defined]

@@ -14,16 +14,16 @@ from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.current import current_site, zone_of
 from records.backoffice.date_filters import bare, today_at
-from records.backoffice.datetimes import NOTHING, shown
+from records.backoffice.datetimes import NOTHING, format_datetime
 
 
-def due_shown(due: datetime.datetime | None, *, waiting: bool = True) -> str:
+def format_due_date(due: datetime.datetime | None, *, waiting: bool = True) -> str:
     """Return a due date for a page, marked if it has passed on the site's calendar (the page's time zone)."""
     if due is None:
         return NOTHING
     if not waiting or not is_overdue(due):
-        return shown(due, day=True)
-    return format_html('{} <strong class="tag overdue">{}</strong>', shown(due, day=True), gettext("Overdue"))
+        return format_datetime(due, day=True)
+    return format_html('{} <strong class="tag overdue">{}</strong>', format_datetime(due, day=True), gettext("Overdue"))
 
 
 def is_overdue(due: datetime.datetime) -> bool:

@@ -101,10 +101,10 @@ def add(*modules: ModuleType) -> None:
                 functions.append(getattr(module, name))
 
 
-def all_of(added: Sequence[Callable[..., Sequence[T]]], *given: object) -> list[T]:
+def all_of(functions: Sequence[Callable[..., Sequence[T]]], *arguments: object) -> list[T]:
     """Return what all rooms have added to one of the lists above for this request."""
     rooms.load()
-    return [one for add in added for one in add(*given)]
+    return [one for function in functions for one in function(*arguments)]
 
 
 def shown_on(request: HttpRequest, record: Model) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from records.sites.text import read_uuid
 ChooseFrom = Callable[[], models.QuerySet[Any]]
 """What a reference may newly refer to, created only if it is needed: most saves keep the present reference."""
 
-NOTHING_KEPT: Mapping[str, models.Model] = MappingProxyType({})
+NO_TARGETS: Mapping[str, models.Model] = MappingProxyType({})
 UNKNOWN_CHOICE = _("Choose one of the entries that are offered.")
 
 
@@ -42,7 +42,7 @@ class TextField(forms.CharField):
         return before != after and ("\r" not in before + after or newlines(before) != newlines(after))
 
 
-def stored(clock: datetime.datetime) -> datetime.datetime:
+def to_utc(clock: datetime.datetime) -> datetime.datetime:
     """Return, in UTC, the moment of a local time at the site; raises ValidationError if there is no such time.
 
     In the hour that is repeated in autumn, the first occurrence is meant; a time in the hour that is skipped in spring
@@ -135,7 +135,7 @@ class MomentField(forms.Field):
         if isinstance(value, datetime.datetime):
             return value
         clock = self._clock(value)
-        return None if clock is None else stored(clock)
+        return None if clock is None else to_utc(clock)
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         """Return whether another time was entered than the one shown; fractions of a second are ignored."""
@@ -153,7 +153,7 @@ class Chooser(forms.Select):
 
     address: Callable[[], str]
     choose_from: ChooseFrom
-    kept = NOTHING_KEPT
+    current_targets = NO_TARGETS
 
     def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
         """Return the context with the URL at which the page's script searches for choices."""
@@ -161,13 +161,13 @@ class Chooser(forms.Select):
 
     def optgroups(self, name: str, value: Sequence[object], attrs: Any = None) -> Any:
         """Return the chosen entries as the only options, after an empty one if the field is optional."""
-        chosen = [str(key) for key in value if key]
-        wanted = [key for key in chosen if key not in self.kept]
-        found = {**self.kept, **({str(row.pk): row for row in self._look_up(wanted)} if wanted else {})}
+        keys = [str(key) for key in value if key]
+        missing = [key for key in keys if key not in self.current_targets]
+        targets = {**self.current_targets, **({str(row.pk): row for row in self._look_up(missing)} if missing else {})}
         choices: list[tuple[object, object]] = [] if self.allow_multiple_selected else [("", "")]
-        choices += [(key, str(found[key])) for key in chosen if key in found]
+        choices += [(key, str(targets[key])) for key in keys if key in targets]
         self.choices = choices
-        return super().optgroups(name, chosen, attrs)
+        return super().optgroups(name, keys, attrs)
 
     def _look_up(self, keys: Iterable[str]) -> Iterable[models.Model]:
         ids = [key for key in map(read_uuid, keys) if key is not None]
@@ -189,14 +189,11 @@ class ReferenceField(forms.Field):
 
     widget = Chooser
     choose_from: ChooseFrom
-    kept = NOTHING_KEPT
+    current_targets = NO_TARGETS
 
-    def keep(self, targets: Iterable[models.Model]) -> None:
+    def set_current(self, targets: Iterable[models.Model]) -> None:
         """Remember the present reference, which then needs no query and stays valid when its target is archived."""
-        kept = {}
-        for target in targets:
-            kept[str(target.pk)] = target
-        self.kept = self.widget.kept = kept
+        self.current_targets = self.widget.current_targets = {str(target.pk): target for target in targets}
 
     def prepare_value(self, value: object) -> Any:
         """Return the id as text."""
@@ -204,14 +201,14 @@ class ReferenceField(forms.Field):
 
     def _targets(self, keys: Sequence[object]) -> list[models.Model]:
         ids = [read_uuid(key) for key in keys]
-        missing = [key for key in ids if key is not None and str(key) not in self.kept]
-        found = {
-            **self.kept,
+        missing = [key for key in ids if key is not None and str(key) not in self.current_targets]
+        targets = {
+            **self.current_targets,
             **({str(row.pk): row for row in self.choose_from().filter(pk__in=missing)} if missing else {}),
         }
-        if any(str(key) not in found for key in ids):
+        if any(str(key) not in targets for key in ids):
             raise ValidationError(UNKNOWN_CHOICE, code="InvalidReference")
-        return [found[str(key)] for key in ids]
+        return [targets[str(key)] for key in ids]
 
     def to_python(self, value: Any) -> Any:
         """Return the record, or None; raises ValidationError for one that the site does not have."""
@@ -219,8 +216,8 @@ class ReferenceField(forms.Field):
             return None
         if isinstance(value, models.Model):
             return value
-        kept = self.kept.get(str(value).lower())
-        return kept if kept is not None else self._targets([value])[0]
+        current = self.current_targets.get(str(value).lower())
+        return current if current is not None else self._targets([value])[0]
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         """Return whether another record was chosen."""

@@ -41,14 +41,14 @@ class ReferenceFilter(FieldListFilter):
 
 def own_parameters(spec: Any, changelist: Any) -> list[str]:
     """Return the filter's parameters that the list's URL contains."""
-    return [name for name in spec.expected_parameters() if any(changelist.asked.getlist(name))]
+    return [name for name in spec.expected_parameters() if any(changelist.url_parameters.getlist(name))]
 
 
 def chips(changelist: Any) -> list[dict[str, str]]:
     """Return the active filters, each with the URL of the list without it."""
-    found = []
+    active = []
     if changelist.query:
-        found.append(
+        active.append(
             {
                 "text": gettext("Search: “%(query)s”") % {"query": changelist.query},
                 "url": changelist.without([SEARCH_VAR]),
@@ -56,19 +56,19 @@ def chips(changelist: Any) -> list[dict[str, str]]:
         )
     for spec in changelist.filter_specs:
         own = own_parameters(spec, changelist)
-        if own and (text := _described(spec, changelist, own)):
-            found.append({"text": f"{capfirst(str(spec.title))}: {text}", "url": changelist.without(own)})
-    return found + [{"text": text, "url": changelist.without([name])} for name, text in changelist.restrictions]
+        if own and (text := _description(spec, changelist, own)):
+            active.append({"text": f"{capfirst(str(spec.title))}: {text}", "url": changelist.without(own)})
+    return active + [{"text": text, "url": changelist.without([name])} for name, text in changelist.restrictions]
 
 
-def _described(spec: Any, changelist: Any, own: list[str]) -> str:
+def _description(spec: Any, changelist: Any, own: list[str]) -> str:
     if isinstance(spec, ReferenceFilter):
-        names = changelist.names_of(spec.field.related_model, changelist.asked.getlist(own[0]))
+        names = changelist.names_of(spec.field.related_model, changelist.url_parameters.getlist(own[0]))
         return gettext(" or ").join(names) or gettext("nothing at this site")
     if isinstance(spec, DaysFilter):
-        return spec.described()
-    chosen = [str(choice["display"]) for choice in spec.choices(changelist) if choice["selected"]]
-    return ", ".join(chosen) or ", ".join(changelist.asked.getlist(own[0]))
+        return spec.description()
+    labels = [str(choice["display"]) for choice in spec.choices(changelist) if choice["selected"]]
+    return ", ".join(labels) or ", ".join(changelist.url_parameters.getlist(own[0]))
 
 
 def controls(changelist: Any) -> Iterator[dict[str, Any]]:
@@ -79,7 +79,7 @@ def controls(changelist: Any) -> Iterator[dict[str, Any]]:
             spans = [(key, label, key == spec.span) for key, (label, *_) in spec.spans.items()]
             yield {"kind": "days", "title": title, "names": spec.names, "spec": spec, "spans": spans}
         elif isinstance(spec, ReferenceFilter):
-            keys = changelist.asked.getlist(spec.parameter)
+            keys = changelist.url_parameters.getlist(spec.parameter)
             rows = changelist.rows_of(spec.field.related_model, keys)
             options = [(str(row.pk), str(row)) for row in rows]
             yield {"kind": "reference", "title": title, "name": spec.parameter, "options": options, "spec": spec}
@@ -89,12 +89,12 @@ def controls(changelist: Any) -> Iterator[dict[str, Any]]:
 
 def _select(spec: Any, changelist: object) -> dict[str, object]:
     """Return the only parameter of a choice filter and its choices: value, label, and whether it is selected."""
-    expected = [str(name) for name in spec.expected_parameters()]
+    parameter_names = [str(name) for name in spec.expected_parameters()]
     options: list[tuple[str, object, bool]] = []
-    name = expected[0]
+    name = parameter_names[0]
     for choice in spec.choices(changelist):
-        given = parse_qs(str(choice["query_string"]).removeprefix("?"))
-        own = [(key, given[key][-1]) for key in expected if key in given]
+        parameters = parse_qs(str(choice["query_string"]).removeprefix("?"))
+        own = [(key, parameters[key][-1]) for key in parameter_names if key in parameters]
         if own and (own[0][0] == name or not any(value for value, _, _ in options)):
             name = own[0][0]
         value = own[0][1] if own and own[0][0] == name else ""
@@ -103,7 +103,7 @@ def _select(spec: Any, changelist: object) -> dict[str, object]:
     return {"name": name, "options": options}
 
 
-def kept(changelist: Any) -> list[tuple[str, str]]:
+def hidden_inputs(changelist: Any) -> list[tuple[str, str]]:
     """Return the hidden values of the bar's form: the search, the order, and filters that a link has set."""
     own = {name for spec in changelist.filter_specs for name in spec.expected_parameters()} | {PAGE_VAR}
-    return [(name, value) for name, values in changelist.asked.lists() if name not in own for value in values]
+    return [(name, value) for name, values in changelist.url_parameters.lists() if name not in own for value in values]

@@ -23,23 +23,23 @@ class Fault:
 
 def faults_of(form: forms.BaseForm, formsets: Iterable[Any] = ()) -> list[Fault]:
     """Return every fault of the form and of its child rows, in the order of the page."""
-    found = list(_faults(form, ""))
+    faults = list(_faults(form, ""))
     for formset in formsets:
-        found += [Fault("", "", message) for message in formset.non_form_errors()]
+        faults += [Fault("", "", message) for message in formset.non_form_errors()]
         for place, row in enumerate(formset.forms, start=1):
             name = f"{capfirst(str(formset.model._meta.verbose_name))} {place}"
-            found += _faults(row, name)
-    return found
+            faults += _faults(row, name)
+    return faults
 
 
 def _faults(form: forms.BaseForm, row: str) -> Iterator[Fault]:
     for name, messages in form.errors.items():
-        bound = form[name] if name in form.fields else None
-        shown = bound is not None and not bound.is_hidden
-        label = str(bound.label) if bound is not None and shown else ""
+        bound_field = form[name] if name in form.fields else None
+        is_visible = bound_field is not None and not bound_field.is_hidden
+        label = str(bound_field.label) if bound_field is not None and is_visible else ""
         where = ", ".join(part for part in (row, label) if part)
         for message in messages:
-            yield Fault(bound.auto_id if bound is not None and shown else "", where, str(message))
+            yield Fault(bound_field.auto_id if bound_field is not None and is_visible else "", where, str(message))
 
 
 def show_faults(

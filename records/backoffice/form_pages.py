@@ -1,7 +1,7 @@
 """The form of a record: it shows the form, checks the sent data, compares it with others' changes, and writes it.
 
 What a request decides (whether the record may be changed, which fields, which rows) is decided once, at the beginning
-of `changeform_view`, and kept in `FormState`.
+of `changeform_view`, and stored in `FormState`.
 """
 
 import uuid
@@ -89,9 +89,9 @@ class FormPages(StepPages, HistoryPages):
         if not self.has_change_permission(request, record):
             return set()
         with self.as_form(request, record):
-            shown = flatten_fieldsets(self.get_fieldsets(request, record))
+            names = flatten_fieldsets(self.get_fieldsets(request, record))
             readonly = self.get_readonly_fields(request, record)
-        return {name for name in shown if isinstance(name, str) and name not in readonly}
+        return {name for name in names if isinstance(name, str) and name not in readonly}
 
     @contextmanager
     def as_form(self, request: HttpRequest, record: Model) -> Iterator[None]:
@@ -107,12 +107,12 @@ class FormPages(StepPages, HistoryPages):
 
     def get_formset_kwargs(self, request: HttpRequest, obj: Any, inline: Any, prefix: str) -> dict[str, Any]:
         """Return the arguments of a formset; `_conflict` has matched the sent rows with the stored ones."""
-        given = super().get_formset_kwargs(request, obj, inline, prefix)
-        given["queryset"] = inline.get_queryset(request)
+        arguments = super().get_formset_kwargs(request, obj, inline, prefix)
+        arguments["queryset"] = inline.get_queryset(request)
         state = form_state(request)
         if state is not None and state.data is not None:
-            given["data"] = state.data
-        return given
+            arguments["data"] = state.data
+        return arguments
 
     def form_for(self, record: Any) -> type[RecordForm]:
         """Return the form to which the fields of the record's page are added; None is a new record."""
@@ -120,8 +120,8 @@ class FormPages(StepPages, HistoryPages):
 
     def _form_class(self, request: HttpRequest, state: FormState) -> Any:
         """Return the form class for the fields that the page shows and lets the user change; built once per request."""
-        shown = flatten_fieldsets(state.fieldsets) if state.writable else []
-        fields = [name for name in shown if not callable(name) and name not in state.readonly]
+        names = flatten_fieldsets(state.fieldsets) if state.writable else []
+        fields = [name for name in names if not callable(name) and name not in state.readonly]
         callback = partial(self.formfield_for_dbfield, request=request)
         return modelform_factory(
             self.model, form=self.form_for(state.record), fields=fields, formfield_callback=callback
@@ -204,10 +204,10 @@ class FormPages(StepPages, HistoryPages):
 
     def _to_record(self, request: HttpRequest, record: Any) -> HttpResponseRedirect | None:
         """Return the redirect to the record's page; None if the user may not see the record."""
-        seen = self.has_view_permission(request, record)
-        if seen and hides(self.model, asking(request.user, self.site_id_of(record))):
-            seen = self.get_queryset(request).filter(pk=record.pk).exists()
-        return redirect(self.page_of(record.pk)) if seen else None
+        may_see = self.has_view_permission(request, record)
+        if may_see and hides(self.model, asking(request.user, self.site_id_of(record))):
+            may_see = self.get_queryset(request).filter(pk=record.pk).exists()
+        return redirect(self.page_of(record.pk)) if may_see else None
 
     def _site_for_new(self, request: HttpRequest) -> uuid.UUID | None:
         """Return the site of a new record: the one for which its form was opened, otherwise the current one."""
@@ -230,7 +230,7 @@ class FormPages(StepPages, HistoryPages):
         extra_context: dict[str, Any] | None,
     ) -> HttpResponse:
         record, data = state.record, request.POST.copy()
-        seen = data.get("larder_seen", "")
+        seen_change = data.get("larder_seen", "")
         conflict = self._conflict(request, record, form_class, data) if record is not None else None
         state.data = data
         formsets, inlines = self._rows_of_form(request, instance)
@@ -249,7 +249,7 @@ class FormPages(StepPages, HistoryPages):
             values = form.values(change=record is not None)
             values |= {formset.relation: formset.rows() for formset in formsets if formset.has_changed()}
             try:
-                written = self._act(request, state, values, reason, seen)
+                result = self._act(request, state, values, reason, seen_change)
             except ValidationError as fault:
                 show_faults(form, formsets, fault)
             except StaleError:
@@ -260,27 +260,27 @@ class FormPages(StepPages, HistoryPages):
             except RecordNotFoundError:
                 raise Http404 from None
             else:
-                vars(instance).update({**vars(written), "_state": instance._state})
+                vars(instance).update({**vars(result), "_state": instance._state})
                 if record is None:
                     return self.response_add(request, instance)
                 return self.response_change(request, instance)
         return self._show(request, state, form, formsets, inlines, conflict, extra_context)
 
-    def _act(self, request: HttpRequest, state: FormState, values: Values, reason: str, seen: str) -> Any:
+    def _act(self, request: HttpRequest, state: FormState, values: Values, reason: str, seen_change: str) -> Any:
         record = state.record
         if record is None:
             with acting_once(request, self.url_of("changelist")):
                 return self.add_record(request, state.site_id, values)  # type: ignore[arg-type]
         if hideable_references(self.model) and references(self.model, asking(request.user, state.site_id)):
-            stored = self.model._default_manager.get(pk=record.pk)
-            values = with_hidden_kept(stored, values, user_of(request).pk, asking(request.user, state.site_id))
+            stored_record = self.model._default_manager.get(pk=record.pk)
+            values = with_hidden_kept(stored_record, values, user_of(request).pk, asking(request.user, state.site_id))
         return self.update_record(
             request,
             record,
             values,
             reason=reason,
             author=author_of(request),
-            precondition=partial(conflicts.refuse_when_stale, seen=seen),
+            precondition=partial(conflicts.refuse_when_stale, seen_change=seen_change),
         )
 
     def _conflict(self, request: HttpRequest, record: Any, form_class: Any, data: QueryDict) -> Conflict | None:

@@ -60,27 +60,27 @@ class RecordFields:
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Return the form field of a model field."""
-        given = {
+        options = {
             "required": not db_field.blank,
             "label": capfirst(str(db_field.verbose_name)),
             "help_text": db_field.help_text,
         }
         if isinstance(db_field, models.DateTimeField):
             if db_field.name not in self.moments:
-                return DayField(**given)
+                return DayField(**options)
             help_text = f"{db_field.help_text} {times_are_in()}".strip()
-            return MomentField(**{**given, "help_text": help_text})
+            return MomentField(**{**options, "help_text": help_text})
         if isinstance(db_field, models.ForeignKey | models.ManyToManyField):
             choices, address = partial(self._choices, request, db_field), partial(_address, request, db_field)
-            return reference_field(choices, address, several=db_field.many_to_many, **given)
+            return reference_field(choices, address, several=db_field.many_to_many, **options)
         if isinstance(db_field, models.EmailField):
             return super().formfield_for_dbfield(db_field, request, **kwargs)  # type: ignore[misc]
         if isinstance(db_field, models.TextField) and not db_field.choices:
-            return TextField(max_length=db_field.max_length or FREE_TEXT, widget=forms.Textarea({"rows": 4}), **given)
+            return TextField(max_length=db_field.max_length or FREE_TEXT, widget=forms.Textarea({"rows": 4}), **options)
         if isinstance(db_field, models.CharField) and not db_field.choices:
-            suggested = db_field.name in self.suggestions
-            widget = self._suggestions(db_field.name, request) if suggested else forms.TextInput()
-            return TextField(max_length=db_field.max_length, widget=widget, **given)
+            has_suggestions = db_field.name in self.suggestions
+            widget = self._suggestions(db_field.name, request) if has_suggestions else forms.TextInput()
+            return TextField(max_length=db_field.max_length, widget=widget, **options)
         if isinstance(db_field, models.DecimalField):
             return db_field.formfield(form_class=NumberField, **kwargs)
         if db_field.choices:
@@ -122,13 +122,13 @@ STAMPS = ("created", "last_modified")
 
 
 def reference_field(
-    choose_from: ChooseFrom, address: Callable[[], str], *, several: bool = False, **given: Any
+    choose_from: ChooseFrom, address: Callable[[], str], *, several: bool = False, **options: Any
 ) -> ReferenceField:
     """Return the form field for one record (or several) of those in `choose_from`.
 
     `address` returns the URL at which the page's script searches for choices.
     """
-    field = ReferencesField(**given) if several else ReferenceField(**given)
+    field = ReferencesField(**options) if several else ReferenceField(**options)
     field.choose_from = field.widget.choose_from = choose_from
     field.widget.address = address
     return field

@@ -97,11 +97,11 @@ class _KeepsTargets:
         super().__init__(*args, **{"label_suffix": "", **kwargs})
         for name, field in self.fields.items():
             if isinstance(field, ReferencesField):
-                field.keep(self.initial.get(name) or ())
+                field.set_current(self.initial.get(name) or ())
             elif isinstance(field, ReferenceField):
                 target = getattr(self.instance, name, None) if getattr(self.instance, f"{name}_id", None) else None
                 if target is not None:
-                    field.keep([target])
+                    field.set_current([target])
 
 
 class RecordForm(_KeepsTargets, forms.ModelForm):  # type: ignore[type-arg]
@@ -136,9 +136,9 @@ class RecordForm(_KeepsTargets, forms.ModelForm):  # type: ignore[type-arg]
 class ChildForm(_KeepsTargets, forms.ModelForm):  # type: ignore[type-arg]
     """The form of one child row."""
 
-    def content(self, *, whole: bool) -> Values:
+    def content(self, *, is_new: bool) -> Values:
         """Return the row's values: all of them for a new row, otherwise those that the editor changed."""
-        names = [name for name in self.fields if name in self.cleaned_data] if whole else self.changed_data
+        names = [name for name in self.fields if name in self.cleaned_data] if is_new else self.changed_data
         columns = {field.name for field in self._meta.model._meta.concrete_fields if not field.primary_key}
         owner = {name for name, field in self.fields.items() if isinstance(field, forms.models.InlineForeignKeyField)}
         return {name: self.cleaned_data[name] for name in names if name in columns - owner}
@@ -154,18 +154,20 @@ class RecordFormSet(BaseInlineFormSet):  # type: ignore[type-arg]
 
     def row_forms(self) -> Iterator[Any]:
         """Yield the forms of the remaining and the new rows, in order."""
-        gone = set(map(id, self.deleted_forms))
+        deleted_ids = set(map(id, self.deleted_forms))
         for form in self.initial_forms:
-            if id(form) not in gone:
+            if id(form) not in deleted_ids:
                 yield form
         for form in self.extra_forms:
-            if form.has_changed() and id(form) not in gone:
+            if form.has_changed() and id(form) not in deleted_ids:
                 yield form
 
     def rows(self) -> list[Values]:
         """Return the complete new array: stored rows with their changed values, then new ones."""
-        stored = set(map(id, self.initial_forms))
+        stored_ids = set(map(id, self.initial_forms))
         return [
-            {"id": form.instance.pk, **form.content(whole=False)} if id(form) in stored else form.content(whole=True)
+            {"id": form.instance.pk, **form.content(is_new=False)}
+            if id(form) in stored_ids
+            else form.content(is_new=True)
             for form in self.row_forms()
         ]

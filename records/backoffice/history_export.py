@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from records.accounts.models import User
 from records.backoffice.about import name_pointers
-from records.backoffice.datetimes import shown
+from records.backoffice.datetimes import format_datetime
 from records.backoffice.transfer.sheets import Line, report_file
 from records.backoffice.wording import operation_label
 from records.history.models import Change
@@ -29,8 +29,8 @@ LinesOf = Callable[[Change], Iterable[dict[str, str]]]
 
 def history_file(rows: object, kind: str, title: str, user: User, lines_of: LinesOf) -> FileResponse:
     """Return the changes as a CSV or XLSX file, in the page's time zone; `lines_of` gives what the user may see."""
-    found = _lines(rows, user, lines_of)
-    return report_file(found, kind, gettext("History"), f"{title} {now().date().isoformat()}")
+    lines = _lines(rows, user, lines_of)
+    return report_file(lines, kind, gettext("History"), f"{title} {now().date().isoformat()}")
 
 
 def is_too_long(rows: Any) -> bool:
@@ -51,8 +51,8 @@ def _lines(rows: Any, user: User, lines_of: LinesOf) -> Iterator[Line]:
         gettext("Record"),
     )
     yield [*head, gettext("Field"), gettext("Before"), gettext("After")]
-    found = rows.iterator(chunk_size=STEP)
-    while step := list(islice(found, STEP)):
+    changes = rows.iterator(chunk_size=STEP)
+    while step := list(islice(changes, STEP)):
         name_pointers(user, step)
         for change in step:
             yield from _lines_of_change(change, lines_of)
@@ -60,7 +60,7 @@ def _lines(rows: Any, user: User, lines_of: LinesOf) -> Iterator[Line]:
 
 def _lines_of_change(change: Change, lines_of: LinesOf) -> Iterator[Line]:
     texts = (
-        shown(change.at),
+        format_datetime(change.at),
         change.author_name or gettext("The system"),
         f"{change.channel} ({change.credential})" if change.credential else change.channel,
         operation_label(change.operation, change.model),

@@ -21,7 +21,7 @@ from records.accounts.models import User
 from records.backoffice.about import name_pointers
 from records.backoffice.conflicts import Conflict, changes_of, is_of
 from records.backoffice.current import show_times_of, site_at, user_of
-from records.backoffice.datetimes import shown
+from records.backoffice.datetimes import format_datetime
 from records.backoffice.fields import as_number
 from records.backoffice.history_export import TOO_MANY, history_file, is_too_long
 from records.backoffice.lists import UncountedPaginator
@@ -37,7 +37,7 @@ from records.sites.models import Entity, SiteRecord, permission_on
 from records.sites.text import read_uuid
 
 PAGE = 25
-WHOLE = 1_000
+MAX_PRINTED = 1_000
 """How many changes the page for printing shows."""
 
 
@@ -92,7 +92,7 @@ def net_changes(changes: Iterable[Change]) -> list[FieldChange]:
     return [entry for entry in sums.values() if entry["old"] != entry["new"]]
 
 
-def changes_shown_to(user: User, changes: ChangeQuerySet, sites: Collection[uuid.UUID]) -> ChangeQuerySet:
+def visible_changes(user: User, changes: ChangeQuerySet, sites: Collection[uuid.UUID]) -> ChangeQuerySet:
     """Return those of the changes of these sites that are about records which the user may see.
 
     A kind of record that is partly hidden from the user is left out as a whole: what was once hidden stays in the
@@ -106,19 +106,19 @@ def changes_shown_to(user: User, changes: ChangeQuerySet, sites: Collection[uuid
 
 def _hidden_changes(may: Callable[[str], bool]) -> Q:
     """Return the condition for a site's changes that the user may not see; empty if there are none."""
-    found, closed = Q(), []
+    condition, closed_kinds = Q(), []
     for entity, kind in kinds().items():
         if is_partly_hidden := hides(kind, may):
-            found |= Q(model__startswith=f"{kind._meta.app_label}.")
+            condition |= Q(model__startswith=f"{kind._meta.app_label}.")
         elif not may(permission_on(kind)):
-            found |= Q(model=kind._meta.label)
+            condition |= Q(model=kind._meta.label)
         if is_partly_hidden or not sees_attachments(kind, may):
-            closed.append(entity)
-    if closed:
+            closed_kinds.append(entity)
+    if closed_kinds:
         attachments: Any = kinds()[Entity.ATTACHMENT]
-        on_closed = attachments._base_manager.filter(pk=OuterRef("record_id"), entity__in=closed)
-        found |= Q(Exists(on_closed), model=attachments._meta.label)
-    return found
+        on_closed = attachments._base_manager.filter(pk=OuterRef("record_id"), entity__in=closed_kinds)
+        condition |= Q(Exists(on_closed), model=attachments._meta.label)
+    return condition
 
 
 class HistoryPages(SitePermissions):
@@ -153,7 +153,7 @@ class HistoryPages(SitePermissions):
             "changes": [
                 {
                     "author": change.author_name or gettext("The system"),
-                    "at": shown(change.at),
+                    "at": format_datetime(change.at),
                     "reason": change.reason,
                     "lines": lines_of(self.model, change.fields, hidden, self.is_day),
                 }
@@ -168,22 +168,24 @@ class HistoryPages(SitePermissions):
         """Show a page of the record's changes, newest first, or the difference between two of them."""
         record = self._record_with_history(request, object_id)
         hidden = self.hidden_in_history(request, record)
-        asked = request.GET
+        parameters = request.GET
         story = self.history_of(request, record)
         people = list(story.order_by("author_name").values_list("author_id", "author_name").distinct())
         choices = self._field_choices(record, hidden)
-        rows = self._narrowed(story, asked, dict(choices))
-        is_whole = asked.get("all") == "yes"
-        pages = UncountedPaginator(rows, WHOLE if is_whole else PAGE)
-        page, found = pages.read_or_last(max(as_number(asked.get("p", "1"), 6) or 1, 1))
-        narrowed = urlencode({name: asked[name] for name in ("field", "person") if asked.get(name)})
-        kept = "&".join(f"{name}={quote(asked[name])}" for name in ("field", "person", "from", "to") if asked.get(name))
-        kept += "&all=yes" if is_whole else ""
-        shown_here = {change.pk for change in found}
-        ends = self._chosen(record, asked)
-        name_pointers(user_of(request), [*found, *ends.values()])
-        elsewhere = {change.pk: change for change in ends.values() if change.pk not in shown_here}
-        own = [change for change in found if is_of(change, record)]
+        rows = self._filtered(story, parameters, dict(choices))
+        is_whole = parameters.get("all") == "yes"
+        pages = UncountedPaginator(rows, MAX_PRINTED if is_whole else PAGE)
+        page, changes = pages.read_or_last(max(as_number(parameters.get("p", "1"), 6) or 1, 1))
+        filter_query = urlencode({name: parameters[name] for name in ("field", "person") if parameters.get(name)})
+        page_query = "&".join(
+            f"{name}={quote(parameters[name])}" for name in ("field", "person", "from", "to") if parameters.get(name)
+        )
+        page_query += "&all=yes" if is_whole else ""
+        page_ids = {change.pk for change in changes}
+        ends = self._chosen_changes(record, parameters)
+        name_pointers(user_of(request), [*changes, *ends.values()])
+        elsewhere = {change.pk: change for change in ends.values() if change.pk not in page_ids}
+        own = [change for change in changes if is_of(change, record)]
         older = ends["from"].pk if "from" in ends else own[-1].pk if own else None
         newer = ends["to"].pk if "to" in ends else own[0].pk if own else None
         offers = self.offers_on(request, record)
@@ -193,7 +195,7 @@ class HistoryPages(SitePermissions):
             model: Any = self.model if is_own else apps.get_model(change.model)
             return {
                 "change": change,
-                "at": shown(change.at),
+                "at": format_datetime(change.at),
                 "did": operation_label(change.operation, change.model),
                 "of": "" if is_own else f"{model._meta.verbose_name} {change.record_name}",
                 "lines": self._lines_in(record, change, hidden, offers(change) if is_own else {}),
@@ -208,20 +210,21 @@ class HistoryPages(SitePermissions):
             gettext("History: %(record)s") % {"record": record},
             original=record,
             back=self.page_of(record.pk),
-            changes=[entry(change) for change in found],
+            changes=[entry(change) for change in changes],
             may_compare=len(own) > 1 or bool(elsewhere),
             chosen=[entry(change) for change in elsewhere.values()],
             people=people,
             field_choices=choices,
-            asked={"field": asked.get("field", ""), "person": asked.get("person", "")},
+            filters={"field": parameters.get("field", ""), "person": parameters.get("person", "")},
             page=page,
-            previous=f"?{kept}&p={page - 1}" if page > 1 else "",
-            next=f"?{kept}&p={page + 1}" if pages.has_more else "",
+            previous=f"?{page_query}&p={page - 1}" if page > 1 else "",
+            next=f"?{page_query}&p={page + 1}" if pages.has_more else "",
             exports=[
-                (kind.upper(), f"{self.url_of('history_export', quote(record.pk), kind)}?{narrowed}") for kind in KINDS
+                (kind.upper(), f"{self.url_of('history_export', quote(record.pk), kind)}?{filter_query}")
+                for kind in KINDS
             ],
-            whole="" if is_whole else f"?{narrowed}&all=yes".replace("?&", "?"),
-            compared=self._compared(user_of(request), record, ends.values(), hidden),
+            print_url="" if is_whole else f"?{filter_query}&all=yes".replace("?&", "?"),
+            comparison=self._comparison(user_of(request), record, ends.values(), hidden),
             **extra_context or {},
         )
 
@@ -231,7 +234,7 @@ class HistoryPages(SitePermissions):
         if kind not in KINDS:
             raise Http404
         hidden = self.hidden_in_history(request, record)
-        rows = self._narrowed(self.history_of(request, record), request.GET, dict(self._field_choices(record, hidden)))
+        rows = self._filtered(self.history_of(request, record), request.GET, dict(self._field_choices(record, hidden)))
         if is_too_long(rows):
             self.message_user(request, TOO_MANY, messages.ERROR)
             return redirect(self.url_of("history", object_id))
@@ -248,11 +251,11 @@ class HistoryPages(SitePermissions):
         return record
 
     @staticmethod
-    def _narrowed(rows: ChangeQuerySet, asked: QueryDict, fields: Mapping[str, str]) -> ChangeQuerySet:
+    def _filtered(rows: ChangeQuerySet, parameters: QueryDict, fields: Mapping[str, str]) -> ChangeQuerySet:
         """Return the changes by the person and of the field that the URL asks for."""
-        if author := read_uuid(asked.get("person", "")):
+        if author := read_uuid(parameters.get("person", "")):
             rows = rows.filter(author_id=author)
-        if (field := str(asked.get("field", ""))) in fields:
+        if (field := str(parameters.get("field", ""))) in fields:
             rows = rows.naming("field", field)
         return rows
 
@@ -270,8 +273,8 @@ class HistoryPages(SitePermissions):
         rows = changes_of(record)
         if not isinstance(record, SiteRecord):
             return rows
-        found = Change.objects.filter(in_history_of(record))
-        return changes_shown_to(user_of(request), found, [record.site_id]).order_by("-number")
+        changes = Change.objects.filter(in_history_of(record))
+        return visible_changes(user_of(request), changes, [record.site_id]).order_by("-number")
 
     def _field_choices(self, record: Model, hidden: Sequence[str]) -> list[tuple[str, str]]:
         left_out = {*hidden, *getattr(self.model, "HISTORY_EXCLUDE", ())}
@@ -280,26 +283,26 @@ class HistoryPages(SitePermissions):
         names += [name for name in children_of(record) if name not in left_out]
         return [(name, field_label(self.model, name)) for name in names]
 
-    def _chosen(self, record: Model, asked: QueryDict) -> dict[str, Change]:
+    def _chosen_changes(self, record: Model, parameters: QueryDict) -> dict[str, Change]:
         """Return the record's changes that the URL names as `from` and `to`."""
-        keys = {name: read_uuid(asked.get(name, "")) for name in ("from", "to")}
+        keys = {name: read_uuid(parameters.get(name, "")) for name in ("from", "to")}
         if not any(keys.values()):
             return {}
-        found = changes_of(record).in_bulk([key for key in keys.values() if key])
-        return {name: found[key] for name, key in keys.items() if key in found}
+        changes = changes_of(record).in_bulk([key for key in keys.values() if key])
+        return {name: changes[key] for name, key in keys.items() if key in changes}
 
-    def _compared(
-        self, user: User, record: Any, chosen: Iterable[Change], hidden: Sequence[str]
+    def _comparison(
+        self, user: User, record: Any, changes: Iterable[Change], hidden: Sequence[str]
     ) -> dict[str, Any] | None:
         """Return the differences of the record between the times after two of its changes."""
-        ends = sorted({change.pk: change for change in chosen}.values(), key=lambda change: change.number)
+        ends = sorted({change.pk: change for change in changes}.values(), key=lambda change: change.number)
         if len(ends) != 2:
             return None
         older, newer = ends
         rows = list(changes_of(record).filter(number__gt=older.number, number__lte=newer.number).order_by("number"))
         name_pointers(user, rows)
         return {
-            "older": shown(older.at),
-            "newer": shown(newer.at),
+            "older": format_datetime(older.at),
+            "newer": format_datetime(newer.at),
             "lines": lines_of(self.model, net_changes(rows), hidden, self.is_day),
         }

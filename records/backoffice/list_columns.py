@@ -31,16 +31,16 @@ def choose_columns(user: User, listing: str, names: Sequence[str], *, author: Au
     # Not by the common writer: `get_or_create` makes one row of two first choices at the same moment, and the usual
     # columns are the absence of the row.
     with recording() as trail:
-        chosen, is_new = ListColumns.objects.select_for_update(no_key=True).get_or_create(user=user, listing=listing)
-        before = {} if is_new else columns(chosen)
-        if not is_new and chosen.columns == list(names):
+        row, is_new = ListColumns.objects.select_for_update(no_key=True).get_or_create(user=user, listing=listing)
+        before = {} if is_new else columns(row)
+        if not is_new and row.columns == list(names):
             return
-        chosen.columns = list(names)
-        trail.add(chosen, differences(chosen, before, columns(chosen)), author=author, operation="ChooseColumns")
+        row.columns = list(names)
+        trail.add(row, differences(row, before, columns(row)), author=author, operation="ChooseColumns")
         if names:
-            chosen.save(update_fields=["columns"])
+            row.save(update_fields=["columns"])
         else:
-            chosen.delete()
+            row.delete()
 
 
 class ColumnPages(SitePermissions):
@@ -50,8 +50,8 @@ class ColumnPages(SitePermissions):
 
     def list_context(self, request: HttpRequest) -> dict[str, object]:
         """Return also the choice of the list's columns."""
-        found = {"columns": self.columns_offered(request)} if self.has_view_permission(request) else {}
-        return {**super().list_context(request), **found}
+        extra = {"columns": self.columns_offered(request)} if self.has_view_permission(request) else {}
+        return {**super().list_context(request), **extra}
 
     def fixed_columns(self) -> Sequence[str]:
         """Return the columns that link to the record, which every list shows."""
@@ -63,45 +63,47 @@ class ColumnPages(SitePermissions):
         more: list[str] = []
         if self.fieldsets and issubclass(self.model, SiteRecord):
             fields = {field.name: field for field in self.opts.concrete_fields}
-            named = (*map(str, flatten_fieldsets(self.fieldsets)), *MORE)
-            more = [name for name in named if name in fields and not isinstance(fields[name], models.TextField)]
+            names = (*map(str, flatten_fieldsets(self.fieldsets)), *MORE)
+            more = [name for name in names if name in fields and not isinstance(fields[name], models.TextField)]
         hidden = self.hidden_fields(request)
         return [name for name in dict.fromkeys([*map(str, self.list_display), *more]) if name not in hidden]
 
     def chosen_columns(self, request: HttpRequest) -> list[str]:
         """Return the columns that the user sees; one query per request."""
-        kept: dict[str, list[str]] = state_of(request).columns
+        by_listing: dict[str, list[str]] = state_of(request).columns
         listing = self.opts.label_lower
-        if listing not in kept:
-            found = ListColumns.objects.filter(user=user_of(request), listing=listing).first()
+        if listing not in by_listing:
+            row = ListColumns.objects.filter(user=user_of(request), listing=listing).first()
             possible, fixed = self.possible_columns(request), self.fixed_columns()
-            chosen = {*found.columns, *fixed} if found is not None else {*map(str, self.list_display)}
-            kept[listing] = [name for name in possible if name in chosen]
-        return kept[listing]
+            shown_names = {*row.columns, *fixed} if row is not None else {*map(str, self.list_display)}
+            by_listing[listing] = [name for name in possible if name in shown_names]
+        return by_listing[listing]
 
     def columns_offered(self, request: HttpRequest) -> dict[str, object]:
         """Return the content of the form for choosing columns."""
-        chosen, fixed = self.chosen_columns(request), self.fixed_columns()
+        shown_names, fixed = self.chosen_columns(request), self.fixed_columns()
         rows = [
             {
                 "name": name,
                 "label": capfirst(str(label_for_field(name, self.model, self))),
-                "checked": name in chosen,
+                "checked": name in shown_names,
                 "fixed": name in fixed,
             }
             for name in self.possible_columns(request)
         ]
         usual = [name for name in self.possible_columns(request) if name in self.list_display]
-        return {"rows": rows, "address": self.url_of("columns"), "is_own": chosen != usual}
+        return {"rows": rows, "address": self.url_of("columns"), "is_own": shown_names != usual}
 
     @method_decorator(require_POST)
     def columns_view(self, request: HttpRequest) -> HttpResponse:
         """Store the chosen columns, or restore the usual ones, and return to the list with its filters."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        asked = set(request.POST.getlist("column"))
-        chosen = [name for name in self.possible_columns(request) if name in asked or name in self.fixed_columns()]
-        names = [] if "reset" in request.POST else chosen
+        checked_names = set(request.POST.getlist("column"))
+        shown_names = [
+            name for name in self.possible_columns(request) if name in checked_names or name in self.fixed_columns()
+        ]
+        names = [] if "reset" in request.POST else shown_names
         choose_columns(user_of(request), self.opts.label_lower, names, author=author_of(request))
         messages.success(
             request, gettext("The usual columns are shown again.") if not names else gettext("Your columns were saved.")

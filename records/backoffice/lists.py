@@ -43,7 +43,7 @@ UNREADABLE = (
 class UncountedPaginator(Paginator):  # type: ignore[type-arg]
     """Finds out whether there is a next page by reading one more row; the count is the stored one, if there is any."""
 
-    kept_count: int | None = None
+    stored_count: int | None = None
     heads: replica.Heads | None = None
     """How far a replica must have replayed the history to find the keys of the page."""
     rows_read = 0
@@ -52,29 +52,29 @@ class UncountedPaginator(Paginator):  # type: ignore[type-arg]
     @property
     def count(self) -> int:
         """Return the stored total; if there is none, the number of rows known so far."""
-        return self.kept_count if self.kept_count is not None else self.rows_read
+        return self.stored_count if self.stored_count is not None else self.rows_read
 
     def read(self, number: int) -> list[Any]:
         """Return one page: its keys from an index first, then their rows; two queries."""
         start = (number - 1) * self.per_page
         rows: Any = self.object_list
-        ordered = rows.order_by(*(rows.query.order_by or rows.model._meta.ordering)).values_list("pk", flat=True)
-        asked = ordered[start : start + self.per_page + 1]
-        keys = replica.read(self.heads, lambda: list(asked.all()))
+        sorted_keys = rows.order_by(*(rows.query.order_by or rows.model._meta.ordering)).values_list("pk", flat=True)
+        page_keys = sorted_keys[start : start + self.per_page + 1]
+        keys = replica.read(self.heads, lambda: list(page_keys.all()))
         self.has_more = len(keys) > self.per_page
         self.rows_read = start + len(keys)
         keys = keys[: self.per_page]
-        found = {row.pk: row for row in rows.order_by().filter(pk__in=keys)}
-        return [found[key] for key in keys if key in found]
+        by_key = {row.pk: row for row in rows.order_by().filter(pk__in=keys)}
+        return [by_key[key] for key in keys if key in by_key]
 
     def read_or_last(self, number: int) -> tuple[int, list[Any]]:
         """Return one page with its number, or the last page for a number beyond it; only then the rows are counted."""
-        found = self.read(number)
-        if number > 1 and not found:
+        page = self.read(number)
+        if number > 1 and not page:
             rows: Any = self.object_list
             number = max(-(-rows.count() // self.per_page), 1)
-            found = self.read(number)
-        return number, found
+            page = self.read(number)
+        return number, page
 
 
 class UnreadableListError(Exception):
@@ -88,23 +88,23 @@ class RecordList(ChangeList):
     total: int | None = None
     at_least = 0
     """The number of rows on this page and the pages before it."""
-    asked: QueryDict
+    url_parameters: QueryDict
     """The list's URL, without what is empty in it."""
 
     def __init__(self, request: HttpRequest, *args: Any, **options: Any) -> None:
         """Read the URL. The form of the filters also sends empty ones, which are ignored."""
-        filled = QueryDict(mutable=True)
+        parameters = QueryDict(mutable=True)
         for name, values in request.GET.lists():
-            if given := [value for value in values if value]:
-                filled.setlist(name, given)
+            if non_empty := [value for value in values if value]:
+                parameters.setlist(name, non_empty)
         with self._reading():
-            super().__init__(_asking_for(request, filled), *args, **options)
+            super().__init__(_asking_for(request, parameters), *args, **options)
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> models.QuerySet[Any]:
         """Return the current site's records that match the filters."""
         page: Any = self.model_admin
         self.site, self.reader = current_site(request), user_of(request)
-        self.asked = request.GET.copy()
+        self.url_parameters = request.GET.copy()
         self.root_queryset = page.at_site(self.root_queryset, self.site)
         rows: models.QuerySet[Any] = super().get_queryset(request, exclude_parameters)
         if fault := _unreadable(self.filter_specs):
@@ -119,16 +119,19 @@ class RecordList(ChangeList):
     def _names_hidden(self) -> bool:
         """Return whether the URL filters the list by a record that does not exist for the user; usually no query."""
         for column in references(self.model, self.may):
-            for name, given in self.filter_params.items():
-                keys = [key for value in given for part in str(value).split(",") if (key := read_uuid(part))]
-                is_meant = name.split("__")[0] == column.name and keys
-                if is_meant and column.related_model.hidden_from(self.reader.pk).filter(pk__in=keys).exists():
+            for name, values in self.filter_params.items():
+                keys = [key for value in values for part in str(value).split(",") if (key := read_uuid(part))]
+                if (
+                    name.split("__")[0] == column.name
+                    and keys
+                    and column.related_model.hidden_from(self.reader.pk).filter(pk__in=keys).exists()
+                ):
                     return True
         return False
 
     def without(self, names: Sequence[str]) -> str:
         """Return the list's URL without these parameters, on its first page."""
-        query = self.asked.copy()
+        query = self.url_parameters.copy()
         for name in (*names, PAGE_VAR):
             query.pop(name, None)
         return f"?{query.urlencode()}"
@@ -147,10 +150,10 @@ class RecordList(ChangeList):
             yield
         except UNREADABLE as error:
             filters = getattr(self, "filter_params", {})
-            given = [f"{name}={','.join(map(str, values))}"[:100] for name, values in filters.items()]
-            named = gettext(" or ").join(f"“{one}”" for one in given) or gettext("the filters in this address")
+            texts = [f"{name}={','.join(map(str, values))}"[:100] for name, values in filters.items()]
+            label = gettext(" or ").join(f"“{one}”" for one in texts) or gettext("the filters in this address")
             raise UnreadableListError(
-                gettext("The list cannot be filtered by %(named)s.") % {"named": named}
+                gettext("The list cannot be filtered by %(named)s.") % {"named": label}
             ) from error
 
     def get_results(self, request: HttpRequest) -> None:
@@ -163,7 +166,7 @@ class RecordList(ChangeList):
         without_hidden(self.reader.pk, self.may, self.result_list, lists=False)
         self.has_next = paginator.has_more
         self.at_least = (self.page_num - 1) * self.list_per_page + len(self.result_list)
-        self.total = paginator.kept_count = self._kept_total(request)
+        self.total = paginator.stored_count = self._known_total(request)
         self.result_count = paginator.count
         self.full_result_count = self.total
         self.show_full_result_count = False
@@ -179,12 +182,12 @@ class RecordList(ChangeList):
 
         One query for each kind of record among them; only names of the current site's records and of shared lists.
         """
-        shown = {name for spec in self.filter_specs for name in spec.expected_parameters()}
+        filter_parameters = {name for spec in self.filter_specs for name in spec.expected_parameters()}
         columns = {column.name: column for column in self.lookup_opts.concrete_fields}
-        found = []
+        texts = []
         for parameter, given in self.filter_params.items():
             column: Any = columns.get(parameter.split("__")[0])
-            if column is None or parameter in shown or parameter.endswith("__isnull"):
+            if column is None or parameter in filter_parameters or parameter.endswith("__isnull"):
                 continue
             values = [value for text in given for value in str(text).split(",")]
             names = self.names_of(column.related_model, values) if column.is_relation else values
@@ -192,8 +195,8 @@ class RecordList(ChangeList):
                 text = (
                     f"{capfirst(column.verbose_name)}: {gettext(' or ').join(names) or gettext('nothing at this site')}"
                 )
-                found.append((parameter, text))
-        return found
+                texts.append((parameter, text))
+        return texts
 
     def names_of(self, model: type[models.Model], values: Sequence[str]) -> list[str]:
         """Return the names of the entries that belong to the current site or to shared lists."""
@@ -211,7 +214,7 @@ class RecordList(ChangeList):
             return []
         return list(rows.order_by("pk")[:10])
 
-    def _kept_total(self, request: HttpRequest) -> int | None:
+    def _known_total(self, request: HttpRequest) -> int | None:
         """Return the number of rows if it is known without counting: on the last page, or in an unfiltered list."""
         if not self.has_next:
             return self.at_least
@@ -223,8 +226,8 @@ class RecordList(ChangeList):
         if hides(self.model, self.may):
             # The stored total counts what does not exist for the user, too.
             return None
-        unnumbered: Any = getattr(self.model_admin, "count_unnumbered", lambda site_id: (0, 0))
-        everything, archived = map(sum, zip(totals(site.pk, entity), unnumbered(site.pk), strict=True))
+        count_unnumbered: Any = getattr(self.model_admin, "count_unnumbered", lambda site_id: (0, 0))
+        everything, archived = map(sum, zip(totals(site.pk, entity), count_unnumbered(site.pk), strict=True))
         which = self.filter_params.get("archived", [""])[-1]
         return {"": everything - archived, "yes": archived, "all": everything}.get(which)
 
@@ -236,10 +239,9 @@ def list_of_query(model_admin: Any, request: HttpRequest, query: QueryDict) -> A
 
 def _asking_for(request: HttpRequest, query: QueryDict) -> HttpRequest:
     """Return a copy of the request with another query."""
-    asked: Any = copy(request)
-    asked.GET = query
-    found: HttpRequest = asked
-    return found
+    other = copy(request)
+    other.GET = query  # type: ignore[assignment]
+    return other
 
 
 def _unreadable(specs: Sequence[object]) -> str:
@@ -262,10 +264,10 @@ def search(rows: models.QuerySet[Any], names: Sequence[str], text: str) -> model
 def searching(rows: models.QuerySet[Any], names: Sequence[str], text: str) -> Reads[models.QuerySet[Any]]:
     """Filter rows to those that contain every word of the text, in any case, in a named column or as their number."""
     words = text.split()[:8]
-    numbered = _numbered(rows.model)
-    if "\x00" in text or (words and not names and not numbered):
+    has_number = _has_number(rows.model)
+    if "\x00" in text or (words and not names and not has_number):
         return rows.none()
-    return (yield from finding(rows, names, [(word, _number(word) if numbered else None) for word in words]))
+    return (yield from finding(rows, names, [(word, _number(word) if has_number else None) for word in words]))
 
 
 def _number(word: str) -> int | None:
@@ -273,5 +275,5 @@ def _number(word: str) -> int | None:
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 16 else None
 
 
-def _numbered(model: type[models.Model]) -> bool:
+def _has_number(model: type[models.Model]) -> bool:
     return any(field.name == "site_sequence_id" for field in model._meta.concrete_fields)

@@ -10,7 +10,7 @@ from django.db.models import Model, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 
-from records.backoffice.choice_filters import ChoiceFilter, Offered
+from records.backoffice.choice_filters import ChoiceFilter, FilterOptions
 from records.backoffice.datetimes import moment_column
 from records.backoffice.lists import RecordList, UncountedPaginator, search
 from records.backoffice.permissions import SitePermissions
@@ -26,7 +26,7 @@ class PeriodFilter(ChoiceFilter):
 
     title = _("period")
     parameter_name = "days"
-    offered: ClassVar[Offered] = {
+    options: ClassVar[FilterOptions] = {
         "1": (_("Last 24 hours"), _since(1)),
         "7": (_("Last 7 days"), _since(7)),
         "30": (_("Last 30 days"), _since(30)),

@@ -15,8 +15,8 @@ from records.history.digests import SIDES, FieldChange, is_erased
 from records.history.erasure import is_mark
 from records.history.snapshots import Snapshot, children_of
 
-ERASED = _("The value was erased for good.")
-SAME = _("The record has this value already.")
+VALUE_ERASED = _("The value was erased for good.")
+SAME_VALUE = _("The record has this value already.")
 NO_ROW = _("This row does not exist any more.")
 TEXTS = (models.CharField, models.TextField)
 
@@ -27,7 +27,7 @@ def before(record: Any, name: str, entries: Sequence[FieldChange]) -> Any:
     Raises LookupError, with a message for users, for what is not known any more, and ValidationError.
     """
     if any(map(_was_erased, entries)):
-        raise LookupError(str(ERASED))
+        raise LookupError(str(VALUE_ERASED))
     if name in children_of(record):
         return _rows_before(record, name, entries)
     field, old = record._meta.get_field(name), entries[0].get("old")
@@ -48,10 +48,10 @@ def _is_erased(value: object) -> bool:
 
 def _target(model: Any, value: Any) -> Any:
     """Return the record that a value of the history points at; raises LookupError."""
-    found = model._base_manager.filter(pk=value["id"]).first() if isinstance(value, dict) and "id" in value else None
-    if found is None:
+    target = model._base_manager.filter(pk=value["id"]).first() if isinstance(value, dict) and "id" in value else None
+    if target is None:
         raise LookupError(gettext("The record to which it referred does not exist any more."))
-    return found
+    return target
 
 
 def _plain(field: models.Field[Any, Any], value: Any) -> object:
@@ -93,7 +93,7 @@ def fault_of(field: object, entry: FieldChange, content: Snapshot) -> str:
     a whole row. `content` is a snapshot of the record.
     """
     if _was_erased(entry):
-        return str(ERASED)
+        return str(VALUE_ERASED)
     name, _dot, cell = entry["field"].partition(".")
     current = content[name]
     if "row" in entry:
@@ -110,21 +110,23 @@ def _fault_of_row(entry: FieldChange, row: Snapshot | None, rows: Mapping[str, S
     """Return why a row that was removed cannot come back, or one that was added cannot go."""
     old = entry.get("old")
     if old is None:
-        return "" if row is not None else str(SAME)
-    known = {name: keys_of(value)[0] if isinstance(value, dict) else value for name, value in old.items()}
+        return "" if row is not None else str(SAME_VALUE)
+    old_values = {name: keys_of(value)[0] if isinstance(value, dict) else value for name, value in old.items()}
     is_there = any(
         all(
-            value == known[name] if name in known else is_nothing(value) for name, value in one.items() if name != "idx"
+            value == old_values[name] if name in old_values else is_nothing(value)
+            for name, value in one.items()
+            if name != "idx"
         )
         for one in rows.values()
     )
-    return str(SAME) if is_there else ""
+    return str(SAME_VALUE) if is_there else ""
 
 
 def _fault_of_value(field: Any, entry: FieldChange, current: Any) -> str:
     old = entry.get("old")
     if _is_erased(current):
-        return str(ERASED)
+        return str(VALUE_ERASED)
     if is_nothing(old):
         if is_nothing(current):
             return gettext("The field is empty already.")
@@ -134,12 +136,12 @@ def _fault_of_value(field: Any, entry: FieldChange, current: Any) -> str:
         keys = keys_of(old)
         if None in keys:
             return gettext("The history does not know the Id of the earlier value, so it cannot be put back.")
-        return str(SAME) if sorted(map(str, keys)) == (current if field.many_to_many else [current]) else ""
+        return str(SAME_VALUE) if sorted(map(str, keys)) == (current if field.many_to_many else [current]) else ""
     try:
         is_same = old == current or field.to_python(old) == field.to_python(current)
     except ValidationError as fault:
         return " ".join(fault.messages)
-    return str(SAME) if is_same else ""
+    return str(SAME_VALUE) if is_same else ""
 
 
 def is_nothing(value: object) -> bool:

@@ -40,11 +40,11 @@ def acting_once(request: HttpRequest, back: str = "") -> Iterator[None]:
     `back` is the page to which the person is then redirected, the form's own page if it is empty. The key is recorded
     first: a form that is sent twice at the same moment waits here until the other request has ended.
     """
-    claimed = _claim_of(request)
+    values = _claim_of(request)
     with recording():
-        if claimed is not None:
+        if values is not None:
             try:
-                claim(**claimed)
+                claim(**values)
             except DoneAlreadyError as error:
                 error.back = back or request.get_full_path()
                 raise
@@ -53,8 +53,8 @@ def acting_once(request: HttpRequest, back: str = "") -> Iterator[None]:
 
 def refuse_when_done(request: HttpRequest, back: str) -> None:
     """Raise DoneAlreadyError if the sent form was acted on, before anything else is said about it; one query."""
-    claimed = _claim_of(request)
-    if claimed is not None and KeptAnswer.objects.filter(**claimed).exists():
+    values = _claim_of(request)
+    if values is not None and KeptAnswer.objects.filter(**values).exists():
         raise DoneAlreadyError(back)
 
 
@@ -83,9 +83,9 @@ def key_of(request: HttpRequest) -> str:
     once = read_uuid(request.POST.get(FIELD, ""))
     if once is None:
         return ""
-    sent = sorted((name, values) for name, values in request.POST.lists() if _is_content(name))
+    values = sorted((name, values) for name, values in request.POST.lists() if _is_content(name))
     files = sorted((name, one.name, digest_of(one)) for name, several in request.FILES.lists() for one in several)
-    return f"{once} {hashlib.sha256(repr((sent, files)).encode()).hexdigest()}"
+    return f"{once} {hashlib.sha256(repr((values, files)).encode()).hexdigest()}"
 
 
 def key_of_row(request: HttpRequest, once: uuid.UUID, of: uuid.UUID | str) -> uuid.UUID:

@@ -83,30 +83,30 @@ def account_of_link(uid: str, token: str) -> User | None:
     return user if user.is_staff and tokens.check_token(user, token) else None
 
 
-def send_password_link(user: User, *, invited: bool = False) -> None:
-    """Mail the link to the account's person; `invited` selects the text for somebody who has never signed in."""
-    lifetime = INVITATION if invited else datetime.timedelta(seconds=settings.PASSWORD_RESET_TIMEOUT)
+def send_password_link(user: User, *, is_invitation: bool = False) -> None:
+    """Mail the link to the account's person; `is_invitation` selects the text for somebody who has never signed in."""
+    lifetime = INVITATION if is_invitation else datetime.timedelta(seconds=settings.PASSWORD_RESET_TIMEOUT)
     context = {
         "user": user,
         "link": password_link(user, lifetime),
-        "invited": invited,
+        "is_invitation": is_invitation,
         "days": lifetime.days,
         "minutes": int(lifetime.total_seconds()) // 60,
         "base_url": settings.BASE_URL,
     }
     with in_language_of(user):
-        subject = gettext("Your account at Larder") if invited else gettext("Choose a new password for Larder")
+        subject = gettext("Your account at Larder") if is_invitation else gettext("Choose a new password for Larder")
         text = render_to_string("registration/password_mail.txt", context)
     send_mail(subject, text, None, [user.recovery_address])
 
 
 def people_with_address(address: str) -> list[User]:
     """Return the active people with this recovery address, including those who have never had a password."""
-    found = User.objects.filter(
+    users = User.objects.filter(
         recovery_address__iexact=address, is_active=True, is_service_account=False, removed__isnull=True
     ).exclude(recovery_address="")
     # Databases fold more letters than we do; only addresses that are equal under our own folding are the same address.
-    return [user for user in found if user.recovery_address.casefold() == address.casefold()]
+    return [user for user in users if user.recovery_address.casefold() == address.casefold()]
 
 
 # --- Asking for a link ----------------------------------------------------------------------------------------------
@@ -219,10 +219,10 @@ class ChangePasswordForm(ChoosePasswordForm, PasswordChangeForm):
 
     def clean_old_password(self) -> str:
         """Return the typed password if it is the user's."""
-        typed = str(self.cleaned_data["old_password"])
-        if not own_password(self.request, self.user, typed):
+        password = str(self.cleaned_data["old_password"])
+        if not own_password(self.request, self.user, password):
             raise ValidationError(gettext("This is not your password."), code="password_incorrect")
-        return typed
+        return password
 
 
 @method_decorator(never_cache, name="dispatch")

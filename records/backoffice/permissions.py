@@ -59,8 +59,10 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         """Return the admin's URLs, preceded by those of the pages that its classes add."""
         pages = [page for cls in type(self).__mro__ for page in vars(cls).get("own_pages", ())]
         view = self.admin_site.admin_view
-        found = [path(below, view(getattr(self, method)), name=self.page_name(name)) for below, method, name in pages]
-        return [*found, *super().get_urls()]
+        patterns = [
+            path(below, view(getattr(self, method)), name=self.page_name(name)) for below, method, name in pages
+        ]
+        return [*patterns, *super().get_urls()]
 
     def page_name(self, name: str) -> str:
         """Return the name of a page in Django's URLs, such as `items_item_changelist` for the list of items."""
@@ -193,8 +195,12 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
             for field in self.opts.concrete_fields
             if field.is_relation or isinstance(field, models.DateTimeField | models.BooleanField)
         }
-        listed = {entry if isinstance(entry, str) else entry[0] for entry in filters if isinstance(entry, str | tuple)}
-        return name not in hidden and lookup.count("__") < 3 and self._ends_here(lookup) and name in plain | listed
+        filter_fields = {
+            entry if isinstance(entry, str) else entry[0] for entry in filters if isinstance(entry, str | tuple)
+        }
+        return (
+            name not in hidden and lookup.count("__") < 3 and self._ends_here(lookup) and name in plain | filter_fields
+        )
 
     def _ends_here(self, lookup: str) -> bool:
         """Return whether the lookup compares the model's own column, not one of a related record."""
@@ -225,7 +231,7 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         sites = self.sites_where(request, "view", "change")
         return existing_for(user_of(request), rows.filter(**{f"{self.site_field}__in": sites}), sites)
 
-    def rows_seen(
+    def visible_rows(
         self, request: HttpRequest, model: type[models.Model], site_id: uuid.UUID | None
     ) -> models.QuerySet[Any] | None:
         """Return the records of a kind at a site that the user may see, as the pages of the kind do.

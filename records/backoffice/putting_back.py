@@ -22,7 +22,7 @@ from django.utils.translation import gettext
 
 from records.backoffice.conflicts import StaleError, changes_of, refuse_when_stale
 from records.backoffice.current import author_of, show_times_of, site_at
-from records.backoffice.datetimes import shown
+from records.backoffice.datetimes import format_datetime
 from records.backoffice.form_errors import show_faults
 from records.backoffice.form_pages import FormPages
 from records.backoffice.forms import ReasonForm
@@ -106,8 +106,8 @@ class PutBackPages(FormPages):
                     cells = flatten_fieldsets(inline.get_fieldsets(request, record))
                     names |= {relation, *(f"{relation}.{cell}" for cell in cells)}
         hidden = self.hidden_in_history(request, record)
-        found = {name: _field_at(self.model, name) for name in names if name.partition(".")[0] not in hidden}
-        return {name: field for name, field in found.items() if isinstance(field, KINDS)}
+        fields = {name: _field_at(self.model, name) for name in names if name.partition(".")[0] not in hidden}
+        return {name: field for name, field in fields.items() if isinstance(field, KINDS)}
 
     @staticmethod
     def _first_number(record: models.Model) -> int | None:
@@ -128,10 +128,10 @@ class PutBackPages(FormPages):
         label = field_label(self.model, name)
         try:
             old = self._old_value(request, record, change_id, (name, request.GET.get("row", "")))
-        except ValidationError as refused:
+        except ValidationError as error:
             text = gettext("%(label)s: nothing was put back. %(names)s") % {
                 "label": label,
-                "names": " ".join(refused.messages),
+                "names": " ".join(error.messages),
             }
             self.message_user(request, text, messages.WARNING)
             return redirect(history)
@@ -155,7 +155,7 @@ class PutBackPages(FormPages):
             gettext("Put a value back: %(record)s") % {"record": record},
             original=record,
             change=old.change,
-            at=shown(old.change.at),
+            at=format_datetime(old.change.at),
             label=label,
             now=printed(choice_label(self.model, name, old.now), day=self.is_day(name)),
             then=printed(choice_label(self.model, name, old.entry.get("old")), day=self.is_day(name)),
@@ -189,13 +189,13 @@ class PutBackPages(FormPages):
         name = place[0].partition(".")[0]
         try:
             value = self._value_of(request, record, name, entry)
-        except LookupError as fault_found:
-            raise ValidationError(str(fault_found.args[0])) from None
+        except LookupError as error:
+            raise ValidationError(str(error.args[0])) from None
         return OldValue(change, entry, name, value, _as_in_history(record, entry, content))
 
     def _put_back(self, request: HttpRequest, record: models.Model, old: OldValue, form: ReasonForm) -> bool:
         """Write the value as the form would, and return True; or False, and the form then has the errors."""
-        seen = request.POST.get("larder_seen", "")
+        seen_change = request.POST.get("larder_seen", "")
         try:
             self.update_record(
                 request,
@@ -203,7 +203,7 @@ class PutBackPages(FormPages):
                 {old.name: old.value},
                 author=author_of(request),
                 reason=form.cleaned_data["change_reason"].strip(),
-                precondition=lambda locked: refuse_when_stale(locked, seen),
+                precondition=lambda locked: refuse_when_stale(locked, seen_change),
             )
         except ValidationError as fault:
             show_faults(form, (), fault)
@@ -222,11 +222,11 @@ class PutBackPages(FormPages):
         site_id, target = self.site_id_of(record), field.related_model
         page: Any = self
         keys = [str(key) for key in keys_of(entry["old"])]
-        kept = getattr(record, name).all() if field.many_to_many else ()
-        offered = page.field_choices(request, field, site_id).filter(pk__in=keys)
-        rows = {str(row.pk): row for row in (*offered, *kept)}
-        if gone := [key for key in keys if key not in rows]:
-            why = errors_of(target, list(target._base_manager.filter(pk__in=gone)), site_id, self.model)  # type: ignore[arg-type]
+        current = getattr(record, name).all() if field.many_to_many else ()
+        choices = page.field_choices(request, field, site_id).filter(pk__in=keys)
+        rows = {str(row.pk): row for row in (*choices, *current)}
+        if missing := [key for key in keys if key not in rows]:
+            why = errors_of(target, list(target._base_manager.filter(pk__in=missing)), site_id, self.model)  # type: ignore[arg-type]
             texts = set(why.values()) or {UNKNOWN.format(name=target._meta.verbose_name)}
             raise ValidationError([ValidationError(text, code="InvalidReference") for text in sorted(texts)])
         return [rows[key] for key in keys] if field.many_to_many else rows[keys[0]]
@@ -256,6 +256,6 @@ def _what_happened(record: models.Model) -> str:
 def _as_in_history(record: models.Model, entry: FieldChange, content: Snapshot) -> object:
     """Return what the record says at the place of the entry, in the form of the history: references by their names."""
     name, _dot, cell = entry["field"].partition(".")
-    said = [one for one in differences(record, {}, {name: content[name]}) if place_of(one)[1] == place_of(entry)[1]]
-    found = said[0]["new"] if said else None
-    return found.get(cell) if cell and found else found
+    entries = [one for one in differences(record, {}, {name: content[name]}) if place_of(one)[1] == place_of(entry)[1]]
+    value = entries[0]["new"] if entries else None
+    return value.get(cell) if cell and value else value

@@ -23,7 +23,7 @@ from django.utils.translation import gettext
 from records.backoffice.about import address_of
 from records.backoffice.conflicts import is_of
 from records.backoffice.current import FormState, show_times_of, site_at, state_of
-from records.backoffice.datetimes import NOTHING, shown
+from records.backoffice.datetimes import NOTHING, format_datetime
 from records.backoffice.history_pages import HistoryPages
 from records.backoffice.permissions import Pages
 from records.backoffice.statuses import status_tag
@@ -66,15 +66,15 @@ class Fact(AdminReadonlyField):
 
     def get_admin_url(self, remote_field: object, remote_obj: Any) -> str:
         """Return a link to the page of the record that the field refers to, for those who may open it."""
-        shown_by: Any = self.model_admin
-        page: Any = shown_by.admin_site._registry.get(type(remote_obj))
+        model_admin: Any = self.model_admin
+        page: Any = model_admin.admin_site._registry.get(type(remote_obj))
         is_open = page is not None and page.has_view_permission(self.request, remote_obj)
         url = address_of(remote_obj) if is_open else ""
         return format_html('<a href="{}">{}</a>', url, remote_obj) if url else str(remote_obj)
 
 
 @dataclass(frozen=True, slots=True)
-class Related:
+class RelatedRecords:
     """Records of one kind that refer to the record, the newest first."""
 
     key: str
@@ -97,7 +97,7 @@ class ReadingPage(StepPages, HistoryPages):
         facts, children = self.content_of(request, record)
         app, model = self.opts.app_label, self.opts.model_name
         kind, status = capfirst(str(self.opts.verbose_name)), getattr(record, "record_status", "")
-        steps, added = self.steps_for(request, record), self.added_to(request, record)
+        steps, additions = self.steps_for(request, record), self.added_to(request, record)
         return self.page_response(
             request,
             "backoffice/reading.html",
@@ -108,18 +108,18 @@ class ReadingPage(StepPages, HistoryPages):
             number=getattr(record, "site_sequence_id", None),
             status=status_tag(record) if status else "",
             record_site=site_at(request, self.site_id_of(record)),
-            sections=[(title, [fact for fact in found if not fact.is_empty]) for title, found in facts],
-            left_empty=[fact.field["label"] for _, found in facts for fact in found if fact.is_empty],
+            sections=[(title, [fact for fact in part if not fact.is_empty]) for title, part in facts],
+            left_empty=[fact.field["label"] for _, part in facts for fact in part if fact.is_empty],
             children=children,
-            related=list(self._related(request, record)),
+            related=list(self._related_records(request, record)),
             edit_url=reverse(f"admin:{app}_{model}_change", args=(quote(record.pk),))
             if page.has_change_permission(request, record)
             else "",
             record_steps=steps,
-            **added,
+            **additions,
             next_steps=[
                 *(step for step in steps if step["is_next"]),
-                *(link for link in added["record_links"] if link.is_next),
+                *(link for link in additions["record_links"] if link.is_next),
             ],
             show_history=self.has_history_permission(request, record),
             recent=self._recent(request, record),
@@ -143,9 +143,9 @@ class ReadingPage(StepPages, HistoryPages):
         ]
         return facts, list(self._children(request, record))
 
-    def _facts(self, request: HttpRequest, record: Model, names: Sequence[Any], shown_by: Any) -> list[Fact]:
+    def _facts(self, request: HttpRequest, record: Model, names: Sequence[Any], model_admin: Any) -> list[Fact]:
         form = modelform_factory(type(record), form=ModelForm, fields=[])(instance=record)
-        facts = [Fact(form, name, is_first=False, model_admin=shown_by) for name in names if name != "record_status"]
+        facts = [Fact(form, name, is_first=False, model_admin=model_admin) for name in names if name != "record_status"]
         for fact in facts:
             fact.request = request
         return facts
@@ -174,20 +174,20 @@ class ReadingPage(StepPages, HistoryPages):
                 "rows": [[row[place] for place in places] for row in rows],
             }
 
-    def _related(self, request: HttpRequest, record: Model) -> Iterator[Related]:
+    def _related_records(self, request: HttpRequest, record: Model) -> Iterator[RelatedRecords]:
         """Yield the records of each kind that refer to this one and that the user may see."""
         for model, condition, field in pointing_at(record):
-            seen, options = self.rows_seen(request, model, getattr(record, "site_id", None)), model._meta
-            if seen is None:
+            visible_rows, options = self.visible_rows(request, model, getattr(record, "site_id", None)), model._meta
+            if visible_rows is None:
                 continue
             foreign = [column.name for column in options.concrete_fields if column.is_relation]
-            found = model._default_manager.filter(condition).exclude(pk=record.pk).values("pk")
-            rows = seen.filter(pk__in=found).select_related(*foreign)
+            keys = model._default_manager.filter(condition).exclude(pk=record.pk).values("pk")
+            rows = visible_rows.filter(pk__in=keys).select_related(*foreign)
             newest = list(rows.order_by("-site_sequence_id", "-pk")[: RELATED_SHOWN + 1])
             if not newest:
                 continue
             list_url = reverse(f"admin:{options.app_label}_{options.model_name}_changelist")
-            yield Related(
+            yield RelatedRecords(
                 str(options.model_name),
                 capfirst(str(options.verbose_name_plural)),
                 [{"url": address_of(row), "row": row, "tag": status_tag(row)} for row in newest[:RELATED_SHOWN]],
@@ -202,7 +202,7 @@ class ReadingPage(StepPages, HistoryPages):
         hidden = self.hidden_in_history(request, record)
         return [
             {
-                "at": shown(change.at),
+                "at": format_datetime(change.at),
                 "who": change.author_name or gettext("The system"),
                 "did": operation_label(change.operation, change.model),
                 "reason": change.reason,

@@ -101,18 +101,18 @@ class RecordAdmin(
         hidden = (*self.hidden_fields(request, obj), *self.left_out(obj))
         state = form_state(request)
         writable = state is not None and state.writable
-        shown = []
+        fieldsets = []
         for title, options in own:
             names = _without(options["fields"], hidden) if hidden else options["fields"]
             if not writable:
                 names = _map(names, self.read_only_name_of)
             if names:
-                shown.append((title, {**options, "fields": names}))
+                fieldsets.append((title, {**options, "fields": names}))
         if obj is not None:
             if writable:
-                shown.append((gettext("Why"), {"fields": ("change_reason",), "classes": (LAST,)}))
-            shown.append((gettext("Record"), {"fields": self._stamps_shown, "classes": (LAST,)}))
-        return shown
+                fieldsets.append((gettext("Why"), {"fields": ("change_reason",), "classes": (LAST,)}))
+            fieldsets.append((gettext("Record"), {"fields": self._stamps_shown, "classes": (LAST,)}))
+        return fieldsets
 
     def own_fieldsets(self, request: HttpRequest, obj: Model | None = None) -> Any:
         """Return the room's own fieldsets; override it if a new record's page differs from a stored one's."""
@@ -150,10 +150,10 @@ class RecordAdmin(
 
     def get_list_select_related(self, request: HttpRequest) -> Any:
         """Return the foreign keys among the columns, including nullable ones, so that rows need no queries."""
-        if named := super().get_list_select_related(request):
-            return named
-        shown = dict.fromkeys([*map(str, self.list_display), *self.chosen_columns(request)])
-        return [name for name in shown if name in self.foreign_keys] or False
+        if foreign_keys := super().get_list_select_related(request):
+            return foreign_keys
+        columns = dict.fromkeys([*map(str, self.list_display), *self.chosen_columns(request)])
+        return [name for name in columns if name in self.foreign_keys] or False
 
     def count_unnumbered(self, site_id: uuid.UUID) -> tuple[int, int]:
         """Return how many records of the site have no number, and how many of them are archived."""
@@ -185,14 +185,14 @@ class RecordAdmin(
 
 def _without(names: Any, hidden: Sequence[str]) -> list[Any]:
     """Return the names without the hidden ones; an entry can be a line of several names."""
-    kept = []
+    visible = []
     for name in names:
         if isinstance(name, list | tuple):
             line = [inner for inner in name if inner not in hidden]
-            kept += [line] if line else []
+            visible += [line] if line else []
         elif name not in hidden:
-            kept.append(name)
-    return kept
+            visible.append(name)
+    return visible
 
 
 def _map(names: Sequence[object], change: Callable[[object], object]) -> list[Any]:

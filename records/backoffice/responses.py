@@ -15,8 +15,8 @@ def page_response(
     request: HttpRequest, template: str, title: Any, /, *, http_status: int = 200, **context: Any
 ) -> TemplateResponse:
     """Return a page of the back-office with its title; `context` is what its own template shows."""
-    shown = {**admin.site.each_context(request), "title": title, **context}
-    return TemplateResponse(request, template, shown, status=http_status)
+    context = {**admin.site.each_context(request), "title": title, **context}
+    return TemplateResponse(request, template, context, status=http_status)
 
 
 def pdf_response(content: bytes, name: str) -> HttpResponse:
@@ -30,5 +30,5 @@ def html_of(pattern: str, rows: Iterable[Sequence[object]]) -> SafeString:
 
     Everything that is not HTML already is escaped.
     """
-    shown = ([one if isinstance(one, SafeString) else escape(str(one)) for one in row] for row in rows)
-    return SafeString("".join(pattern.format(*row) for row in shown))
+    cells = ([one if isinstance(one, SafeString) else escape(str(one)) for one in row] for row in rows)
+    return SafeString("".join(pattern.format(*row) for row in cells))

@@ -28,8 +28,8 @@ from records.backoffice.unsaved_input import keeping
 from records.history.retrying import begun_again
 from records.sites.models import SiteRecord
 
-FOLDED = ("Lists", "Administration")
-UNUSED = ("autocomplete", "view_on_site")
+FOLDED_GROUPS = ("Lists", "Administration")
+UNUSED_PAGES = ("autocomplete", "view_on_site")
 """Pages of Django's that we do not link to: `choose` searches references."""
 _AN_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-", re.IGNORECASE)
 
@@ -82,7 +82,7 @@ class BackofficeSite(AdminSite):
                 URLPattern(page.pattern, self.admin_view(page.callback), None, page.name)
                 for page in extension_points.pages
             ),
-            *(page for page in super().get_urls() if getattr(page, "name", "") not in UNUSED),
+            *(page for page in super().get_urls() if getattr(page, "name", "") not in UNUSED_PAGES),
         ]
 
     @no_append_slash
@@ -97,11 +97,11 @@ class BackofficeSite(AdminSite):
 
     def _build_app_dict(self, request: HttpRequest, label: Any = None) -> dict[str, Any]:
         """Return what the user may open; nothing if nobody is signed in, as on the sign-in page."""
-        found: dict[str, Any] = super()._build_app_dict(request, label) if self.has_permission(request) else {}
-        for app in found.values():
+        apps: dict[str, Any] = super()._build_app_dict(request, label) if self.has_permission(request) else {}
+        for app in apps.values():
             for model in app["models"]:
                 model["name"] = str(model["name"])  # Otherwise each comparison that sorts them translates two names.
-        return found
+        return apps
 
     def app_index(self, request: HttpRequest, app_label: str, extra_context: dict[str, object] | None = None) -> Any:
         """Redirect to the start page: the menu shows every room."""
@@ -120,24 +120,24 @@ class BackofficeSite(AdminSite):
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         """Show the start page, with the content that rooms add to it."""
-        added: dict[str, Any] = extension_points.start_page(request) if extension_points.start_page is not None else {}
+        start: dict[str, Any] = extension_points.start_page(request) if extension_points.start_page is not None else {}
         # Django's own method computes the menu twice.
         template = self.index_template or "admin/index.html"
-        return page_response(request, template, self.index_title, **added, **(extra_context or {}))
+        return page_response(request, template, self.index_title, **start, **(extra_context or {}))
 
     def _navigation(self, request: HttpRequest, apps: list[dict[str, Any]]) -> list[dict[str, Any]]:
         by_app = {app["app_label"]: app["models"] for app in apps}
-        placed = {label for labels in settings.BACKOFFICE_MENU.values() for label in labels}
+        menu_labels = {label for labels in settings.BACKOFFICE_MENU.values() for label in labels}
         links: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for group, labels in settings.BACKOFFICE_MENU.items():
-            others = [label for label in by_app if label not in placed] if group == "Administration" else []
-            for label in (*labels, *others):
+            other_labels = [label for label in by_app if label not in menu_labels] if group == "Administration" else []
+            for label in (*labels, *other_labels):
                 # Django sorts the kinds of a room by name; what a room is about comes before what it needs beside that.
                 for model in sorted(by_app.get(label, ()), key=lambda one: not issubclass(one["model"], SiteRecord)):
                     if model["admin_url"]:
                         links[group].append({"name": model["name"], "url": model["admin_url"]})
-        for added in extension_points.all_of(extension_points.menu_links, request):
-            links[added.group].append({"name": added.label, "url": added.url})
+        for menu_link in extension_points.all_of(extension_points.menu_links, request):
+            links[menu_link.group].append({"name": menu_link.label, "url": menu_link.url})
         urls = [link["url"] for several in links.values() for link in several if request.path.startswith(link["url"])]
         current_url, groups = max(urls, key=len, default=""), []
         for group in settings.BACKOFFICE_MENU:
@@ -146,7 +146,12 @@ class BackofficeSite(AdminSite):
             if links[group]:
                 current = any(link["current"] for link in links[group])
                 groups.append(
-                    {"name": gettext(group), "links": links[group], "folded": group in FOLDED, "current": current}
+                    {
+                        "name": gettext(group),
+                        "links": links[group],
+                        "folded": group in FOLDED_GROUPS,
+                        "current": current,
+                    }
                 )
         return groups
 
@@ -186,12 +191,12 @@ class BackofficeSite(AdminSite):
         pages = [link["url"] for group in menu for link in group["links"]] + [
             reverse(name) for name in settings.PAGES_OF_ALL_SITES
         ]
-        found = max((page for page in pages if before.startswith(page)), key=len, default="")
-        if not found:
+        page_url = max((page for page in pages if before.startswith(page)), key=len, default="")
+        if not page_url:
             return reverse("admin:index")
-        kept = QueryDict(query if before == found else "", mutable=True)
-        for name, values in [*kept.lists()]:
+        filters = QueryDict(query if before == page_url else "", mutable=True)
+        for name, values in [*filters.lists()]:
             # The list's filters are kept, except for references to records, which are not at this site.
             if name == PAGE_VAR or any(_AN_ID.search(value) for value in values):
-                del kept[name]
-        return f"{found}?{kept.urlencode()}" if kept else found
+                del filters[name]
+        return f"{page_url}?{filters.urlencode()}" if filters else page_url

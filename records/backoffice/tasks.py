@@ -19,33 +19,35 @@ def invite(user_id: str, failed: int = 0) -> bool:
 
     While the mail server is down, it is retried for most of a day.
     """
-    return _mail(user_id, failed, invited=True)
+    return _mail(user_id, failed, is_invitation=True)
 
 
 @task()
 def mail_links(address: str) -> int:
     """Queue a link for each person with the address, except for accounts at their hourly limit; return how many."""
-    queued = 0
+    count = 0
     for user in people_with_address(address):
         try:
             guesses.spend("links-of", str(user.pk), LINKS_OF_ACCOUNT)
         except guesses.TooManyGuessesError:
             continue
         mail_link.enqueue(str(user.pk))
-        queued += 1
-    return queued
+        count += 1
+    return count
 
 
 @task()
 def mail_link(user_id: str, failed: int = 0) -> bool:
     """Mail a link for a new password to a person; return whether it was sent."""
-    return _mail(user_id, failed, invited=False)
+    return _mail(user_id, failed, is_invitation=False)
 
 
-def _mail(user_id: str, failed: int, *, invited: bool) -> bool:
+def _mail(user_id: str, failed: int, *, is_invitation: bool) -> bool:
     people = User.objects.filter(pk=user_id, is_active=True, is_service_account=False, removed__isnull=True)
     user = people.exclude(recovery_address="").first()
     if user is None:
         return False
-    again, delays = (invite, DELAYS) if invited else (mail_link, DELAYS_OF_LINKS)
-    return send_or_retry(partial(send_password_link, user, invited=invited), again, (user_id,), failed, delays)
+    again, delays = (invite, DELAYS) if is_invitation else (mail_link, DELAYS_OF_LINKS)
+    return send_or_retry(
+        partial(send_password_link, user, is_invitation=is_invitation), again, (user_id,), failed, delays
+    )

@@ -145,7 +145,7 @@ def _archive(model_admin: Any, request: HttpRequest, record: object, reason: str
 
 def _users(model_admin: Any, request: HttpRequest, record: Any) -> list[str]:
     site_id = getattr(record, "site_id", None)
-    uses = uses_of(record, lambda model: model_admin.rows_seen(request, model, site_id))
+    uses = uses_of(record, lambda model: model_admin.visible_rows(request, model, site_id))
     return [
         gettext("Used by %(use)s. Those records keep it; new records cannot choose it.") % {"use": use} for use in uses
     ]
@@ -347,7 +347,7 @@ class StepPages(SitePermissions):
         The step comes first, so that each room takes its locks in its own order. Its Changes are stored when the
         transaction ends, and thus are not among those that are compared.
         """
-        reason, check = data.get("change_reason", "").strip(), partial(refuse_when_stale, seen=seen)
+        reason, check = data.get("change_reason", "").strip(), partial(refuse_when_stale, seen_change=seen)
         with acting_once(request, self.page_of(record.pk)):
             if step.checks_itself:
                 step.act(self, request, record, reason, {**data, "precondition": check})

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.translation import gettext, pgettext
 
-from records.backoffice.datetimes import NOTHING, shown
+from records.backoffice.datetimes import NOTHING, format_datetime
 from records.history.digests import ERASED, is_erased
 
 VERBS = {
@@ -183,5 +183,5 @@ def printed(value: object, *, day: bool = False) -> str:
     if isinstance(value, list):
         return ", ".join(printed(part, day=day) for part in value)
     if isinstance(value, str) and _MOMENT.fullmatch(value):
-        return shown(datetime.datetime.fromisoformat(value), day=day)
+        return format_datetime(datetime.datetime.fromisoformat(value), day=day)
     return str(value)

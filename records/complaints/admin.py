@@ -12,7 +12,7 @@ from records.accounts import access
 from records.backoffice.choice_filters import ArchivedFilter, OwnerFilter
 from records.backoffice.current import author_of, form_state
 from records.backoffice.date_filters import DaysFilter
-from records.backoffice.due import due_shown
+from records.backoffice.due import format_due_date
 from records.backoffice.filter_bar import ReferenceFilter
 from records.backoffice.plain_records import PlainAdmin
 from records.backoffice.records import RecordAdmin
@@ -118,7 +118,7 @@ class ComplaintAdmin(RecordAdmin):
     @admin.display(description=_("Target date"), ordering="target_date")
     def target(self, complaint: Complaint) -> str:
         """Return the day by which the complaint must be answered, with a mark if it has passed."""
-        return due_shown(complaint.target_date, waiting=complaint.waits_for_answer)
+        return format_due_date(complaint.target_date, waiting=complaint.waits_for_answer)
 
     def count_unnumbered(self, site_id: uuid.UUID) -> tuple[int, int]:
         """Return the number of the site's drafts, and how many of them are archived; uses the index of numbers."""

@@ -8,7 +8,7 @@ from django.db.models.lookups import LessThanOrEqual
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from records.backoffice.choice_filters import ChoiceFilter, Offered
+from records.backoffice.choice_filters import ChoiceFilter, FilterOptions
 from records.backoffice.due import DueFilter
 from records.complaints.models import RecordStatus
 
@@ -85,7 +85,7 @@ class TriageFilter(ChoiceFilter):
 
     title = _("triage")
     parameter_name = "triage"
-    offered: ClassVar[Offered] = {"needed": (_("To be triaged"), TO_TRIAGE)}
+    options: ClassVar[FilterOptions] = {"needed": (_("To be triaged"), TO_TRIAGE)}
 
 
 class TargetFilter(DueFilter):
@@ -105,4 +105,4 @@ class ResponseFilter(ChoiceFilter):
 
     title = _("response time")
     parameter_name = "response"
-    offered: ClassVar[Offered] = {value: (name, responses_in(value)) for value, name in RESPONSE_NAMES.items()}
+    options: ClassVar[FilterOptions] = {value: (name, responses_in(value)) for value, name in RESPONSE_NAMES.items()}

@@ -47,7 +47,7 @@ def _offer_owners(form: Any, complaint: Complaint) -> None:
     field = Complaint._meta.get_field("owner")
     choose_from, address = partial(choices_at, field, complaint.site_id), partial(choose_url, field, complaint.site_id)
     form.fields["owner"] = reference_field(choose_from, address, label=capfirst(field.verbose_name))
-    form.fields["owner"].keep([complaint.owner] if complaint.owner else [])
+    form.fields["owner"].set_current([complaint.owner] if complaint.owner else [])
     form.order_fields(form.field_order)
 
 

@@ -17,7 +17,7 @@ from records.accounts import access, clients, keys, languages
 from records.accounts.models import OAuthClient, RoleMembership, SubscriptionKey, User
 from records.backoffice import extension_points
 from records.backoffice.current import author_of, current_site, show_times_of, user_of
-from records.backoffice.datetimes import shown
+from records.backoffice.datetimes import format_datetime
 from records.backoffice.forms import CredentialForm
 from records.backoffice.once import acting_once
 from records.backoffice.shown_once import redirect_with_secret, secret_of, showing_once
@@ -212,13 +212,13 @@ def _lines(rows: Any) -> list[dict[str, Any]]:
         {
             "row": row,
             "live": row.is_live,
-            "created": shown(row.created),
-            "last_used": shown(row.last_used) or gettext("never"),
-            "expires": shown(row.expires - datetime.timedelta(milliseconds=1), day=True)
+            "created": format_datetime(row.created),
+            "last_used": format_datetime(row.last_used) or gettext("never"),
+            "expires": format_datetime(row.expires - datetime.timedelta(milliseconds=1), day=True)
             if row.expires
             else gettext("no end"),
             "state": {"live": "", "expired": gettext("expired")}.get(
-                row.state, gettext("revoked %(revoked)s") % {"revoked": shown(row.revoked)}
+                row.state, gettext("revoked %(revoked)s") % {"revoked": format_datetime(row.revoked)}
             ),
         }
         for row in (*live, *ended)

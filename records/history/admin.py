@@ -19,9 +19,9 @@ from django.utils.translation import gettext_lazy as _
 from records.accounts.access import asking
 from records.backoffice.about import name_pointers
 from records.backoffice.current import current_site, show_times_of, site_at, user_of
-from records.backoffice.datetimes import moment_column, shown
+from records.backoffice.datetimes import format_datetime, moment_column
 from records.backoffice.history_export import TOO_MANY, history_file, is_too_long, kind_of
-from records.backoffice.history_pages import changes_shown_to, lines_of
+from records.backoffice.history_pages import lines_of, visible_changes
 from records.backoffice.lists import UnreadableListError
 from records.backoffice.logs import LogAdmin, PeriodFilter
 from records.backoffice.permissions import Pages
@@ -68,7 +68,7 @@ class ChangeAdmin(LogAdmin, SavedFilterPages):
         if user_of(request).is_superuser:
             return rows
         sites = self.sites_where(request, "view")
-        return changes_shown_to(user_of(request), rows.filter(site__in=sites), sites)
+        return visible_changes(user_of(request), rows.filter(site__in=sites), sites)
 
     def export_view(self, request: HttpRequest, kind: str) -> HttpResponseBase:
         """Return the list, as it is filtered and searched, as a CSV or XLSX file."""
@@ -155,7 +155,7 @@ class ChangeAdmin(LogAdmin, SavedFilterPages):
 def _proven(site_id: uuid.UUID | None) -> dict[str, Any]:
     """Return what the pages say about the last proof of the history; one query."""
     proof = last_proof()
-    at = shown(proof.at) if proof is not None else ""
+    at = format_datetime(proof.at) if proof is not None else ""
     return {"proof": proof, "proof_at": at, "named": named_at(proof, site_id)}
 
 

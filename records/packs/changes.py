@@ -20,8 +20,8 @@ from django.utils.text import capfirst
 
 from records.accounts.models import User
 from records.backoffice.about import name_pointers
-from records.backoffice.datetimes import shown
-from records.backoffice.history_pages import changes_shown_to, lines_of
+from records.backoffice.datetimes import format_datetime
+from records.backoffice.history_pages import lines_of, visible_changes
 from records.backoffice.transfer.formulas import guarded
 from records.backoffice.transfer.sheets import Line
 from records.history.digests import VERSION, canonical, facts, value_digest, values_of
@@ -83,7 +83,7 @@ class Wording:
         """Return the keys of those changes of one site that the person may see; one query."""
         rows = Change.objects.filter(pk__in=[change.pk for change in step])
         sites = {change.site_id for change in step if change.site_id is not None}
-        return set(changes_shown_to(self.user, rows, sites).values_list("pk", flat=True))
+        return set(visible_changes(self.user, rows, sites).values_list("pk", flat=True))
 
     def lines(self, steps: Iterator[list[Change]]) -> Iterator[Line]:
         """Yield the header and a line for each change."""
@@ -103,7 +103,7 @@ class Wording:
         kind = capfirst(str(model._meta.verbose_name)) if page is not None else change.model
         told = (change.record_name, change.reason, what) if is_shown else (NOT_SHOWN, "", "")
         texts = (change.author_name, change.channel, change.operation, kind, *told)
-        return [change.number, shown(change.at), *(cut(guarded(str(text))) for text in texts)]
+        return [change.number, format_datetime(change.at), *(cut(guarded(str(text))) for text in texts)]
 
     def rows(self, steps: Iterator[list[Change]]) -> Iterator[bytes]:
         """Yield a JSON line for each change: everything that its hash covers; digests replace hidden values."""

@@ -17,7 +17,7 @@ from records.accounts import access
 from records.attachments.models import Attachment
 from records.attachments.visibility import sees
 from records.backoffice.current import zone_of
-from records.backoffice.datetimes import shown
+from records.backoffice.datetimes import format_datetime
 from records.backoffice.transfer.formulas import guarded
 from records.backoffice.transfer.sheets import Line, write_xlsx
 from records.dashboard.printing.paper import printed
@@ -143,7 +143,7 @@ class Making:
             title = table.title_of(child)
             path = f"{folder} - {safe_name(title.lower())}"
             self._sheet(bundle, kind.title, path, f"{title} as a table", table.child_lines(rows, child))
-        foot = f"{self.site.name} · made {shown(self.at)} ({self.zone.key}) for {self.user.printed_name}"
+        foot = f"{self.site.name} · made {format_datetime(self.at)} ({self.zone.key}) for {self.user.printed_name}"
         subtitle = f"{self.site.name}, {self.pack.first} to {self.pack.last}: {kind.rule}"
         for span, paper in table.papers(rows, subtitle, foot):
             bundle.add(kind.title, f"{folder} {span}.pdf", f"{kind.title} {span} to read", printed(paper), packed=True)
@@ -237,7 +237,7 @@ class Making:
         return {
             "pack": self.pack,
             "site": self.site,
-            "at": shown(self.at),
+            "at": format_datetime(self.at),
             "zone": self.zone.key,
             "person": self.user.printed_name,
             "chosen": [(kind.title, self.counts[kind.key], kind.rule) for kind in self.chosen],

@@ -30,7 +30,7 @@ from records.backoffice.current import (
     zone_of,
 )
 from records.backoffice.date_filters import today_at
-from records.backoffice.datetimes import shown
+from records.backoffice.datetimes import format_datetime
 from records.backoffice.extension_points import menu_link
 from records.backoffice.once import acting_once
 from records.backoffice.responses import page_response
@@ -126,8 +126,8 @@ def _line(user: User, pack: Pack) -> dict[str, Any]:
     return {
         "pack": pack,
         "contents": ", ".join(str(TITLES.get(key, key)) for key in pack.kinds),
-        "asked": shown(pack.created),
-        "until": shown(pack.kept_until),
+        "asked": format_datetime(pack.created),
+        "until": format_datetime(pack.kept_until),
         "file": pack.file if pack.status == Status.MADE and hasattr(pack, "file") else None,
         "why_not": actions.why_not_open(user, pack) if pack.status == Status.MADE else "",
         "again": f"{reverse('admin:packs_new')}?{again.urlencode()}",

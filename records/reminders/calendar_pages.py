@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 
 from records.accounts.calendar_links import issue_link, live_link, revoke_links
 from records.backoffice.current import author_of, user_of
-from records.backoffice.datetimes import shown
+from records.backoffice.datetimes import format_datetime
 from records.backoffice.extension_points import RecordPanel
 from records.backoffice.once import acting_once
 from records.backoffice.responses import page_response
@@ -25,7 +25,7 @@ def profile_panels(request: HttpRequest) -> Sequence[RecordPanel]:
     link = live_link(user_of(request))
     context: dict[str, Any] = {"link": link}
     if link is not None:
-        context |= {"made": shown(link.created), "used": shown(link.last_used)}
+        context |= {"made": format_datetime(link.created), "used": format_datetime(link.last_used)}
     return (RecordPanel("reminders/calendar_panel.html", context),)
 
 

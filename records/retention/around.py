@@ -130,6 +130,6 @@ def _without(row: models.Model, name: str, words: Words) -> str:
         kept_end = extension[0] if extension is not None and not words.occur_in(extension[0]) else ""
         return f"{mark_of(row._meta.get_field(name), value)}{kept_end}"
     pairs = [(key, typed, words.occur_in(_spoken(name, urlencode([(key, typed)])))) for key, typed in parse_qsl(value)]
-    # The list compares the pairs in this order, as `saved_filters.kept_part` stores them.
+    # The list compares the pairs in this order, as `saved_filters.filter_part` stores them.
     kept = sorted((key, f"{ERASED}-{keyed(typed)}" if said else typed) for key, typed, said in pairs)
     return urlencode(kept)[:QUERY]

@@ -103,7 +103,7 @@ def who_else_names(personal: Personal, identifying: Sequence[str]) -> Searching:
 
     def listed(model_admin: Any, request: HttpRequest, record: Any, place: str) -> Searched:
         def seen(model: type[SiteRecord]) -> tuple[QuerySet[Any], Collection[str]] | None:
-            rows = model_admin.rows_seen(request, model, record.site_id)
+            rows = model_admin.visible_rows(request, model, record.site_id)
             pages: Any = admin.site._registry.get(model)
             return None if rows is None else (rows, pages.hidden_fields(request, record))
 

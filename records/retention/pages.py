@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from records.accounts import access
 from records.backoffice.about import existing_for, link_to
 from records.backoffice.current import author_of, site_where, user_of
-from records.backoffice.datetimes import shown
+from records.backoffice.datetimes import format_datetime
 from records.backoffice.extension_points import RecordLink, RecordNotice, menu_link
 from records.backoffice.responses import page_response
 from records.backoffice.transitions import RecordStep
@@ -77,7 +77,7 @@ def holds(request: HttpRequest) -> HttpResponse:
             {
                 "hold": one,
                 "link": link_to(records[one.model, one.record_id]),
-                "since": shown(one.since),
+                "since": format_datetime(one.since),
                 "lift": reverse("admin:retention_hold", args=("lift", one.model.ENTITY.value, one.record_id)),
             }
             for one in page
@@ -95,7 +95,8 @@ def record_notices(request: HttpRequest, record: object) -> Sequence[RecordNotic
     if since := _on_hold_since(record):
         found.append(
             RecordNotice(
-                gettext("On legal hold since %(since)s. No part of it can be erased.") % {"since": shown(since)},
+                gettext("On legal hold since %(since)s. No part of it can be erased.")
+                % {"since": format_datetime(since)},
                 is_warning=True,
             )
         )

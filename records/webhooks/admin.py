@@ -17,9 +17,9 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from records.backoffice.choice_filters import ArchivedFilter, ChoiceFilter, Offered
+from records.backoffice.choice_filters import ArchivedFilter, ChoiceFilter, FilterOptions
 from records.backoffice.current import author_of, show_times_of, site_at
-from records.backoffice.datetimes import NOTHING, shown, wall_clock
+from records.backoffice.datetimes import NOTHING, format_datetime, wall_clock
 from records.backoffice.extension_points import RecordLink
 from records.backoffice.fields import as_number
 from records.backoffice.forms import ReasonIfAny, WithoutReason
@@ -84,7 +84,7 @@ class StateFilter(ChoiceFilter):
 
     title = _("state")
     parameter_name = "state"
-    offered: ClassVar[Offered] = {value: (label, Q(state=value)) for value, label in State.choices}
+    options: ClassVar[FilterOptions] = {value: (label, Q(state=value)) for value, label in State.choices}
 
 
 class KindsOfRecord(forms.CheckboxSelectMultiple):
@@ -157,17 +157,17 @@ class SubscriptionAdmin(PlainAdmin):
                 return NOTHING
             return gettext("The newest message (%(kind)s) failed at %(at)s: %(fault)s") % {
                 "kind": Kind(newest.kind).label,
-                "at": shown(newest.at),
+                "at": format_datetime(newest.at),
                 "fault": newest.fault,
             }
         attempts = ngettext("%(count)s attempt", "%(count)s attempts", webhook.failures) % {"count": webhook.failures}
         state = gettext("Failing since %(failing_since)s, %(attempts)s") % {
-            "failing_since": shown(webhook.failing_since),
+            "failing_since": format_datetime(webhook.failing_since),
             "attempts": attempts,
         }
         return (
             gettext("%(state)s; next attempt at %(next_attempt)s")
-            % {"state": state, "next_attempt": shown(webhook.next_attempt)}
+            % {"state": state, "next_attempt": format_datetime(webhook.next_attempt)}
             if webhook.state == State.ACTIVE
             else state
         )
@@ -207,8 +207,8 @@ class SubscriptionAdmin(PlainAdmin):
                 gettext("Secret of %(webhook)s") % {"webhook": webhook},
                 original=webhook,
                 secret=secret["secret"] if secret else "",
-                made=shown(webhook.secret_made),
-                former_until=shown(webhook.former_until) if webhook.former_secret else "",
+                made=format_datetime(webhook.secret_made),
+                former_until=format_datetime(webhook.former_until) if webhook.former_secret else "",
                 hours=actions.OVERLAP.total_seconds() // 3600,
                 back=self.page_of(webhook.pk),
             ),
@@ -245,7 +245,7 @@ class OutcomeFilter(ChoiceFilter):
 
     title = _("outcome")
     parameter_name = "outcome"
-    offered: ClassVar[Offered] = {value: (label, Q(outcome=value)) for value, label in Outcome.choices}
+    options: ClassVar[FilterOptions] = {value: (label, Q(outcome=value)) for value, label in Outcome.choices}
 
 
 @admin.register(Delivery)

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from records.accounts.models import Directory, Role
 from records.backoffice.about import address_of
-from records.backoffice.choice_filters import ChoiceFilter, Offered
+from records.backoffice.choice_filters import ChoiceFilter, FilterOptions
 from records.backoffice.current import current_site, zone_of
 from records.backoffice.fields import as_number
 from records.backoffice.lists import UnreadableListError
@@ -53,7 +53,10 @@ class OutcomeFilter(ChoiceFilter):
 
     title = _("outcome")
     parameter_name = "outcome"
-    offered: ClassVar[Offered] = {"failed": (_("Failed"), Q(status__gte=400)), "done": (_("Done"), Q(status__lt=400))}
+    options: ClassVar[FilterOptions] = {
+        "failed": (_("Failed"), Q(status__gte=400)),
+        "done": (_("Done"), Q(status__lt=400)),
+    }
 
 
 class DirectoryFilter(admin.RelatedFieldListFilter):

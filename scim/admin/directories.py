@@ -22,7 +22,7 @@ from records.accounts.authority import Act, actor_of, require
 from records.accounts.models import Dialect, Directory, ProvisioningToken
 from records.backoffice.about import address_of
 from records.backoffice.current import author_of, show_times_of, site_at, user_of
-from records.backoffice.datetimes import NOTHING, shown
+from records.backoffice.datetimes import NOTHING, format_datetime
 from records.backoffice.extension_points import RecordLink, RecordNotice
 from records.backoffice.forms import CredentialForm, ReasonForm
 from records.backoffice.once import acting_once
@@ -266,7 +266,7 @@ class _Connection:
             "tokens": [_line(token) for token in tokens[:20]],
             "calls": [{"row": call, "at": moment_of(call), "failed": call.status >= 400} for call in calls],
             "form": self.form,
-            "stopped": shown(self.directory.stopped) if self.directory.stopped else "",
+            "stopped": format_datetime(self.directory.stopped) if self.directory.stopped else "",
             "confirm_form": self.confirm_form,
             "brake_people": settings.DIRECTORY_BRAKE_PEOPLE,
             "brake_percent": settings.DIRECTORY_BRAKE_PERCENT,
@@ -284,9 +284,9 @@ def _line(token: ProvisioningToken) -> dict[str, object]:
         "live": token.is_live,
         "state": token.state,
         "rules": ", ".join(_rules(token)) or NOTHING,
-        "created": shown(token.created),
-        "last_used": shown(token.last_used) or gettext("never"),
-        "expires": shown(token.expires) or gettext("no end"),
+        "created": format_datetime(token.created),
+        "last_used": format_datetime(token.last_used) or gettext("never"),
+        "expires": format_datetime(token.expires) or gettext("no end"),
     }
 
 

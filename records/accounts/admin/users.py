@@ -18,9 +18,9 @@ from records.accounts.authority import Act, Actor, actor_of, may_act, require
 from records.accounts.lost_devices import end_all_sessions, has_factors, remove_factors
 from records.accounts.models import RoleMembership, User
 from records.accounts.recovery import set_recovery_address
-from records.backoffice.choice_filters import ChoiceFilter, Offered
+from records.backoffice.choice_filters import ChoiceFilter, FilterOptions
 from records.backoffice.current import author_of, current_site, site_of_form, sites_of, user_of
-from records.backoffice.datetimes import NOTHING, shown
+from records.backoffice.datetimes import NOTHING, format_datetime
 from records.backoffice.extension_points import all_of, record_notices
 from records.backoffice.forms import ReasonForm, WithoutReason
 from records.backoffice.plain_records import PlainAdmin
@@ -133,7 +133,7 @@ class ActiveFilter(ChoiceFilter):
     title = _("access")
     parameter_name = "active"
     usual = (_("With access"), Q(is_active=True))
-    offered: ClassVar[Offered] = {"no": (_("Without access"), Q(is_active=False)), "all": (_("All"), Q())}
+    options: ClassVar[FilterOptions] = {"no": (_("Without access"), Q(is_active=False)), "all": (_("All"), Q())}
 
 
 @admin.register(User)
@@ -262,7 +262,7 @@ class UserAdmin(PlainAdmin):
     @admin.display(description=_("last sign-in"))
     def last_login_shown(self, user: User) -> str:
         """Return when the account last signed in."""
-        return shown(user.last_login) or NOTHING
+        return format_datetime(user.last_login) or NOTHING
 
     def add_record(self, request: HttpRequest, site_id: uuid.UUID | None, values: Values) -> User:
         """Add an account whose home site is that of the form; its person sets a password by mail."""

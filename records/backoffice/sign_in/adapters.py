@@ -53,11 +53,11 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def authenticate(self, request: HttpRequest, **credentials: object) -> User | None:
         """Return the account, or None; raises ValidationError if further attempts are refused for a while."""
-        found = authenticate(request, **credentials)
+        user = authenticate(request, **credentials)
         refusal = getattr(request, "guess_refusal", None)
         if refusal is not None:
             raise refusal
-        return found
+        return user
 
     def reauthenticate(self, user: Any, password: str) -> bool:
         """Return whether this is the person's password; counts like a sign-in."""
@@ -78,17 +78,17 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def get_reauthentication_methods(self, user: Any) -> list[dict[str, Any]]:
         """Return the ways in which a signed-in person can confirm their identity, the usual one first."""
-        found: list[dict[str, Any]] = super().get_reauthentication_methods(user)
+        methods: list[dict[str, Any]] = super().get_reauthentication_methods(user)
         words = {
             "reauthenticate": gettext("Use your password"),
             "mfa_reauthenticate": gettext("Use a code of your app, or a recovery code"),
             "mfa_reauthenticate:webauthn": gettext("Use a passkey"),
         }
-        found = [{**method, "description": words[method["id"]]} for method in found]
+        methods = [{**method, "description": words[method["id"]]} for method in methods]
         if user.is_authenticated and provider.identity_of(user) is not None:
             description = gettext("Sign in with %(oidc_name)s again") % {"oidc_name": settings.OIDC_NAME}
-            found.append({"id": "provider", "description": description, "url": reverse("provider_confirm")})
-        return found
+            methods.append({"id": "provider", "description": description, "url": reverse("provider_confirm")})
+        return methods
 
     def is_reauthentication_required(self, *, app: str, **kwargs: object) -> bool:
         """Return whether the person has to confirm their identity; a recent sign-in at the provider counts."""
@@ -148,8 +148,12 @@ class FactorAdapter(DefaultMFAAdapter):
     def can_delete_authenticator(self, authenticator: Authenticator) -> bool:
         """Return whether the factor may be removed; not if it is the last one of somebody who must have one."""
         user = authenticator.user
-        others = Authenticator.objects.filter(user=user).exclude(pk=authenticator.pk)
-        return not isinstance(user, User) or others.exclude(type="recovery_codes").exists() or not factor_demanded(user)
+        other_factors = Authenticator.objects.filter(user=user).exclude(pk=authenticator.pk)
+        return (
+            not isinstance(user, User)
+            or other_factors.exclude(type="recovery_codes").exists()
+            or not factor_demanded(user)
+        )
 
 
 def factor_demanded(user: User) -> bool:

@@ -12,7 +12,7 @@ from records.accounts.models import SecurityKind, User
 from records.accounts.security import security_event
 from records.history.trail import Author, Channel
 
-SIGNED_IN, SEEN = "signed_in_at", "seen_at"
+SIGNED_IN, LAST_USED = "signed_in_at", "seen_at"
 """The session keys for when it began and when it was last used, in seconds since 1970."""
 
 FACTORS = {"totp": "authenticator app", "webauthn": "passkey", "recovery_codes": "recovery codes"}
@@ -40,7 +40,7 @@ def listen() -> None:
 
 def _signed_in(sender: object, request: HttpRequest, user: Any, **kwargs: object) -> None:
     now = int(time.time())
-    request.session[SIGNED_IN], request.session[SEEN] = now, now
+    request.session[SIGNED_IN], request.session[LAST_USED] = now, now
     request.signed_in_account = user  # type: ignore[attr-defined]
     ways = [str(record.get("type") or record["method"]) for record in get_authentication_records(request, user)]
     note(SecurityKind.SIGNED_IN, request, user, ", ".join(METHODS.get(way, way) for way in ways))

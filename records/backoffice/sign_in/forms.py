@@ -53,18 +53,18 @@ class SignInForm(LoginForm):
         return "username" if field_name == "login" else field_name
 
 
-def _counted(form: Any, check: Callable[[], Any]) -> Any:
+def _check_code(form: Any, check: Callable[[], Any]) -> Any:
     """Check a code, which is counted together with the guessed passwords of the account."""
     attempt = begin_guess(context.request, form.user)
     try:
-        checked = check()
+        code = check()
         if form.authenticator.type == Authenticator.Type.TOTP:
-            _use_up(form.user, checked)
+            _use_up(form.user, code)
     except ValidationError as fault:
         note_wrong(context.request, form.user, attempt, "code")
         raise ValidationError(WRONG_CODE, code="incorrect_code") from fault
     attempt.was_right()
-    return checked
+    return code
 
 
 def _use_up(user: User, code: str) -> None:
@@ -95,7 +95,7 @@ class CodeForm(TypedCode, AuthenticateForm):
 
     def clean_code(self) -> str:
         """Return the code if it is right."""
-        return str(_counted(self, super().clean_code))
+        return str(_check_code(self, super().clean_code))
 
 
 class ConfirmCodeForm(TypedCode, ReauthenticateForm):
@@ -103,7 +103,7 @@ class ConfirmCodeForm(TypedCode, ReauthenticateForm):
 
     def clean_code(self) -> str:
         """Return the code if it is right."""
-        return str(_counted(self, super().clean_code))
+        return str(_check_code(self, super().clean_code))
 
 
 class AddAppForm(ActivateTOTPForm):
@@ -130,11 +130,11 @@ class PasskeyDecoder(json.JSONDecoder):
     def decode(self, s: str, *args: Any) -> Any:
         """Return the value; raises JSONDecodeError."""
         try:
-            found = super().decode(s, *args)
-            json.dumps(found, ensure_ascii=False).encode()
+            value = super().decode(s, *args)
+            json.dumps(value, ensure_ascii=False).encode()
         except (RecursionError, ValueError) as error:
             raise json.JSONDecodeError(type(error).__name__, s, 0) from error
-        return found
+        return value
 
 
 class PasskeyForm:
@@ -170,12 +170,12 @@ class ReadablePasskey(PasskeyForm):
         """
         challenge = passkeys.get_state()
         with _readable():
-            found = super().clean_credential()  # type: ignore[misc]
+            passkey = super().clean_credential()  # type: ignore[misc]
         try:
             spend("passkey", repr(challenge), 1, settings.SESSION_COOKIE_AGE)
         except TooManyGuessesError:
             raise ValidationError(NOT_A_PASSKEY, code="InvalidValue") from None
-        return found
+        return passkey
 
 
 class PasskeyFactorForm(ReadablePasskey, AuthenticateWebAuthnForm):

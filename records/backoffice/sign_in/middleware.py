@@ -25,7 +25,7 @@ from records.accounts.browsers import remember_browser
 from records.accounts.keys import PATIENCE
 from records.accounts.models import SecurityKind, User
 from records.backoffice.sign_in.adapters import factor_demanded
-from records.backoffice.sign_in.events import SEEN, SIGNED_IN, note
+from records.backoffice.sign_in.events import LAST_USED, SIGNED_IN, note
 
 NOTED_EVERY = 60
 """Seconds between two updates of a session's last use, so that not every page needs a write."""
@@ -55,14 +55,14 @@ class AnonymousSessionMiddleware:
             except guesses.TooManyGuessesError as refusal:
                 session.flush()
                 with translation.override(translation.get_language_from_request(request)):
-                    said = {
+                    context = {
                         "heading": gettext("Too many attempts"),
                         "text": gettext("Too many sign-ins were begun from your network. Try again in an hour."),
                     }
-                    page = render_to_string("refused.html", said)
+                    page = render_to_string("refused.html", context)
                 # Of what the page of the answer was allowed to load, nothing changes.
-                kept = {name: response[name] for name in ("Content-Security-Policy",) if name in response}
-                return HttpResponse(page, status=429, headers={**kept, "Retry-After": str(refusal.wait)})
+                headers = {name: response[name] for name in ("Content-Security-Policy",) if name in response}
+                return HttpResponse(page, status=429, headers={**headers, "Retry-After": str(refusal.wait)})
         return response
 
 
@@ -90,22 +90,22 @@ class SignInMiddleware:
 
 def _end_or_note(request: HttpRequest, user: User) -> None:
     now, session = int(time.time()), request.session
-    began, seen = session.get(SIGNED_IN), session.get(SEEN)
-    if began is None or seen is None:
-        session[SIGNED_IN], session[SEEN] = now, now
+    began, last_used = session.get(SIGNED_IN), session.get(LAST_USED)
+    if began is None or last_used is None:
+        session[SIGNED_IN], session[LAST_USED] = now, now
         return
-    if now - seen > settings.SESSION_IDLE_MINUTES * 60 or now - began > settings.SESSION_HOURS * 60 * 60:
+    if now - last_used > settings.SESSION_IDLE_MINUTES * 60 or now - began > settings.SESSION_HOURS * 60 * 60:
         note(SecurityKind.SESSIONS_ENDED, request, user, "too long unused or too old")
         logout(request)
         messages.info(request, gettext("Your session has ended. Sign in again to go on."))
-    elif now - seen >= NOTED_EVERY:
-        _note_seen(request, now)
+    elif now - last_used >= NOTED_EVERY:
+        _record_use(request, now)
 
 
-def _note_seen(request: HttpRequest, moment: int) -> None:
+def _record_use(request: HttpRequest, moment: int) -> None:
     """Record that the session is used now. If the database is busy or read-only, the next page tries again."""
     with suppress(OperationalError, InternalError, UpdateError), connection.briefly(PATIENCE):  # type: ignore[attr-defined]
-        request.session[SEEN] = moment
+        request.session[LAST_USED] = moment
         note_use(request)
         request.session.save()
     # What is stored need not be stored again after the page, and what could not be stored must not make it fail.
@@ -114,8 +114,8 @@ def _note_seen(request: HttpRequest, moment: int) -> None:
 
 def note_use(request: HttpRequest) -> None:
     """Record that the session is used, and from which address, for the user's page of sessions."""
-    here = {"last_seen_at": timezone.now(), "ip": request.META.get("REMOTE_ADDR") or "0.0.0.0"}  # noqa: S104
-    if not UserSession.objects.filter(session_key=request.session.session_key).update(**here):
+    values = {"last_seen_at": timezone.now(), "ip": request.META.get("REMOTE_ADDR") or "0.0.0.0"}  # noqa: S104
+    if not UserSession.objects.filter(session_key=request.session.session_key).update(**values):
         UserSession.objects.create_from_request(request)
 
 

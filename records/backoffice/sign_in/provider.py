@@ -46,7 +46,7 @@ from records.backoffice.sign_in.provider_calls import ProviderSession
 
 registry.load()
 logger = logging.getLogger("larder.security")
-CONFIRMED = "provider_confirmed"
+CONFIRMATION_KEY = "provider_confirmed"
 CONFIRMED_SECONDS = 300
 CLOCKS_DIFFER = 30
 """The number of seconds by which the provider's clock may be slow."""
@@ -80,17 +80,17 @@ def identity_of(user: User) -> SocialAccount | None:
 
 def confirmed_recently(request: HttpRequest, purpose: str = "") -> bool:
     """Return whether the person signed in at the provider again in this session, recently and for this purpose."""
-    kept = request.session.get(CONFIRMED) or {}
+    confirmation = request.session.get(CONFIRMATION_KEY) or {}
     return (
-        kept.get("account") == str(request.user.pk)
-        and kept.get("purpose") == purpose
-        and time.time() - kept.get("at", 0) < CONFIRMED_SECONDS
+        confirmation.get("account") == str(request.user.pk)
+        and confirmation.get("purpose") == purpose
+        and time.time() - confirmation.get("at", 0) < CONFIRMED_SECONDS
     )
 
 
 def forget_confirmation(request: HttpRequest) -> None:
     """Use up the confirmation, which is valid for one signature."""
-    request.session.pop(CONFIRMED, None)
+    request.session.pop(CONFIRMATION_KEY, None)
 
 
 # --- The way there --------------------------------------------------------------------------------------------------
@@ -109,10 +109,10 @@ def to_provider(
     way = get_adapter(request).get_provider(request, settings.OIDC_PROVIDER_ID)
     nonce = secrets.token_urlsafe(24)
     data = {"purpose": purpose, "asked_at": int(time.time()), "nonce": nonce, **facts}
-    asked = {"nonce": nonce, **({"max_age": "0", "prompt": "login"} if fresh else {})}
+    auth_params = {"nonce": nonce, **({"max_age": "0", "prompt": "login"} if fresh else {})}
     try:
-        answer = way.redirect(request, "login", next_url=next_url or None, data=data, auth_params=asked)
-        if not answer["Location"].startswith(("https://", "http://")):
+        redirection = way.redirect(request, "login", next_url=next_url or None, data=data, auth_params=auth_params)
+        if not redirection["Location"].startswith(("https://", "http://")):
             raise ValueError
     except (RequestException, *UNREADABLE):
         logger.warning("The OpenID Connect provider cannot be reached.")
@@ -120,7 +120,7 @@ def to_provider(
         return redirect(next_url or "account_login")
     context = {
         "title": gettext("Continue with %(oidc_name)s") % {"oidc_name": settings.OIDC_NAME},
-        "address": answer["Location"],
+        "address": redirection["Location"],
     }
     response = TemplateResponse(request, "account/continue.html", context)
     response["Cache-Control"] = "no-store"
@@ -129,8 +129,8 @@ def to_provider(
 
 def _next(request: HttpRequest) -> str:
     """Return the path that the form asks for; "" for another host, and for what `redirect` takes for a view's name."""
-    asked = request.POST.get("next", "")
-    return asked if asked.startswith("/") and url_has_allowed_host_and_scheme(asked, None) else ""
+    next_url = request.POST.get("next", "")
+    return next_url if next_url.startswith("/") and url_has_allowed_host_and_scheme(next_url, None) else ""
 
 
 @require_POST
@@ -256,14 +256,14 @@ def callback(request: HttpRequest, provider_id: str) -> HttpResponse:
     if not is_on() or provider_id != settings.OIDC_PROVIDER_ID:
         raise Http404("There is no such provider.")
     try:
-        answer: HttpResponse = OAuth2CallbackView.adapter_view(Provider(request, provider_id))(request)
+        response: HttpResponse = OAuth2CallbackView.adapter_view(Provider(request, provider_id))(request)
     except (RequestException, OAuth2Error):
         logger.warning("The OpenID Connect provider cannot be reached.")
-        answer = _refused(request, UNREACHABLE).response
-    return answer
+        response = _refusal(request, UNREACHABLE).response
+    return response
 
 
-def _refused(request: HttpRequest, sentence: object, next_url: str = "") -> ImmediateHttpResponse:
+def _refusal(request: HttpRequest, sentence: object, next_url: str = "") -> ImmediateHttpResponse:
     """Return the exception that leads to the address, or to the page from which the user came, with the sentence."""
     messages.error(request, str(sentence))
     usual = "mfa_index" if request.user.is_authenticated else "account_login"
@@ -295,11 +295,11 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
             str(request.GET.get("error", ""))[:100],
             type(kwargs.get("exception")).__name__ if kwargs.get("exception") else "",
         )
-        cancelled = kwargs.get("error") == "cancelled"
+        is_cancelled = kwargs.get("error") == "cancelled"
         sentence = (
-            gettext("The sign-in was cancelled.") if cancelled else gettext("The sign-in did not work. Try again.")
+            gettext("The sign-in was cancelled.") if is_cancelled else gettext("The sign-in did not work. Try again.")
         )
-        raise _refused(request, sentence)
+        raise _refusal(request, sentence)
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
         """Do what the person went to the provider for; raises ImmediateHttpResponse unless the sign-in continues."""
@@ -312,20 +312,20 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
         data = sociallogin.state.get("data") or {}
         purpose = data.get("purpose")
         if not constant_time_compare(str(claims.get("nonce", "")), data.get("nonce", secrets.token_urlsafe())):
-            raise _refused(request, gettext("This answer of the sign-in service is not for this browser."))
+            raise _refusal(request, gettext("This answer of the sign-in service is not for this browser."))
         if purpose == "sign in":
             if not sociallogin.is_existing:
                 note(SecurityKind.SIGN_IN_FAILED, request, None, "identity that no account is linked with")
-                raise _refused(request, NOT_LINKED)
+                raise _refusal(request, NOT_LINKED)
         elif purpose == "invitation":
-            invited = _invited(data)
-            if invited is not None and not links_by_mail(invited):
-                raise _refused(request, FACTOR_FIRST)
-            self._link(request, sociallogin, invited)
+            invited_user = _invited_user(data)
+            if invited_user is not None and not links_by_mail(invited_user):
+                raise _refusal(request, FACTOR_FIRST)
+            self._link(request, sociallogin, invited_user)
         else:
             user = request.user
             if not isinstance(user, User) or str(user.pk) != data.get("account"):
-                raise _refused(request, gettext("You were signed out meanwhile. Sign in and start again."))
+                raise _refusal(request, gettext("You were signed out meanwhile. Sign in and start again."))
             if purpose == "connect":
                 self._link(request, sociallogin, user)
                 messages.success(request, gettext("From now on you can sign in with this identity."))
@@ -336,19 +336,19 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
     def _link(self, request: HttpRequest, sociallogin: SocialLogin, user: User | None) -> None:
         """Link the identity with the account; raises ImmediateHttpResponse if that is not possible."""
         if user is None:
-            raise _refused(request, gettext("This link is not valid any more. Ask for a new one."))
+            raise _refusal(request, gettext("This link is not valid any more. Ask for a new one."))
         if sociallogin.is_existing and sociallogin.user != user:
-            raise _refused(request, gettext("This identity is linked with another account."))
+            raise _refusal(request, gettext("This identity is linked with another account."))
         if not sociallogin.is_existing:
-            kept = identity_of(user)
-            if kept is not None:
-                raise _refused(request, gettext("Your account is linked with another identity already."))
+            current = identity_of(user)
+            if current is not None:
+                raise _refusal(request, gettext("Your account is linked with another identity already."))
             try:
                 with transaction.atomic():
                     sociallogin.account.user = user
                     sociallogin.account.save()
             except IntegrityError:
-                raise _refused(request, gettext("This identity is linked already.")) from None
+                raise _refusal(request, gettext("This identity is linked already.")) from None
             note(SecurityKind.PROVIDER_LINKED, request, user, settings.OIDC_ISSUER)
         sociallogin.user = user
 
@@ -373,7 +373,7 @@ def links_by_mail(user: User) -> bool:
     return not is_mfa_enabled(user, ["totp", "webauthn"])
 
 
-def _invited(data: dict[str, object]) -> User | None:
+def _invited_user(data: dict[str, object]) -> User | None:
     """Return the account of a person who came with a mailed link, if the link is still valid."""
     from records.backoffice.passwords import account_of_link
 
@@ -388,8 +388,12 @@ def _note_confirmation(
     next_url = sociallogin.state.get("next") or ""
     fresh = isinstance(signed_in_at, int | float) and signed_in_at >= data.get("asked_at", 0) - CLOCKS_DIFFER
     if not sociallogin.is_existing or sociallogin.user != user:
-        raise _refused(request, gettext("You signed in as somebody else."), next_url)
+        raise _refusal(request, gettext("You signed in as somebody else."), next_url)
     if not fresh:
         note(SecurityKind.REFUSED, request, user, "the provider did not ask the person anew")
-        raise _refused(request, gettext("The sign-in service did not ask you again. Try again."), next_url)
-    request.session[CONFIRMED] = {"account": str(user.pk), "at": int(time.time()), "purpose": data.get("confirms", "")}
+        raise _refusal(request, gettext("The sign-in service did not ask you again. Try again."), next_url)
+    request.session[CONFIRMATION_KEY] = {
+        "account": str(user.pk),
+        "at": int(time.time()),
+        "purpose": data.get("confirms", ""),
+    }

@@ -18,7 +18,7 @@ from django.utils.translation import gettext
 
 from records.accounts.models import SecurityKind, User
 from records.backoffice.current import current_site, show_times_of, user_of
-from records.backoffice.datetimes import shown
+from records.backoffice.datetimes import format_datetime
 from records.backoffice.responses import page_response
 from records.backoffice.sign_in.events import note
 from records.backoffice.sign_in.middleware import note_use
@@ -34,11 +34,11 @@ def open_sessions(user: User) -> list[UserSession]:
     since = timezone.now() - datetime.timedelta(minutes=settings.SESSION_IDLE_MINUTES)
     rows = list(UserSession.objects.filter(user=user, last_seen_at__gt=since).order_by("-last_seen_at", "-pk")[:MOST])
     keys = [row.session_key for row in rows]
-    stored = Session.objects.filter(session_key__in=keys, expire_date__gt=timezone.now())
+    session_rows = Session.objects.filter(session_key__in=keys, expire_date__gt=timezone.now())
     own = user.get_session_auth_hash()
     alive = {
         session.session_key
-        for session in stored
+        for session in session_rows
         if constant_time_compare(str(session.get_decoded().get(HASH_SESSION_KEY, "")), own)
     }
     return [row for row in rows if row.session_key in alive]
@@ -49,8 +49,8 @@ def browser_and_system(agent: str) -> str:
     browser = next(
         (BROWSER_NAMES.get(name, name) for name in BROWSERS if f"{name}/" in agent), gettext("Another browser")
     )
-    found = next((label for mark, label in SYSTEMS.items() if mark in agent), "")
-    system = found or ("Linux" if re.search(r"\bLinux\b", agent) else "")
+    system = next((label for mark, label in SYSTEMS.items() if mark in agent), "")
+    system = system or ("Linux" if re.search(r"\bLinux\b", agent) else "")
     return gettext("%(browser)s on %(system)s") % {"browser": browser, "system": system} if system else browser
 
 
@@ -62,16 +62,16 @@ def sessions(request: HttpRequest) -> HttpResponse:
     asks the person to confirm their identity first.
     """
     user = user_of(request)
-    here = request.session.session_key
+    session_key = request.session.session_key
     if request.method == "POST":
         raise_if_reauthentication_required(request, app="allauth.usersessions")
-        ended = _end(request, user, here)
-        note(SecurityKind.SESSIONS_ENDED, request, user, f"{ended} by the person")
+        count = _end(request, user, session_key)
+        note(SecurityKind.SESSIONS_ENDED, request, user, f"{count} by the person")
         messages.success(
             request,
             gettext("The session has ended.")
-            if ended == 1
-            else gettext("%(ended)s sessions have ended.") % {"ended": ended},
+            if count == 1
+            else gettext("%(ended)s sessions have ended.") % {"ended": count},
         )
         return redirect("usersessions_list")
     note_use(request)
@@ -83,10 +83,10 @@ def sessions(request: HttpRequest) -> HttpResponse:
         sessions=[
             {
                 "row": row,
-                "here": row.session_key == here,
+                "here": row.session_key == session_key,
                 "browser": browser_and_system(row.user_agent),
-                "since": shown(row.created_at),
-                "seen": shown(row.last_seen_at),
+                "since": format_datetime(row.created_at),
+                "seen": format_datetime(row.last_seen_at),
             }
             for row in open_sessions(user)
         ],
@@ -95,12 +95,12 @@ def sessions(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _end(request: HttpRequest, user: User, here: str | None) -> int:
+def _end(request: HttpRequest, user: User, session_key: str | None) -> int:
     """End the requested sessions and return how many there were; the current one is ended by logging out."""
-    rows = UserSession.objects.filter(user=user).exclude(session_key=here or "")
+    rows = UserSession.objects.filter(user=user).exclude(session_key=session_key or "")
     if "others" not in request.POST:
-        asked = request.POST.get("id", "")
-        rows = rows.filter(pk=int(asked)) if asked.isdecimal() and len(asked) < 18 else rows.none()
+        session_id = request.POST.get("id", "")
+        rows = rows.filter(pk=int(session_id)) if session_id.isdecimal() and len(session_id) < 18 else rows.none()
     keys = list(rows.values_list("session_key", flat=True))
     Session.objects.filter(session_key__in=keys).delete()
     rows.filter(session_key__in=keys).delete()

@@ -15,7 +15,7 @@ from django.utils.translation.trans_real import DjangoTranslation
 from django.views.i18n import JavaScriptCatalog
 
 from records.backoffice.datetimes import times_are_in
-from records.backoffice.filter_bar import chips, controls, kept
+from records.backoffice.filter_bar import chips, controls, hidden_inputs
 from records.backoffice.form_errors import faults_of
 from records.backoffice.once import FIELD
 from records.backoffice.statuses import status_tag
@@ -50,8 +50,8 @@ def page_address(changelist: ChangeList, step: int) -> str:
 @register.simple_tag(takes_context=True)
 def once(context: Context) -> str:
     """Return the hidden field with the form's id, by which the form is acted on once; a refused form keeps its id."""
-    known = read_uuid(context["request"].POST.get(FIELD, ""))
-    return format_html('<input type="hidden" name="{}" value="{}">', FIELD, known or uuid.uuid4())
+    form_id = read_uuid(context["request"].POST.get(FIELD, ""))
+    return format_html('<input type="hidden" name="{}" value="{}">', FIELD, form_id or uuid.uuid4())
 
 
 @register.inclusion_tag("backoffice/fault_summary.html")
@@ -66,7 +66,7 @@ def filter_bar(changelist: ChangeList) -> dict[str, object]:
     return {
         "controls": list(controls(changelist)),
         "chips": chips(changelist),
-        "kept": kept(changelist),
+        "hidden_inputs": hidden_inputs(changelist),
         "plural": changelist.opts.verbose_name_plural,
     }
 

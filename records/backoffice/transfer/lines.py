@@ -18,7 +18,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext
 
 from records.backoffice.datetimes import wall_clock
-from records.backoffice.fields import stored
+from records.backoffice.fields import to_utc
 from records.backoffice.transfer.children import owner_heading
 from records.backoffice.transfer.formulas import guarded
 from records.backoffice.transfer.resources import RecordResource
@@ -199,7 +199,7 @@ def _local(moment: datetime.datetime, table: Table) -> Cell:
     if is_day:
         return clock.date()
     try:
-        is_plain = stored(clock.replace(fold=0)) == moment
+        is_plain = to_utc(clock.replace(fold=0)) == moment
     except ValidationError:
         is_plain = False
     if not is_plain:

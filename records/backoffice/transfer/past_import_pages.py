@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 
 from records.accounts import access
 from records.backoffice.current import author_of, current_site, show_times_of, user_of
-from records.backoffice.datetimes import shown
+from records.backoffice.datetimes import format_datetime
 from records.backoffice.fields import as_number
 from records.backoffice.forms import ReasonForm
 from records.backoffice.models import FileImport
@@ -85,8 +85,8 @@ class PastImportPages(SitePermissions):
             lines=[
                 {
                     "row": row,
-                    "at": shown(row.at),
-                    "taken_back": shown(row.taken_back),
+                    "at": format_datetime(row.at),
+                    "taken_back": format_datetime(row.taken_back),
                     "address": self.url_of("take_back", row.pk),
                 }
                 for row in found[:PAGE]
@@ -125,7 +125,7 @@ class PastImportPages(SitePermissions):
             "backoffice/undo_import.html",
             title=gettext("Undo the import of %(kept)s") % {"kept": kept},
             kept=kept,
-            at=shown(kept.at),
+            at=format_datetime(kept.at),
             lines=lines[:LONGEST],
             left_out=max(len(lines) - LONGEST, 0),
             archived=sum(line.what == ARCHIVED for line in lines),

@@ -11,7 +11,7 @@ from reportlab.lib import colors
 from reportlab.lib.units import mm
 from reportlab.platypus import Flowable, KeepTogether, LongTable, Paragraph, Spacer, TableStyle
 
-from records.backoffice.datetimes import shown
+from records.backoffice.datetimes import format_datetime
 from records.dashboard.figures.drawing import Cell, Chart, Table
 from records.dashboard.figures.periods import long_name
 from records.dashboard.monthly.charts import Report
@@ -55,7 +55,7 @@ def monthly_paper(report: Report, printed_by: str, zone_name: str) -> bytes:
         subtitle=gettext("%(name)s. The figures by month cover %(name2)s.")
         % {"name": report.site.name, "name2": report.period.name},
         foot=gettext("%(name)s · printed %(value)s (%(zone_name)s) by %(printed_by)s")
-        % {"name": report.site.name, "value": shown(now()), "zone_name": zone_name, "printed_by": printed_by},
+        % {"name": report.site.name, "value": format_datetime(now()), "zone_name": zone_name, "printed_by": printed_by},
     )
     lines = Table(
         (gettext("Figure"), month, earlier, gettext("Remark")),

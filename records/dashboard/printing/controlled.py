@@ -19,7 +19,7 @@ from documents import copies
 from documents.models import IN_FORCE, ControlledPrint, Document, DocumentVersion
 from documents.visibility import may_read
 from records.backoffice.current import author_of, show_times_of, user_of, zone_of
-from records.backoffice.datetimes import shown
+from records.backoffice.datetimes import format_datetime
 from records.backoffice.extension_points import RecordPanel
 from records.backoffice.once import acting_once
 from records.dashboard.printing.paper import Paper, Part, Value, printed
@@ -43,7 +43,7 @@ def record_panels(request: HttpRequest, record: object) -> Sequence[RecordPanel]
     context = {
         "version": version,
         "newest": newest,
-        "at": shown(newest.date) if newest else "",
+        "at": format_datetime(newest.date) if newest else "",
         "url": reverse("admin:documents_print", args=(record.pk,)),
     }
     return (RecordPanel("documents/print_panel.html", context),)
@@ -95,7 +95,7 @@ def _numbered(request: HttpRequest, version: DocumentVersion) -> tuple[IO[bytes]
 
 def _copy(source: IO[bytes], version: DocumentVersion, copy: ControlledPrint) -> IO[bytes]:
     document = version.document
-    at = f"{shown(copy.date)} ({zone_of(document.site).key})"
+    at = f"{format_datetime(copy.date)} ({zone_of(document.site).key})"
 
     def stamp(page: str) -> tuple[str, str]:
         return (
@@ -127,7 +127,7 @@ def signature_paper(version: DocumentVersion, copy: ControlledPrint, at: str) ->
                 Value(gettext("Number"), str(document.site_sequence_id)),
                 Value(gettext("Version"), str(version.version)),
                 Value(gettext("Status"), version.get_record_status_display()),
-                Value(gettext("In force since"), shown(version.in_force_since)),
+                Value(gettext("In force since"), format_datetime(version.in_force_since)),
                 Value(gettext("File"), version.file_name),
                 Value(gettext("SHA-256 of the file"), version.file_hash),
             ],
@@ -145,7 +145,7 @@ def signature_paper(version: DocumentVersion, copy: ControlledPrint, at: str) ->
         values = [
             Value(gettext("Printed name"), signature.user_name),
             Value(gettext("Meaning"), signature.get_meaning_display()),
-            Value(gettext("Date"), shown(signature.date)),
+            Value(gettext("Date"), format_datetime(signature.date)),
             Value(gettext("Confirmed by"), signature.get_confirmed_by_display()),
             Value(gettext("SHA-256 of the file"), signature.file_hash),
         ]

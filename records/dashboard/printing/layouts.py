@@ -21,7 +21,7 @@ from records.attachments.visibility import sees
 from records.audits.models import AuditRecord
 from records.backoffice.about import may_see
 from records.backoffice.current import zone_of
-from records.backoffice.datetimes import NOTHING, plain_number, shown
+from records.backoffice.datetimes import NOTHING, format_datetime, plain_number
 from records.backoffice.reading import Fact
 from records.complaints.models import ABOUT_CONSUMER, CONSUMER, HANDLING, Complaint
 from records.dashboard.printing.paper import Paper, Part, Value
@@ -133,7 +133,7 @@ def _action_line(action: Action) -> str:
     line = gettext("%(name)s. Owner %(owner)s, due %(due_date)s, %(status)s.") % {
         "name": action.name,
         "owner": action.owner,
-        "due_date": shown(action.due_date, day=True),
+        "due_date": format_datetime(action.due_date, day=True),
         "status": status,
     }
     return f"{line} {action.result}".strip()
@@ -200,7 +200,7 @@ def place_of(site: Site | None) -> str:
 
 def foot_of(site: Site | None, user: User) -> str:
     """Return the line at the foot of each page: the site, the time of printing, and who printed it."""
-    at = f"{shown(now())} ({zone_of(site).key})"
+    at = f"{format_datetime(now())} ({zone_of(site).key})"
     said = {"name": place_of(site), "at": at, "printed_name": user.printed_name}
     return gettext("%(name)s · printed %(at)s by %(printed_name)s") % said
 
@@ -225,7 +225,7 @@ def value_of(record: Any, name: str, moments: Moments) -> Value:
     if column.many_to_many:
         text = ", ".join(str(target) for target in found.all())
     elif isinstance(found, datetime.datetime):
-        text = shown(found, day=name not in moments)
+        text = format_datetime(found, day=name not in moments)
     elif found is None:
         text = ""
     elif isinstance(found, bool):

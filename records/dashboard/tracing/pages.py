@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 
 from materials.models import Material
 from records.backoffice.current import current_site, show_times_of, user_of, zone_of
-from records.backoffice.datetimes import shown
+from records.backoffice.datetimes import format_datetime
 from records.backoffice.extension_points import RecordLink
 from records.backoffice.responses import page_response, pdf_response
 from records.backoffice.transfer.sheets import Line, report_file
@@ -135,7 +135,7 @@ def trace_file(request: HttpRequest, kind: str) -> HttpResponseBase:
 def paper(request: HttpRequest, found: TraceResult, summary: Summary, others: Sequence[str]) -> Paper:
     """Return the PDF of the trace: first the summary, then every record, and the other spellings of the lots."""
     site = current_site(request)
-    at = f"{shown(now())} ({zone_of(site).key})"
+    at = f"{format_datetime(now())} ({zone_of(site).key})"
     sites = ", ".join(found.site_names.values())
     first, last = summary.total.span
     parts = [

@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.about import page_of
-from records.backoffice.datetimes import NOTHING, plain_number, shown
+from records.backoffice.datetimes import NOTHING, format_datetime, plain_number
 from records.complaints.models import Complaint
 from records.dashboard.search import name_of
 from records.dashboard.tracing.lookup import SOURCES, Source, TraceResult, names_lot
@@ -151,7 +151,7 @@ def consumer_of(complaint: Any) -> str:
 
 
 def _day(moment: datetime.datetime | None) -> str:
-    return shown(moment, day=False)[:10] or NOTHING
+    return format_datetime(moment, day=False)[:10] or NOTHING
 
 
 def _text(value: Any) -> str:
@@ -181,7 +181,7 @@ COLUMNS: dict[str, tuple[Sequence[Any], Callable[[Any], Sequence[str]]]] = {
     ),
     "action": (
         (_("Status"), _("Owner"), _("Due")),
-        lambda row: (row.get_record_status_display(), _text(row.owner), shown(row.due_date, day=True)),
+        lambda row: (row.get_record_status_display(), _text(row.owner), format_datetime(row.due_date, day=True)),
     ),
     "document": ((_("Version in force"),), lambda row: (_text(row.effective_version),)),
     "finding": ((_("Question"), _("Comment")), lambda row: (_text(row.question), _text(row.comment))),

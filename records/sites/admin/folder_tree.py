@@ -153,7 +153,7 @@ class FolderTree(SitePermissions):
             if getattr(model, "ENTITY", None) != entity:
                 continue
             address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
-            seen = self.rows_seen(request, model, site.pk)
+            seen = self.visible_rows(request, model, site.pk)
             if seen is None:
                 continue
             rows = seen.filter(entity_folder__isnull=False).order_by()

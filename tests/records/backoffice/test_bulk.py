@@ -157,7 +157,7 @@ def seen_in(page: Any) -> str:
 
 
 def test_all_records_that_match_are_archived_beyond_one_page(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk, "SHOWN", 2)
+    monkeypatch.setattr(bulk, "MAX_LISTED", 2)
     for name in ("Oven 1", "Oven 2", "Oven 3", "Mixer"):
         make_item(site, name=name)
     client = browser(site)
@@ -203,7 +203,7 @@ def test_a_batch_is_one_transaction_and_the_batches_before_a_failure_stay(
 ) -> None:
     monkeypatch.setattr(bulk, "BATCH", 2)
     items = [make_item(site) for _ in range(4)]
-    write, tried = bulk._written, []
+    write, tried = bulk._write, []
 
     def failing(step: Any, record: Any, reason: str, value: Any) -> str:
         tried.append(record)
@@ -211,7 +211,7 @@ def test_a_batch_is_one_transaction_and_the_batches_before_a_failure_stay(
             raise RuntimeError("The disk is full.")
         return write(step, record, reason, value)
 
-    monkeypatch.setattr(bulk, "_written", failing)
+    monkeypatch.setattr(bulk, "_write", failing)
     client = browser(site)
     client.raise_request_exception = False
     assert together(client, "archive", *items, confirm="yes", change_reason="Sold").status_code == 500

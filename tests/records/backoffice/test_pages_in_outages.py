@@ -9,7 +9,7 @@ import pytest
 from django.db import OperationalError, connection
 from django.urls import reverse
 
-from records.backoffice.sign_in.events import SEEN, SIGNED_IN
+from records.backoffice.sign_in.events import LAST_USED, SIGNED_IN
 from records.backoffice.transfer import sheets
 from records.items.models import Item
 from records.sites.models import Site
@@ -24,7 +24,7 @@ def browser_of_a_while_ago(site: Site) -> Any:
     """Return a browser whose session was noted as used so long ago, so that its next page notes it again."""
     client = browser(site)
     session = client.session
-    session[SIGNED_IN] = session[SEEN] = int(time.time()) - AGO
+    session[SIGNED_IN] = session[LAST_USED] = int(time.time()) - AGO
     session.save()
     return client
 
@@ -32,14 +32,14 @@ def browser_of_a_while_ago(site: Site) -> Any:
 @pytest.mark.django_db(transaction=True)
 def test_a_page_is_shown_while_another_writer_keeps_the_session_from_being_noted(site: Site) -> None:
     client = browser_of_a_while_ago(site)
-    noted, started = client.session[SEEN], time.monotonic()
+    noted, started = client.session[LAST_USED], time.monotonic()
     with held("usersessions_usersession", "django_session"):
         assert client.get("/admin/").status_code == 200
     # A write would have waited for ten seconds.
     assert time.monotonic() - started < 8
-    assert client.session[SEEN] == noted
+    assert client.session[LAST_USED] == noted
     assert client.get("/admin/").status_code == 200
-    assert client.session[SEEN] > noted
+    assert client.session[LAST_USED] > noted
 
 
 def refuse_sessions(execute: Any, sql: str, *arguments: Any) -> Any:

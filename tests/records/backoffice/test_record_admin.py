@@ -160,7 +160,7 @@ def test_any_two_moments_are_compared_also_when_they_stand_on_different_pages(
     assert (chosen["change"].pk, chosen["is_from"]) == (last.pk, True)
     assert "Chosen on another page" in page.content.decode()
     page = client.get(f"{history}{newer_kept}&to={first.pk}")
-    assert page.context["compared"]["lines"] == [{"label": "Position", "old": "Line lead", "new": "Owner"}]
+    assert page.context["comparison"]["lines"] == [{"label": "Position", "old": "Line lead", "new": "Owner"}]
 
 
 def test_a_record_is_added_at_the_site_that_the_form_was_opened_for(site: Site, other_site: Site) -> None:
@@ -332,7 +332,7 @@ def test_history_is_filtered_paged_and_compared(site: Site) -> None:
     assert "Coded" not in client.get(page, {"field": "position"}).content.decode()
     assert "Step 2" in client.get(page, {"p": "2"}).content.decode()
     changes = changes_of(employee)
-    compared = client.get(page, {"from": str(changes[1].pk), "to": str(changes[-1].pk)}).context["compared"]
+    compared = client.get(page, {"from": str(changes[1].pk), "to": str(changes[-1].pk)}).context["comparison"]
     assert compared["lines"] == [
         {"label": "Position", "old": "Grade 0", "new": "Grade 29"},
         {"label": "Employee code", "old": NOTHING, "new": "C1"},

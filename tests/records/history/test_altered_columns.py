@@ -22,7 +22,7 @@ from records.accounts.models import DefaultRole, Role, RoleMembership
 from records.actions.models import Status
 from records.backoffice.list_columns import choose_columns
 from records.backoffice.models import SavedFilter
-from records.backoffice.saved_filters import keep
+from records.backoffice.saved_filters import store
 from records.employees.actions import give_account
 from records.employees.models import Course
 from records.history import uncompared
@@ -110,7 +110,7 @@ def rows(site: Site, other_site: Site) -> None:
     _make_accounts(site, other_site)
     webhook = make_webhook(site, "https://warehouse.example.com/larder", ["item"])
     _set(webhook, {"state": "Paused", "pause_reason": "It moves."})
-    keep(SavedFilter(user=manager, site=site, listing="items.item", name="Mine", query="q=1"), author=author)
+    store(SavedFilter(user=manager, site=site, listing="items.item", name="Mine", query="q=1"), author=author)
     choose_columns(manager, "items.item", ["name"], author=author)
     choose_frequency(manager, Frequency.OFF, author=author)
     request_pack(site, manager, OLD.date(), OLD.date(), ["changes"], author=author)
