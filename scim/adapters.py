@@ -18,10 +18,10 @@ from records.employees import provisioning
 from records.history.statements import Rows, Statement
 from records.sites.text import normalise
 from scim.callers import Caller
-from scim.declared import declared_names, undeclared
+from scim.declared import declared_names, undeclared_attributes
 from scim.desired_state import desired_person
 from scim.differences import READ_ONLY, notes_on
-from scim.errors import Refused
+from scim.errors import ScimError
 from scim.members import (
     Membership,
     desired_members,
@@ -30,9 +30,9 @@ from scim.members import (
     split_operations,
     take_members,
 )
-from scim.patches import note_ignored, operations_of, patched, tidied_schemas, without_read_only
+from scim.patches import apply_patch, clean_schemas, note_ignored, operations_of, without_read_only
 from scim.projection import Projection
-from scim.representations import STATE, TAKEN, Representation, group_document_of, members_of, user_document_of
+from scim.representations import REMOVED_NAMES, STATE, Representation, group_document_of, members_of, user_document_of
 from scim.requests import Query
 from scim.schemas import (
     ENTERPRISE,
@@ -53,39 +53,41 @@ def _dump(resource: Any) -> Representation:
     return dict(resource.model_dump(scim_ctx=Context.DEFAULT))
 
 
-def _tidied_body(kind: str, body: dict[str, Any]) -> dict[str, Any]:
+def _clean_body(kind: str, body: dict[str, Any]) -> dict[str, Any]:
     """Return the body without its read-only attributes, and with the schema URNs spelt as they are declared.
 
     The endpoint says which resource it is, so a list of schemas that names none, or only unknown ones, gets its own.
     """
-    tidied = {name: value for name, value in body.items() if name.lower() not in READ_ONLY}
-    given = next((name for name in tidied if name.lower() == "schemas"), None)
-    if given is None:
-        return tidied
-    schemas = tidied_schemas(tidied.pop(given), MODELS[kind].__schema__)
+    attributes = {name: value for name, value in body.items() if name.lower() not in READ_ONLY}
+    schemas_name = next((name for name in attributes if name.lower() == "schemas"), None)
+    if schemas_name is None:
+        return attributes
+    schemas = clean_schemas(attributes.pop(schemas_name), MODELS[kind].__schema__)
     if isinstance(schemas, list) and not {str(urn).lower() for urn in schemas} & {USER.lower(), GROUP.lower()}:
         schemas = [MODELS[kind].__schema__, *schemas]
-    return tidied if schemas is None else {**tidied, "schemas": schemas}
+    return attributes if schemas is None else {**attributes, "schemas": schemas}
 
 
-def _given_extensions(body: dict[str, Any]) -> Representation:
+def _extensions_in(body: dict[str, Any]) -> Representation:
     """Return, empty, the extensions of User of which a body names an attribute, even if only as null."""
-    given, declared = by_lower_name(body), declared_names("User")
+    attributes, names = by_lower_name(body), declared_names("User")
     return {
         urn: {}
         for urn in EXTENSIONS["User"]
-        if by_lower_name(given.get(urn.lower()) or {}).keys() & declared[urn.lower()]
+        if by_lower_name(attributes.get(urn.lower()) or {}).keys() & names[urn.lower()]
     }
 
 
-def _asked(before: Representation, after: Representation) -> Representation:
+def _changed_attributes(before: Representation, after: Representation) -> Representation:
     """Return the attributes that a PATCH changes, with null in place of those that it removes."""
-    found: Representation = {}
+    changes: Representation = {}
     for name in dict.fromkeys((*before, *after)):
         old, new = before.get(name), after.get(name)
         if new != old and name.lower() not in READ_ONLY:
-            found[name] = _asked(old, new or {}) if isinstance(old, dict) and isinstance(new, dict | None) else new
-    return found
+            changes[name] = (
+                _changed_attributes(old, new or {}) if isinstance(old, dict) and isinstance(new, dict | None) else new
+            )
+    return changes
 
 
 class _Adapter:
@@ -98,7 +100,7 @@ class _Adapter:
     obj: Any
     id: str
     version: str
-    sent: tuple[Representation, ...]
+    requested_values: tuple[Representation, ...]
     """What the write asks for: the body, or what the operations of a PATCH change and what is read-only in them."""
 
     def read_operations(self, key: uuid.UUID, body: dict[str, Any]) -> None:
@@ -119,20 +121,20 @@ class _Adapter:
 
     def to_dict(self, query: Query | None = None) -> Representation:
         """Return the document, or the part of it that the query asks for; what it excludes may not be read at all."""
-        projection, document = self._shown(query or Query())
+        projection, document = self._read_document(query or Query())
         return projection.apply(document)
 
-    def written(self, query: Query) -> Representation:
+    def document_after_write(self, query: Query) -> Representation:
         """Return the document after a write, and note for the log what it does not show as it was sent."""
-        projection, document = self._shown(query)
-        added = self.request.method == "POST"
-        self.caller.notes.extend(notes_on(self.resource_type, self.sent, document, added=added))
+        projection, document = self._read_document(query)
+        is_new = self.request.method == "POST"
+        self.caller.notes.extend(notes_on(self.resource_type, self.requested_values, document, is_new=is_new))
         return projection.apply(document)
 
-    def _shown(self, query: Query) -> tuple[Projection, Representation]:
+    def _read_document(self, query: Query) -> tuple[Projection, Representation]:
         if self.obj is None:
-            raise Refused(404, f"There is no such {self.resource_type}.")
-        projection = Projection.of(self.resource_type, query, spares=self.caller.reads_rfc)
+            raise ScimError(404, f"There is no such {self.resource_type}.")
+        projection = Projection.of(self.resource_type, query, omits_on_request=self.caller.reads_rfc)
         document = self._document(self.obj, projection)
         self.version = document["meta"]["version"]
         return projection, document
@@ -168,7 +170,7 @@ class UserAdapter(_Adapter, SCIMUser):
         """Return the document before the change without groups, and with the state that only the account stores."""
         document = self.to_dict(Query(excluded_attributes=("groups",)))
         if self.obj is not None:
-            document |= {STATE: self.obj.is_active, TAKEN: self.obj.directory_attributes.get(TAKEN, [])}
+            document |= {STATE: self.obj.is_active, REMOVED_NAMES: self.obj.directory_attributes.get(REMOVED_NAMES, [])}
         # A caller who names another manager does not change the display name of the present manager: it is read-only.
         document.get(ENTERPRISE, {}).get("manager", {}).pop("displayName", None)
         return document
@@ -176,15 +178,15 @@ class UserAdapter(_Adapter, SCIMUser):
     def from_dict(self, body: dict[str, Any]) -> None:
         """Collect the state that a POST or PUT asks for; a POST for a person who returns changes that person."""
         context = Context.RESOURCE_REPLACEMENT_REQUEST if self.obj else Context.RESOURCE_CREATION_REQUEST
-        note_ignored(undeclared("User", body), self.caller.notes)
+        note_ignored(undeclared_attributes("User", body), self.caller.notes)
         with POLICY:
-            resource: Any = UserResource.model_validate(_tidied_body("User", body), scim_ctx=context)
-        self.sent = (body,)
-        after = {**_given_extensions(body), **_dump(resource)}
+            resource: Any = UserResource.model_validate(_clean_body("User", body), scim_ctx=context)
+        self.requested_values = (body,)
+        after = {**_extensions_in(body), **_dump(resource)}
         if self.obj is None and self._recognise(normalise(after.get("externalId", ""))):
             after.setdefault("active", True)
         before = self._before() if self.obj else None
-        self.desired = desired_person(self.caller, after, before, whole=before is None)
+        self.desired = desired_person(self.caller, after, before, is_complete=before is None)
 
     def _recognise(self, external_id: str) -> bool:
         """Lock the inactive person whom the directory created with this externalId; returns whether there is one."""
@@ -199,15 +201,17 @@ class UserAdapter(_Adapter, SCIMUser):
     def handle_operations(self, body: dict[str, Any]) -> None:
         """Collect the state that a PATCH leads to."""
         before = self._before()
-        operations, left = without_read_only("User", operations_of("User", body, self.caller.notes), before["id"])
-        after = _dump(patched("User", before, operations, body.get("schemas")))
-        self.sent = (_asked(before, after), *left)
-        self.desired = desired_person(self.caller, after, before, whole=True)
+        operations, read_only_values = without_read_only(
+            "User", operations_of("User", body, self.caller.notes), before["id"]
+        )
+        after = _dump(apply_patch("User", before, operations, body.get("schemas")))
+        self.requested_values = (_changed_attributes(before, after), *read_only_values)
+        self.desired = desired_person(self.caller, after, before, is_complete=True)
 
     def save(self) -> None:
-        """Call the action for the collected state; raises Refused (400) if nothing was asked for."""
+        """Call the action for the collected state; raises ScimError (400) if nothing was asked for."""
         if self.desired is None:
-            raise Refused(400, "Nothing was asked for.", "invalidSyntax")
+            raise ScimError(400, "Nothing was asked for.", "invalidSyntax")
         directory, author = self.caller.directory, self.caller.author
         self.external_id = self.desired.account.external_id
         self.desired.account.hashed = self.request.hashed_password
@@ -220,9 +224,9 @@ class UserAdapter(_Adapter, SCIMUser):
         self.caller.notes.extend(self.desired.account.notes)
 
     def delete(self) -> None:
-        """Remove the person, who loses all access at once; raises Refused (404) if there is none."""
+        """Remove the person, who loses all access at once; raises ScimError (404) if there is none."""
         if self.obj is None:
-            raise Refused(404, "There is no such User.")
+            raise ScimError(404, "There is no such User.")
         provisioning.remove_person(self.person, self.caller.directory, author=self.caller.author)
 
 
@@ -243,12 +247,12 @@ class GroupAdapter(_Adapter, SCIMGroup):
 
     def locking(self, key: uuid.UUID) -> list[Statement]:
         """Return the statements that lock the role and, unless it keeps its name, the roles that show it."""
-        keeps_name = self.request.method == "PATCH" and not self.others
+        keeps_name = self.request.method == "PATCH" and not self.other_operations
         return [*([] if keeps_name else locking_outer_roles(key)), role_provisioning.locking_role(key)]
 
     def ahead(self, key: uuid.UUID) -> list[Statement]:
         """Return the statements about the members that a PATCH adds and removes."""
-        members = self.desired.members if self.desired and not self.others else None
+        members = self.desired.members if self.desired and not self.other_operations else None
         return about_members(key, members, self.caller.directory) if members else []
 
     def lock(self, key: uuid.UUID, rows: Sequence[Rows]) -> bool:
@@ -258,15 +262,15 @@ class GroupAdapter(_Adapter, SCIMGroup):
 
     def from_dict(self, body: dict[str, Any]) -> None:
         """Collect the state that a POST or PUT asks for; a PUT without displayName keeps the name."""
-        rest, given, value = take_members(_tidied_body("Group", body))
-        note_ignored(undeclared("Group", rest), self.caller.notes)
+        rest, has_members, value = take_members(_clean_body("Group", body))
+        note_ignored(undeclared_attributes("Group", rest), self.caller.notes)
         self.caller.notes.extend(notes_on_members([value]))
         context = Context.RESOURCE_REPLACEMENT_REQUEST if self.obj else Context.RESOURCE_CREATION_REQUEST
         with POLICY:
             resource: Any = GroupResource.model_validate(rest, scim_ctx=context)
-        self.sent = (body,)
+        self.requested_values = (body,)
         self._place(resource[SiteExtension])
-        members = desired_members(entries_of(value), exact=self.obj is not None) if given else None
+        members = desired_members(entries_of(value), exact=self.obj is not None) if has_members else None
         self.desired = DesiredRole(resource.display_name, resource.external_id, members)
 
     def _place(self, site: Any) -> None:
@@ -277,18 +281,20 @@ class GroupAdapter(_Adapter, SCIMGroup):
             if site.value != str(self.obj.site_id):
                 raise MutabilityException(attribute=f"{SITE}:value", detail="The site of a Group cannot change.")
             return
-        chosen = next((key for key in self.caller.site_ids if str(key) == site.value), None)
-        if chosen is None:
+        site_id = next((key for key in self.caller.site_ids if str(key) == site.value), None)
+        if site_id is None:
             raise InvalidValueException(detail=f"There is no site with the id {site.value[:100]!r}.")
-        self.site_id = chosen
+        self.site_id = site_id
 
     def read_operations(self, key: uuid.UUID, body: dict[str, Any]) -> None:
         """Separate the operations on members, which are calculated without the SCIM models, from the others."""
-        operations, self.left = without_read_only("Group", operations_of("Group", body, self.caller.notes), str(key))
-        self.ours, self.others = split_operations(operations)
-        self.caller.notes.extend(notes_on_members([operation.value for operation in self.ours]))
+        operations, self.read_only_values = without_read_only(
+            "Group", operations_of("Group", body, self.caller.notes), str(key)
+        )
+        self.member_operations, self.other_operations = split_operations(operations)
+        self.caller.notes.extend(notes_on_members([operation.value for operation in self.member_operations]))
         self.desired = DesiredRole()
-        if not any(operation.selection for operation in self.ours):
+        if not any(operation.selection for operation in self.member_operations):
             self.desired.members = self._members(key)
 
     def _members(self, key: uuid.UUID) -> DesiredMembers | None:
@@ -300,25 +306,25 @@ class GroupAdapter(_Adapter, SCIMGroup):
         def roles_among(keys: set[uuid.UUID]) -> set[uuid.UUID]:
             return set(Role.objects.seen_by(self.caller).filter(pk__in=keys).values_list("pk", flat=True))
 
-        return Membership(load, roles_among).apply(self.ours) if self.ours else None
+        return Membership(load, roles_among).apply(self.member_operations) if self.member_operations else None
 
     def handle_operations(self, body: dict[str, Any]) -> None:
         """Collect the state that the operations of a PATCH lead to, which `read_operations` has read."""
         if self.obj is None or self.desired is None:
-            raise Refused(404, "There is no such Group.")
-        self.sent = tuple(self.left)
-        if self.others:
+            raise ScimError(404, "There is no such Group.")
+        self.requested_values = tuple(self.read_only_values)
+        if self.other_operations:
             before = self.to_dict(Query(excluded_attributes=("members",)))
-            after = _dump(patched("Group", before, self.others, body.get("schemas")))
-            self.sent = (_asked(before, after), *self.left)
+            after = _dump(apply_patch("Group", before, self.other_operations, body.get("schemas")))
+            self.requested_values = (_changed_attributes(before, after), *self.read_only_values)
             self.desired.name, self.desired.external_id = after.get("displayName", ""), after.get("externalId", "")
         if self.desired.members is None:
             self.desired.members = self._members(self.obj.pk)
 
     def save(self) -> None:
-        """Call the action for the collected state; raises Refused (400) if nothing was asked for."""
+        """Call the action for the collected state; raises ScimError (400) if nothing was asked for."""
         if self.desired is None:
-            raise Refused(400, "Nothing was asked for.", "invalidSyntax")
+            raise ScimError(400, "Nothing was asked for.", "invalidSyntax")
         directory, author = self.caller.directory, self.caller.author
         if self.obj is None:
             self.obj = role_provisioning.add_or_match_role(self.site_id, self.desired, directory, author=author)
@@ -326,7 +332,7 @@ class GroupAdapter(_Adapter, SCIMGroup):
             role_provisioning.change_role(self.obj, self.desired, directory, author=author)
 
     def delete(self) -> None:
-        """Delete the role for this directory; raises Refused (404) if there is none."""
+        """Delete the role for this directory; raises ScimError (404) if there is none."""
         if self.obj is None:
-            raise Refused(404, "There is no such Group.")
+            raise ScimError(404, "There is no such Group.")
         role_provisioning.remove_role(self.obj, self.caller.directory, author=self.caller.author)

@@ -43,11 +43,11 @@ def _shape(request: HttpRequest, refusal: Any) -> HttpResponse:
 def add_functions(connection: BaseDatabaseWrapper, **_: object) -> None:
     """Give a SQLite connection the text functions that `scim.expressions` uses; PostgreSQL has its own."""
     if connection.vendor == "sqlite":
-        connection.connection.create_function("scim_folded", 1, _folded, deterministic=True)
+        connection.connection.create_function("scim_folded", 1, _fold, deterministic=True)
         connection.connection.create_function("scim_text_of_id", 1, _text_of_id, deterministic=True)
 
 
-def _folded(text: str | None) -> str | None:
+def _fold(text: str | None) -> str | None:
     from records.accounts.employee_facts import folded
 
     return text and folded(text)

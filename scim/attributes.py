@@ -50,8 +50,8 @@ class Text:
         if value is not None and not isinstance(value, str):
             return ALWAYS if op == CompareOperator.ne else NEVER
         if value and self.equals and op in (CompareOperator.eq, CompareOperator.ne):
-            found = self.equals(value)
-            return found if op == CompareOperator.eq else ~found
+            condition = self.equals(value)
+            return condition if op == CompareOperator.eq else ~condition
         return compare_text(self.expression, op, value)
 
     def present(self) -> Condition:
@@ -64,7 +64,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Assigned:
+class RequiredColumn:
     """A date-time or boolean that every row has, with the function that compares it."""
 
     expression: Term
@@ -83,14 +83,14 @@ class Assigned:
         return self.expression
 
 
-def moment(expression: Term) -> Assigned:
+def moment(expression: Term) -> RequiredColumn:
     """Return the source of a date-time that every row has."""
-    return Assigned(expression, compare_moment)
+    return RequiredColumn(expression, compare_moment)
 
 
-def flag(expression: Term) -> Assigned:
+def flag(expression: Term) -> RequiredColumn:
     """Return the source of a boolean that every row has."""
-    return Assigned(expression, compare_flag)
+    return RequiredColumn(expression, compare_flag)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,19 +127,19 @@ class Entries(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class FixedValues:
     """A multi-valued attribute with a fixed list of values, each with the condition under which a resource has it."""
 
     values: tuple[tuple[str, Condition], ...]
 
     def any_that(self, holds: Callable[[str], bool]) -> Condition:
         """Return the condition that at least one of the resource's values passes the test."""
-        found: Condition = NEVER
+        result: Condition = NEVER
         for value, condition in self.values:
             if holds(value):
-                found = found | condition
-        return found
+                result = result | condition
+        return result
 
 
-Attributes = Mapping[str, Source | Entries | Listed]
+Attributes = Mapping[str, Source | Entries | FixedValues]
 """Sources by lower-case path in the schema (`name.familyname`). In an extension, the URN and a colon come before it."""

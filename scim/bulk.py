@@ -8,7 +8,7 @@ from typing import Any
 
 from django.http import HttpResponse
 
-from scim.errors import Refused, error_response
+from scim.errors import ScimError, error_response
 from scim.patches import note_ignored
 from scim.representations import Representation
 from scim.requests import parts_of, unread_names
@@ -49,33 +49,33 @@ class Operation:
 def operations_of(body: dict[str, object], notes: list[str]) -> tuple[list[Operation], int | None]:
     """Return the operations and the number of errors after which to stop, or None for no limit.
 
-    `notes` receives a sentence about names that nothing reads. Raises Refused: 400 for a malformed request, 413 for
+    `notes` receives a sentence about names that nothing reads. Raises ScimError: 400 for a malformed request, 413 for
     more operations than the ServiceProviderConfig allows.
     """
-    ignored = unread_names(body, ("schemas", "failOnErrors", "Operations"))
-    given = by_lower_name(body)
-    listed, most = given.get("operations"), given.get("failonerrors")
+    ignored_names = unread_names(body, ("schemas", "failOnErrors", "Operations"))
+    attributes = by_lower_name(body)
+    entries, most = attributes.get("operations"), attributes.get("failonerrors")
     if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
-        raise Refused(400, "failOnErrors must be a whole number from 1.", "invalidValue")
-    if not isinstance(listed, list) or not listed or not all(isinstance(one, dict) for one in listed):
-        raise Refused(400, "Operations must be an array of one or more operations.", "invalidSyntax")
-    if len(listed) > MOST_OPERATIONS:
-        raise Refused(413, f"A bulk request can have at most {MOST_OPERATIONS} operations.")
-    ignored += [name for one in listed for name in unread_names(one, _NAMES)]
-    note_ignored(ignored, notes)
-    found = [_operation(one) for one in listed]
-    names = [one.bulk_id for one in found if one.bulk_id]
+        raise ScimError(400, "failOnErrors must be a whole number from 1.", "invalidValue")
+    if not isinstance(entries, list) or not entries or not all(isinstance(one, dict) for one in entries):
+        raise ScimError(400, "Operations must be an array of one or more operations.", "invalidSyntax")
+    if len(entries) > MOST_OPERATIONS:
+        raise ScimError(413, f"A bulk request can have at most {MOST_OPERATIONS} operations.")
+    ignored_names += [name for one in entries for name in unread_names(one, _NAMES)]
+    note_ignored(ignored_names, notes)
+    operations = [_operation(one) for one in entries]
+    names = [one.bulk_id for one in operations if one.bulk_id]
     if len(set(names)) != len(names):
-        raise Refused(400, "A bulkId is used twice.", "invalidSyntax")
-    return found, most
+        raise ScimError(400, "A bulkId is used twice.", "invalidSyntax")
+    return operations, most
 
 
-def _operation(given: dict[str, Any]) -> Operation:
-    """Return an operation; raises Refused (400) when it is malformed."""
-    parts = by_lower_name(given)
+def _operation(body: dict[str, Any]) -> Operation:
+    """Return an operation; raises ScimError (400) when it is malformed."""
+    parts = by_lower_name(body)
     texts = {name: parts.get(name) or "" for name in ("method", "path", "bulkid", "version")}
     if not all(isinstance(text, str) for text in texts.values()):
-        raise Refused(400, "method, path, bulkId and version of an operation are texts.", "invalidSyntax")
+        raise ScimError(400, "method, path, bulkId and version of an operation are texts.", "invalidSyntax")
     operation = Operation(
         texts["method"].upper(), texts["path"].strip(), parts.get("data"), texts["bulkid"], texts["version"]
     )
@@ -86,8 +86,8 @@ def _operation(given: dict[str, Any]) -> Operation:
         operation.references.add(name)
         return name
 
-    _resolved(operation.path, note, "path")
-    _resolved(operation.data, note)
+    _resolve_references(operation.path, note, "path")
+    _resolve_references(operation.data, note)
     return operation
 
 
@@ -98,7 +98,7 @@ def run(operations: list[Operation], most_errors: int | None, send: Send, base: 
     when it refers to itself through others, or refers to a resource that was not created. Processing stops after
     `most_errors` errors; operations after that have no result. `base` is the address of the mount.
     """
-    made: dict[str, str] = {}
+    created_ids: dict[str, str] = {}
     results: list[Representation] = []
     errors = 0
     waiting = list(operations)
@@ -106,7 +106,7 @@ def run(operations: list[Operation], most_errors: int | None, send: Send, base: 
         coming = {one.bulk_id for one in waiting if one.method == "POST"}
         ready = next((one for one in waiting if not _waits(one, coming)), waiting[0])
         waiting.remove(ready)
-        result = _made(ready, made, send, base)
+        result = _perform(ready, created_ids, send, base)
         results.append(result)
         errors += int(result["status"]) >= 400
         if most_errors is not None and errors >= most_errors:
@@ -119,11 +119,14 @@ def _waits(operation: Operation, coming: set[str]) -> bool:
     return any(name in coming and name != operation.bulk_id for name in operation.references)
 
 
-def _made(operation: Operation, made: dict[str, str], send: Send, base: str) -> Representation:
+def _perform(operation: Operation, created_ids: dict[str, str], send: Send, base: str) -> Representation:
     """Make one call and return its result, which has a location unless the call is refused or a POST fails."""
-    response, location = _refusal(operation, made), ""
+    response, location = _refusal(operation, created_ids), ""
     if response is None:
-        path, data = _resolved(operation.path, made.__getitem__, "path"), _resolved(operation.data, made.__getitem__)
+        path, data = (
+            _resolve_references(operation.path, created_ids.__getitem__, "path"),
+            _resolve_references(operation.data, created_ids.__getitem__),
+        )
         location = "" if operation.method == "POST" else f"{base}{path.rstrip('/')}"
         response = send(operation.method, path, None if operation.method == "DELETE" else data, operation.version)
     result: Representation = {"method": operation.method}
@@ -132,7 +135,7 @@ def _made(operation: Operation, made: dict[str, str], send: Send, base: str) -> 
     if location := response.get("Location", location):
         result["location"] = location
         if operation.method == "POST":
-            made[operation.bulk_id] = location.rpartition("/")[2]
+            created_ids[operation.bulk_id] = location.rpartition("/")[2]
     if version := response.get("ETag", ""):
         result["version"] = version
     result["status"] = str(response.status_code)
@@ -141,7 +144,7 @@ def _made(operation: Operation, made: dict[str, str], send: Send, base: str) -> 
     return result
 
 
-def _refusal(operation: Operation, made: dict[str, str]) -> HttpResponse | None:
+def _refusal(operation: Operation, created_ids: dict[str, str]) -> HttpResponse | None:
     """Return the reason for which an operation is refused without a call, or None when it can be made."""
     if operation.method not in _METHODS:
         return error_response(400, f"method must be one of {', '.join(_METHODS)}.", "invalidSyntax")
@@ -149,12 +152,12 @@ def _refusal(operation: Operation, made: dict[str, str]) -> HttpResponse | None:
         return error_response(400, "path must name Users or Groups, such as /Users or /Groups/<id>.", "invalidPath")
     if operation.method == "POST" and not operation.bulk_id:
         return error_response(400, "A POST needs a bulkId.", "invalidSyntax")
-    if missing := sorted(operation.references - made.keys()):
+    if missing := sorted(operation.references - created_ids.keys()):
         return error_response(409, f"No operation created a resource with the bulkId {missing[0][:100]}.")
     return None
 
 
-def _resolved(value: object, id_of: Callable[[str], str], name: str = "") -> Any:
+def _resolve_references(value: object, id_of: Callable[[str], str], name: str = "") -> Any:
     """Return the value under a name of a body, in which each reference is replaced by the id that `id_of` returns.
 
     References are only where an id or a path belongs; in a title, for example, the text stays as it is.
@@ -165,7 +168,7 @@ def _resolved(value: object, id_of: Callable[[str], str], name: str = "") -> Any
         is_reference = name in _KEYS and value.lower().startswith(_PREFIX)
         return id_of(value[len(_PREFIX) :]) if is_reference else value
     if isinstance(value, dict):
-        return {key: _resolved(item, id_of, re.split("[:.]", key.lower())[-1]) for key, item in value.items()}
+        return {key: _resolve_references(item, id_of, re.split("[:.]", key.lower())[-1]) for key, item in value.items()}
     if isinstance(value, list):
-        return [_resolved(item, id_of, name) for item in value]
+        return [_resolve_references(item, id_of, name) for item in value]
     return value

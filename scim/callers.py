@@ -10,7 +10,7 @@ from records.accounts.models import Dialect, Directory
 from records.accounts.opening import Proof
 from records.history.trail import Author, Channel
 from records.operations import limits
-from scim.errors import Refused
+from scim.errors import ScimError
 from scim.mounts import Mount, base_of
 
 CHALLENGE = {"WWW-Authenticate": 'Bearer realm="provisioning"'}
@@ -63,22 +63,22 @@ class Caller:
 
 
 def bearer_of(request: HttpRequest) -> str:
-    """Return the secret in the request's Authorization header; raises Refused (401) when there is none."""
-    given = request.META.get("HTTP_AUTHORIZATION", "").strip()
-    scheme, _, secret = given.partition(" ")
+    """Return the secret in the request's Authorization header; raises ScimError (401) when there is none."""
+    header = request.META.get("HTTP_AUTHORIZATION", "").strip()
+    scheme, _, secret = header.partition(" ")
     secret = secret.strip()
     twice = secret.lower().startswith("bearer ")
     if scheme.lower() == "bearer" and secret and not twice:
         return secret
-    if given:
+    if header:
         limits.note_wrong_credential(request)
     if twice:
-        raise Refused(401, "The header contains 'Bearer' twice. Enter only the secret.", headers=CHALLENGE)
-    raise Refused(401, "Send the token as 'Authorization: Bearer <token>'.", headers=CHALLENGE)
+        raise ScimError(401, "The header contains 'Bearer' twice. Enter only the secret.", headers=CHALLENGE)
+    raise ScimError(401, "Send the token as 'Authorization: Bearer <token>'.", headers=CHALLENGE)
 
 
 def caller_of(request: HttpRequest, mount: Mount) -> Caller:
-    """Return the caller; raises Refused (401, or 403 where the token is not accepted from the caller's address).
+    """Return the caller; raises ScimError (401, or 403 where the token is not accepted from the caller's address).
 
     Raises ApiError (429) when an address sends too many wrong tokens.
 
@@ -87,15 +87,15 @@ def caller_of(request: HttpRequest, mount: Mount) -> Caller:
     try:
         token = token_of(bearer_of(request), request.META.get("REMOTE_ADDR", ""))
     except WrongAddressError:
-        raise Refused(403, "This token is not accepted from this network address.") from None
+        raise ScimError(403, "This token is not accepted from this network address.") from None
     if token is None:
         limits.note_wrong_credential(request)
-        raise Refused(401, "This token is unknown, expired or revoked.", headers=CHALLENGE)
+        raise ScimError(401, "This token is unknown, expired or revoked.", headers=CHALLENGE)
     return _caller(request, mount, token)
 
 
 def remembered_caller_of(request: HttpRequest, mount: Mount) -> Caller | None:
-    """Return who used the token within the last minute, with a proof; None if unknown. Raises Refused, as `caller_of`.
+    """Return who used the token in the last minute, with a proof; None if unknown. Raises ScimError, as `caller_of`.
 
     Runs no query.
     """
@@ -105,7 +105,7 @@ def remembered_caller_of(request: HttpRequest, mount: Mount) -> Caller | None:
 
 def _caller(request: HttpRequest, mount: Mount, token: OpenToken) -> Caller:
     directory = token.directory
-    accepted = request.META.get("HTTP_ACCEPT", "").replace('"', "").lower()
+    accept = request.META.get("HTTP_ACCEPT", "").replace('"', "").lower()
     return Caller(
         directory=directory,
         site_ids=tuple(sorted(site.pk for site in token.sites)),
@@ -120,7 +120,7 @@ def _caller(request: HttpRequest, mount: Mount, token: OpenToken) -> Caller:
             f"{directory.name}: {token.name}",
             getattr(request, "request_id", ""),
         ),
-        reads_rfc=token.dialect == Dialect.RFC or RFC_PROFILE in accepted,
+        reads_rfc=token.dialect == Dialect.RFC or RFC_PROFILE in accept,
         read_only=token.read_only,
         dry_run=token.dry_run,
         proof=token.proof,

@@ -25,11 +25,11 @@ from records.operations.credentials import keep_private
 from records.operations.own_headers import put
 from scim import log
 from scim.callers import Caller, caller_of, remembered_caller_of
-from scim.errors import MEDIA_TYPE, Refused, error_response, response_for
+from scim.errors import MEDIA_TYPE, ScimError, error_response, response_for
 from scim.inner import Inner, inner_of
 from scim.models import ProvisioningCall
 from scim.mounts import Mount
-from scim.patches import note_ignored, tidied_schemas
+from scim.patches import clean_schemas, note_ignored
 from scim.projection import undeclared_names
 from scim.representations import Representation
 from scim.requests import (
@@ -82,9 +82,9 @@ class ProvisioningView(stock.SCIMView):
     @csrf_exempt
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         """Answer the request."""
-        started = time.perf_counter()
+        start = time.perf_counter()
         inner = inner_of(request)
-        response = self._answered_at_last(request, inner, *args, **kwargs)
+        response = self._answer_with_retries(request, inner, *args, **kwargs)
         put(response, self.allowance, unless_set=True)
         keep_private(response, "Authorization", "Accept")
         entry = log.entry(
@@ -93,7 +93,7 @@ class ProvisioningView(stock.SCIMView):
             caller=self.caller,
             body=self.body,
             changes=self.changes if response.status_code < 400 else (),
-            duration_ms=round((time.perf_counter() - started) * 1000),
+            duration_ms=round((time.perf_counter() - start) * 1000),
             rolled_back=self.caller is not None and self.caller.dry_run and self._writes(request),
         )
         if inner is None or inner.entries is None:
@@ -102,7 +102,7 @@ class ProvisioningView(stock.SCIMView):
             inner.entries.append(entry)
         return response
 
-    def _answered_at_last(
+    def _answer_with_retries(
         self, request: HttpRequest, inner: Inner | None, *args: object, **kwargs: object
     ) -> HttpResponse:
         """Answer; a request begins again if it lost a deadlock, and a dry run if it had to wait: nothing is stored.
@@ -111,7 +111,7 @@ class ProvisioningView(stock.SCIMView):
         """
         try:
             return begun_again(
-                lambda: self._answered(request, inner, *args, **kwargs),
+                lambda: self._identify_and_answer(request, inner, *args, **kwargs),
                 lambda error: self._lost_locks(error) and not is_rehearsal(),
             )
         except Exception as error:
@@ -119,20 +119,22 @@ class ProvisioningView(stock.SCIMView):
                 raise
             return response_for(error)
 
-    def _answered(self, request: HttpRequest, inner: Inner | None, *args: object, **kwargs: object) -> HttpResponse:
+    def _identify_and_answer(
+        self, request: HttpRequest, inner: Inner | None, *args: object, **kwargs: object
+    ) -> HttpResponse:
         """Answer for a remembered caller if the write itself has checked that the token still says the same.
 
-        Otherwise look the token up. Before the check a remembered caller is told nothing but that the database fails.
+        Otherwise look the token up. Until the check, a remembered caller learns only that the database failed.
         """
         if inner is not None:
             # Bulk requests and the connection test make calls within this process for a caller who is already
             # identified.
             return self._answer_to(replace(inner.caller, notes=[]), request, *args, **kwargs)
-        known = remembered_caller_of(request, self.mount) if self.checks_later and self._writes(request) else None
-        if known is not None and not known.dry_run:
-            self.proof = known.proof
+        caller = remembered_caller_of(request, self.mount) if self.checks_later and self._writes(request) else None
+        if caller is not None and not caller.dry_run:
+            self.proof = caller.proof
             try:
-                response = self._answer_to(known, request, *args, **kwargs)
+                response = self._answer_to(caller, request, *args, **kwargs)
                 if self.proof is None:
                     return response
             except Exception as error:
@@ -151,7 +153,7 @@ class ProvisioningView(stock.SCIMView):
             limit: int = settings.SCIM_RATE_LIMIT
             self.allowance = limits.spend("provisioning", str(caller.token_id), limit).headers()
         if caller.read_only and self._writes(request):
-            raise Refused(403, "This token is read-only: it changes nothing.")
+            raise ScimError(403, "This token is read-only: it changes nothing.")
         return self._answer(request, *args, **kwargs)
 
     def _writes(self, request: HttpRequest) -> bool:
@@ -188,39 +190,39 @@ class ProvisioningView(stock.SCIMView):
 
     def options(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         """Answer 204 with the allowed methods."""
-        return nothing(Allow=", ".join(self._allowed_methods()))
+        return empty_response(Allow=", ".join(self._allowed_methods()))
 
     def http_method_not_allowed(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         """Answer 405 with the allowed methods."""
-        allowed = ", ".join(self._allowed_methods())
-        return error_response(405, f"{request.method} is not allowed here.", headers={"Allow": allowed})
+        methods = ", ".join(self._allowed_methods())
+        return error_response(405, f"{request.method} is not allowed here.", headers={"Allow": methods})
 
     def read(self, request: HttpRequest, largest: int = LARGEST_BODY) -> dict[str, Any]:
         """Read the body, and keep it for the log."""
         self.body = read_body(request, largest)
         return dict(self.body)
 
-    def asked(self, request: HttpRequest, known: Sequence[str] = SHOWN_NAMES) -> Query:
+    def read_query(self, request: HttpRequest, known_names: Sequence[str] = SHOWN_NAMES) -> Query:
         """Return the query in the request's address, of which the endpoint reads the `known` names."""
         if not request.META.get("QUERY_STRING"):
             return Query()
-        return self.noted(query_of_request(request), unread_names(request.GET, known))
+        return self.note_unread(query_of_request(request), unread_names(request.GET, known_names))
 
-    def noted(self, query: Query, unread: Iterable[str]) -> Query:
+    def note_unread(self, query: Query, unread: Iterable[str]) -> Query:
         """Return the query, and note for the log the names that nothing reads and the attributes that do not exist."""
         if self.caller:
             note_ignored([*unread, *undeclared_names(self.kinds, query)], self.caller.notes)
         return query
 
 
-def refuse_other_schemas(body: dict[str, Any], wanted: str) -> None:
-    """Raise Refused (400) for a message whose schemas name another kind; schemas may be absent."""
+def refuse_other_schemas(body: dict[str, Any], urn: str) -> None:
+    """Raise ScimError (400) for a message whose schemas name another kind; schemas may be absent."""
     schemas = body.get("schemas")
-    if schemas is not None and tidied_schemas(schemas, wanted) != [wanted]:
-        raise Refused(400, f"schemas must hold {wanted} alone.", "invalidSyntax")
+    if schemas is not None and clean_schemas(schemas, urn) != [urn]:
+        raise ScimError(400, f"schemas must hold {urn} alone.", "invalidSyntax")
 
 
-def answer(document: Representation, status: int = 200, **headers: str) -> HttpResponse:
+def scim_response(document: Representation, status: int = 200, **headers: str) -> HttpResponse:
     """Return a response with the document."""
     content: str | bytes
     try:
@@ -232,7 +234,7 @@ def answer(document: Representation, status: int = 200, **headers: str) -> HttpR
     return response
 
 
-def nothing(**headers: str) -> HttpResponse:
+def empty_response(**headers: str) -> HttpResponse:
     """Return a response without a body, and therefore without a media type."""
     response = HttpResponse(status=204, headers=headers)
     del response["Content-Type"]

@@ -8,7 +8,7 @@ from typing import Any
 from scim2_models import InvalidFilterException, InvalidPathException, Path, ScimFilter
 from scim2_models.path import Comparison, FilterNode, LogicalExpr, Not, Present
 
-from scim.schemas import MODELS, Group, User, bound
+from scim.schemas import MODELS, Group, User, bind
 
 MOST_NAMED = 10
 LONGEST_NAME = 80
@@ -24,9 +24,9 @@ Names = dict[str, frozenset[str]]
 def declared_names(kind: str) -> dict[str, Names]:
     """Return the attributes that each schema of a resource type declares, by its lower-case URN ('': core schema)."""
     extensions = MODELS[kind].get_extension_models()
-    found = {urn.lower(): _of_schema(extension.to_schema().model_dump()) for urn, extension in extensions.items()}
+    names = {urn.lower(): _of_schema(extension.to_schema().model_dump()) for urn, extension in extensions.items()}
     core: Any = {"User": User, "Group": Group}[kind]
-    return {**found, "": {**_COMMON, **_of_schema(core.to_schema().model_dump())}}
+    return {**names, "": {**_COMMON, **_of_schema(core.to_schema().model_dump())}}
 
 
 def _of_schema(document: dict[str, Any]) -> Names:
@@ -36,12 +36,12 @@ def _of_schema(document: dict[str, Any]) -> Names:
     }
 
 
-def undeclared(kind: str, body: dict[str, Any]) -> list[str]:
+def undeclared_attributes(kind: str, body: dict[str, Any]) -> list[str]:
     """Return the names in a resource's body that no schema of the resource type declares, at most ten of them."""
-    return sorted(set(_undeclared(kind, body)))[:MOST_NAMED]
+    return sorted(set(_undeclared_paths(kind, body)))[:MOST_NAMED]
 
 
-def _undeclared(kind: str, body: dict[str, Any]) -> Iterator[str]:
+def _undeclared_paths(kind: str, body: dict[str, Any]) -> Iterator[str]:
     schemas = declared_names(kind)
     for name, value in body.items():
         extension = schemas.get(name.lower())
@@ -52,15 +52,15 @@ def _undeclared(kind: str, body: dict[str, Any]) -> Iterator[str]:
                 yield from _below(extension, part, inner, f"{name}:")
 
 
-def _below(declared: Names, name: str, value: object, prefix: str) -> Iterator[str]:
-    shown = f"{prefix}{name}"[:LONGEST_NAME]
-    subs = declared.get(name.lower())
+def _below(attributes: Names, name: str, value: object, prefix: str) -> Iterator[str]:
+    path = f"{prefix}{name}"[:LONGEST_NAME]
+    subs = attributes.get(name.lower())
     if subs is None:
-        yield shown
+        yield path
     elif subs:
         for entry in value if isinstance(value, list) else [value]:
             if isinstance(entry, dict):
-                yield from (f"{shown}.{part}"[:LONGEST_NAME] for part in entry if part.lower() not in subs)
+                yield from (f"{path}.{part}"[:LONGEST_NAME] for part in entry if part.lower() not in subs)
 
 
 def is_declared(kind: str, path: str) -> bool:
@@ -68,12 +68,12 @@ def is_declared(kind: str, path: str) -> bool:
     if kind == "Group" and _MEMBERS.match(path):
         return True  # `scim.members` reads these paths itself, because one request can hold a thousand of them.
     try:
-        found = bound(Path, kind)(path)
-        binding = found.resolve()
-        if found.model is None and binding is None:
+        bound_path = bind(Path, kind)(path)
+        binding = bound_path.resolve()
+        if bound_path.model is None and binding is None:
             return False
-        selection = found.value_filter
-        return selection is None or all(_is_part(binding, node) for node in compared(selection))
+        selection = bound_path.value_filter
+        return selection is None or all(_is_part(binding, node) for node in comparisons(selection))
     except (InvalidPathException, InvalidFilterException):
         return False
 
@@ -85,12 +85,12 @@ def _is_part(binding: Any, node: Comparison | Present) -> bool:
     return ScimFilter[item](f"{node.attr_path} pr").resolve(node.attr_path) is not None
 
 
-def compared(node: FilterNode) -> Iterator[Comparison | Present]:
+def comparisons(node: FilterNode) -> Iterator[Comparison | Present]:
     """Yield the terms of a filter, except those within the brackets of a list."""
     if isinstance(node, LogicalExpr):
         for term in node.terms:
-            yield from compared(term)
+            yield from comparisons(term)
     elif isinstance(node, Not):
-        yield from compared(node.expr)
+        yield from comparisons(node.expr)
     elif isinstance(node, Comparison | Present):
         yield node

@@ -22,7 +22,7 @@ from records.accounts.provisioning import DesiredAccount, DesiredEmail
 from records.employees.provisioning import DesiredPerson, superior_fault
 from records.sites.text import normalise, read_uuid
 from scim.callers import Caller
-from scim.representations import STATE, TAKEN, Representation, formatted_name
+from scim.representations import REMOVED_NAMES, STATE, Representation, formatted_name
 from scim.requests import parts_of
 from scim.schemas import EMPLOYEE, ENTERPRISE, comparable
 from scim.wording import id_in
@@ -48,13 +48,13 @@ _COLUMNS = {
     "name",
     EMPLOYEE,
     ENTERPRISE,
-    TAKEN,
+    REMOVED_NAMES,
 }
 """Attributes that have a column or table of their own, or are not stored. All others are kept as they were sent."""
 
 
 def desired_person(
-    caller: Caller, after: Representation, before: Representation | None, *, whole: bool
+    caller: Caller, after: Representation, before: Representation | None, *, is_complete: bool
 ) -> DesiredPerson:
     """Return the desired state that a User document describes.
 
@@ -64,32 +64,32 @@ def desired_person(
     _refuse_excess(after)
     account = _account(after, before)
     desired = DesiredPerson(account)
-    _employment(desired, after, before, whole=whole)
-    kept = _kept(after, before, account, whole=whole)
-    _enterprise(caller, desired, after, before, kept, whole=whole)
+    _employment(desired, after, before, is_complete=is_complete)
+    attributes = _other_attributes(after, before, account, is_complete=is_complete)
+    _enterprise(caller, desired, after, before, attributes, is_complete=is_complete)
     _contacts(caller, desired, after, before)
-    taken = sorted(_taken(after, before, whole=whole))
-    if taken:
-        kept[TAKEN] = taken
-    account.attributes = kept
-    account.keys = tuple(_keys(kept))
+    removed_names = sorted(_removed_names(after, before, is_complete=is_complete))
+    if removed_names:
+        attributes[REMOVED_NAMES] = removed_names
+    account.attributes = attributes
+    account.keys = tuple(_keys(attributes))
     return desired
 
 
-def _taken(after: Representation, before: Representation | None, *, whole: bool) -> Iterator[str]:
+def _removed_names(after: Representation, before: Representation | None, *, is_complete: bool) -> Iterator[str]:
     """Yield the attributes that a PATCH removed although every record has a value for them.
 
-    They are stored under `TAKEN`, and a mount that answers in the shape of RFC 7643 omits them from then on.
+    They are stored under `REMOVED_NAMES`, and a mount that answers in the shape of RFC 7643 omits them from then on.
     """
-    if before is None or not whole:
+    if before is None or not is_complete:
         return
-    marked = before.get(TAKEN, ())
+    removed_before = before.get(REMOVED_NAMES, ())
     for name in ("displayName", "name", "active"):
-        if name not in after and (name in before or name in marked):
+        if name not in after and (name in before or name in removed_before):
             yield name
     now, then = after.get(EMPLOYEE, {}), before.get(EMPLOYEE, {})
     for name in ("position", "natureOfEmployment"):
-        if name not in now and (name in then or f"{EMPLOYEE}:{name}" in marked):
+        if name not in now and (name in then or f"{EMPLOYEE}:{name}" in removed_before):
             yield f"{EMPLOYEE}:{name}"
 
 
@@ -98,12 +98,16 @@ def _account(after: Representation, before: Representation | None) -> DesiredAcc
     if not user_name.strip():
         raise InvalidValueException(detail="userName must not be blank.")
     name = after.get("name", {})
-    given, family = name.get("givenName", ""), name.get("familyName", "")
-    given = given if given.strip() else _given_name(after.get("displayName", "").strip(), family) or user_name
+    given_name, family_name = name.get("givenName", ""), name.get("familyName", "")
+    given_name = (
+        given_name
+        if given_name.strip()
+        else _given_name(after.get("displayName", "").strip(), family_name) or user_name
+    )
     desired = DesiredAccount(
         user_name=user_name,
-        given_name=given,
-        family_name=family,
+        given_name=given_name,
+        family_name=family_name,
         honorific_prefix=name.get("honorificPrefix", ""),
         user_type=after.get("userType", ""),
         preferred_language=after.get("preferredLanguage", ""),
@@ -117,22 +121,22 @@ def _account(after: Representation, before: Representation | None) -> DesiredAcc
     return desired
 
 
-def _given_name(shown: str, family: str) -> str:
+def _given_name(display_name: str, family_name: str) -> str:
     """Return the part of a display name before the family name, or all of it when the family name does not end it."""
-    before = shown.removesuffix(family.strip()) if family.strip() else shown
-    return before.strip() if before != shown and before[-1:].isspace() else shown
+    before = display_name.removesuffix(family_name.strip()) if family_name.strip() else display_name
+    return before.strip() if before != display_name and before[-1:].isspace() else display_name
 
 
 def _own_display_name(desired: DesiredAccount, after: Representation, before: Representation | None) -> str:
     """Return the display name to store; '' if it is the one that the other names make, now or before the change."""
-    shown = after.get("displayName", "")
-    if shown == printed_name("", desired.given_name, desired.family_name, desired.user_name):
+    display_name = after.get("displayName", "")
+    if display_name == printed_name("", desired.given_name, desired.family_name, desired.user_name):
         return ""
-    if before and shown == before.get("displayName"):
+    if before and display_name == before.get("displayName"):
         name = before.get("name", {})
-        if shown == printed_name("", name.get("givenName", ""), name.get("familyName", ""), before["userName"]):
+        if display_name == printed_name("", name.get("givenName", ""), name.get("familyName", ""), before["userName"]):
             return ""
-    return str(shown)
+    return str(display_name)
 
 
 def _emails(entries: list[Representation]) -> list[DesiredEmail]:
@@ -140,62 +144,64 @@ def _emails(entries: list[Representation]) -> list[DesiredEmail]:
 
     If none is marked primary, the first unmarked entry of type work becomes primary, or else the first unmarked entry.
     """
-    found = [entry for entry in entries if entry.get("value")]
-    chosen = next((entry for entry in found if entry.get("primary")), None)
-    unmarked = [entry for entry in found if entry.get("primary") is None]
-    chosen = chosen or next((entry for entry in unmarked if entry.get("type") == "work"), None)
-    chosen = chosen or (unmarked[0] if unmarked else None)
+    addresses = [entry for entry in entries if entry.get("value")]
+    primary = next((entry for entry in addresses if entry.get("primary")), None)
+    candidates = [entry for entry in addresses if entry.get("primary") is None]
+    primary = primary or next((entry for entry in candidates if entry.get("type") == "work"), None)
+    primary = primary or (candidates[0] if candidates else None)
     return [
-        DesiredEmail(entry["value"], entry.get("type", ""), entry.get("display", ""), entry is chosen)
-        for entry in found
+        DesiredEmail(entry["value"], entry.get("type", ""), entry.get("display", ""), entry is primary)
+        for entry in addresses
     ]
 
 
-def _employment(desired: DesiredPerson, after: Representation, before: Representation | None, *, whole: bool) -> None:
-    given = after.get(EMPLOYEE)
+def _employment(
+    desired: DesiredPerson, after: Representation, before: Representation | None, *, is_complete: bool
+) -> None:
+    extension = after.get(EMPLOYEE)
     if before is None:
-        desired.position = (given or {}).get("position") or None
+        desired.position = (extension or {}).get("position") or None
         desired.default_position = after.get("userType") or desired.default_position
-        desired.nature_of_employment = (given or {}).get("natureOfEmployment") or None
-        desired.folder = (given or {}).get("folder") or None
-    elif given is not None or whole:
-        now = given or {}
+        desired.nature_of_employment = (extension or {}).get("natureOfEmployment") or None
+        desired.folder = (extension or {}).get("folder") or None
+    elif extension is not None or is_complete:
+        now = extension or {}
         then = before.get(EMPLOYEE, {})
-        desired.position = _changed(now, then, "position") or None
-        desired.nature_of_employment = _changed(now, then, "natureOfEmployment") or None
-        desired.folder = _changed(now, then, "folder")
+        desired.position = _new_value(now, then, "position") or None
+        desired.nature_of_employment = _new_value(now, then, "natureOfEmployment") or None
+        desired.folder = _new_value(now, then, "folder")
 
 
-def _changed(now: Representation, then: Representation, name: str) -> str | None:
+def _new_value(now: Representation, then: Representation, name: str) -> str | None:
     """Return the new value ('' for an empty one), or None when it did not change."""
     value = now.get(name, "")
     return None if value == then.get(name, "") else str(value)
 
 
-def _kept(
-    after: Representation, before: Representation | None, account: DesiredAccount, *, whole: bool
+def _other_attributes(
+    after: Representation, before: Representation | None, account: DesiredAccount, *, is_complete: bool
 ) -> Representation:
     """Return the values that no column holds, as they were sent."""
-    kept = {name: value for name, value in after.items() if name not in _COLUMNS}
+    attributes = {name: value for name, value in after.items() if name not in _COLUMNS}
     name = {part: after.get("name", {}).get(part) for part in ("middleName", "honorificSuffix", "formatted")}
     if name["formatted"] and _is_default_format(name["formatted"], account, before):
         name["formatted"] = None
     name = {part: value for part, value in name.items() if value}
     if name:
-        kept["name"] = name
-    return kept
+        attributes["name"] = name
+    return attributes
 
 
-def _is_default_format(shown: str, account: DesiredAccount, before: Representation | None) -> bool:
+def _is_default_format(formatted: str, account: DesiredAccount, before: Representation | None) -> bool:
     """Return whether a formatted name is built from the present parts, or left over from before the parts changed."""
     parts = (account.honorific_prefix, account.given_name, account.family_name)
-    if shown == formatted_name(*parts):
+    if formatted == formatted_name(*parts):
         return True
     if not before:
         return False
     then = before.get("name", {})
-    changed = parts != (then.get("honorificPrefix", ""), then.get("givenName", ""), then.get("familyName", ""))
-    return bool(changed and shown == then.get("formatted"))
+    parts_changed = parts != (then.get("honorificPrefix", ""), then.get("givenName", ""), then.get("familyName", ""))
+    return bool(parts_changed and formatted == then.get("formatted"))
 
 
 def _enterprise(
@@ -203,26 +209,26 @@ def _enterprise(
     desired: DesiredPerson,
     after: Representation,
     before: Representation | None,
-    kept: Representation,
+    attributes: Representation,
     *,
-    whole: bool,
+    is_complete: bool,
 ) -> None:
     then = (before or {}).get(ENTERPRISE, {})
-    if ENTERPRISE not in after and before is not None and not whole:
+    if ENTERPRISE not in after and before is not None and not is_complete:
         desired.keeps_manager = True
         rest = {name: value for name, value in then.items() if name not in ("employeeNumber", "manager")}
         manager = then.get("manager", {})
         if manager and "$ref" not in manager:
             rest["manager"] = manager
         if rest:
-            kept[ENTERPRISE] = rest
+            attributes[ENTERPRISE] = rest
         return
     now = after.get(ENTERPRISE, {})
-    desired.code = now.get("employeeNumber") or None if before is None else _changed(now, then, "employeeNumber")
+    desired.code = now.get("employeeNumber") or None if before is None else _new_value(now, then, "employeeNumber")
     rest = {name: value for name, value in now.items() if name not in ("employeeNumber", "manager")}
-    value, past = _manager(now, then, whole=whole), _manager(then)
-    known = "$ref" in then.get("manager", {})  # Only a manager who is stored has an address; others are echoed.
-    if value == past and (known or not value):
+    value, past = _manager(now, then, is_complete=is_complete), _manager(then)
+    is_stored = "$ref" in then.get("manager", {})  # Only a manager who is stored has an address; others are echoed.
+    if value == past and (is_stored or not value):
         desired.keeps_manager = True
     elif value:
         desired.manager, fault = _reporting_line(caller, value, before)
@@ -235,7 +241,7 @@ def _enterprise(
                 stays = ", and the present manager stays" if before else ""
                 caller.notes.append(f"The manager was not set{stays}: {fault}")
     if rest:
-        kept[ENTERPRISE] = rest
+        attributes[ENTERPRISE] = rest
 
 
 def _reporting_line(caller: Caller, value: str, before: Representation | None) -> tuple[uuid.UUID | None, str]:
@@ -247,15 +253,15 @@ def _reporting_line(caller: Caller, value: str, before: Representation | None) -
     return (None, fault) if fault else (key, "")
 
 
-def _manager(enterprise: Representation, then: Representation | None = None, *, whole: bool = False) -> str:
+def _manager(enterprise: Representation, then: Representation | None = None, *, is_complete: bool = False) -> str:
     """Return the manager's id: the value, or the last part of `$ref` where only the reference was sent or changed.
 
     The result of a PATCH (`whole`) still has the former reference: a value that is missing there was taken away.
     """
     manager, past = enterprise.get("manager") or {}, (then or {}).get("manager") or {}
     value, reference = manager.get("value"), manager.get("$ref")
-    changed = reference != past.get("$ref") and value in (None, past.get("value"))
-    if reference and (changed or (value is None and not whole)):
+    reference_changed = reference != past.get("$ref") and value in (None, past.get("value"))
+    if reference and (reference_changed or (value is None and not is_complete)):
         return id_in(reference)
     return str(value or "")
 
@@ -301,10 +307,10 @@ def _refuse_excess(document: Representation) -> None:
             raise InvalidValueException(detail=f"A value is longer than {LONGEST_TEXT} characters.")
 
 
-def _keys(kept: Representation) -> Iterator[Key]:
+def _keys(attributes: Representation) -> Iterator[Key]:
     """Yield one key for each kept value, under the name by which filters find it."""
-    for name, value in kept.items():
-        if name == TAKEN:
+    for name, value in attributes.items():
+        if name == REMOVED_NAMES:
             continue
         if name == ENTERPRISE:
             for part, inner in value.items():

@@ -17,18 +17,18 @@ _OWN_NOTES = frozenset({"schemas", "password", "members", "meta.version", "meta.
 _EMPTY: tuple[object, ...] = (None, "", [], {})
 
 
-def notes_on(kind: str, sent: Iterable[Representation], stored: Representation, *, added: bool) -> Iterator[str]:
+def notes_on(kind: str, documents: Iterable[Representation], stored: Representation, *, is_new: bool) -> Iterator[str]:
     """Yield sentences for the log that name the sent attributes that the resource does not show as they were sent.
 
-    For a resource that was `added`, an empty value asks for nothing, because it then has the default.
+    For a resource that `is_new`, an empty value asks for nothing, because it then has the default.
     """
-    names = list(dict.fromkeys(name for one in sent for name in _differing(kind, one, stored, added=added)))
-    ignored = [name for name in names if is_read_only(name)]
-    if ignored:
-        yield f"Ignored, because it is read-only: {', '.join(ignored)}."
-    others = [name for name in names if name not in ignored]
-    if others:
-        yield f"Not stored as sent: {', '.join(others)}."
+    names = list(dict.fromkeys(name for one in documents for name in _differing(kind, one, stored, is_new=is_new)))
+    read_only_names = [name for name in names if is_read_only(name)]
+    if read_only_names:
+        yield f"Ignored, because it is read-only: {', '.join(read_only_names)}."
+    other_names = [name for name in names if name not in read_only_names]
+    if other_names:
+        yield f"Not stored as sent: {', '.join(other_names)}."
 
 
 def is_read_only(name: str) -> bool:
@@ -37,64 +37,77 @@ def is_read_only(name: str) -> bool:
     return re.split(r"[.\[]", lower)[0] in READ_ONLY or lower in _READ_ONLY_PARTS
 
 
-def _differing(kind: str, sent: Representation, stored: Representation, *, added: bool) -> Iterator[str]:
-    schemas, found = declared_names(kind), by_lower_name(stored)
-    for name, value in sent.items():
-        if name.lower() in READ_ONLY - found.keys():
+def _differing(kind: str, document: Representation, stored: Representation, *, is_new: bool) -> Iterator[str]:
+    schemas, stored_attributes = declared_names(kind), by_lower_name(stored)
+    for name, value in document.items():
+        if name.lower() in READ_ONLY - stored_attributes.keys():
             continue  # It was not read.
-        known = found.get(name.lower())
+        stored_value = stored_attributes.get(name.lower())
         extension = schemas.get(name.lower())
         if extension is None:
-            yield from _below(schemas[""], name, value, known, "", added=added)
+            yield from _below(schemas[""], name, value, stored_value, "", is_new=is_new)
         elif isinstance(value, dict):
-            inner = by_lower_name(known or {})
+            inner = by_lower_name(stored_value or {})
             for part, one in value.items():
-                yield from _below(extension, part, one, inner.get(part.lower()), f"{name}:", added=added)
+                yield from _below(extension, part, one, inner.get(part.lower()), f"{name}:", is_new=is_new)
 
 
-def _below(declared: Names, name: str, value: object, found: object, prefix: str, *, added: bool) -> Iterator[str]:
-    parts = declared.get(name.lower())
+def _below(
+    attributes: Names, name: str, value: object, stored_value: object, prefix: str, *, is_new: bool
+) -> Iterator[str]:
+    parts = attributes.get(name.lower())
     if parts is None or name.lower() in _OWN_NOTES:
         return
-    if isinstance(value, dict) and isinstance(found, dict):
-        known = by_lower_name(found)
+    if isinstance(value, dict) and isinstance(stored_value, dict):
+        stored_parts = by_lower_name(stored_value)
         for part, one in value.items():
             lower = part.lower()
-            if lower not in (parts or known) or f"{name}.{part}".lower() in _OWN_NOTES:
+            if lower not in (parts or stored_parts) or f"{name}.{part}".lower() in _OWN_NOTES:
                 continue
-            if not _same_part(lower, one, known, parts, added=added):
+            if not _is_part_stored(lower, one, stored_parts, parts, is_new=is_new):
                 yield f"{prefix}{name}.{part}"
-    elif not _same(value, found, parts, added=added):
+    elif not _is_stored(value, stored_value, parts, is_new=is_new):
         yield f"{prefix}{name}"
 
 
-def _same_part(name: str, sent: object, known: Representation, parts: frozenset[str], *, added: bool) -> bool:
+def _is_part_stored(
+    name: str, sent_value: object, stored_parts: Representation, parts: frozenset[str], *, is_new: bool
+) -> bool:
     """Return whether a part of an object says what was sent; a reference is compared by the id that it ends with."""
-    if name == "$ref" and sent and known.get("value"):
-        return id_in(sent).lower() == str(known["value"]).lower()
-    return _same(sent, known.get(name), parts, added=added)
+    if name == "$ref" and sent_value and stored_parts.get("value"):
+        return id_in(sent_value).lower() == str(stored_parts["value"]).lower()
+    return _is_stored(sent_value, stored_parts.get(name), parts, is_new=is_new)
 
 
-def _same(sent: object, found: object, parts: frozenset[str], *, added: bool) -> bool:
+def _is_stored(sent_value: object, stored_value: object, parts: frozenset[str], *, is_new: bool) -> bool:
     """Return whether a stored value says what was sent, in any of the forms in which directories send it."""
-    if sent in _EMPTY:
-        return added or found in _EMPTY
-    if isinstance(sent, list):
-        if not isinstance(found, list):
-            return _same(sent[0], found, parts, added=added)
+    if sent_value in _EMPTY:
+        return is_new or stored_value in _EMPTY
+    if isinstance(sent_value, list):
+        if not isinstance(stored_value, list):
+            return _is_stored(sent_value[0], stored_value, parts, is_new=is_new)
         return all(
-            any(_same(one, known, parts, added=True) for known in (*found[place : place + 1], *found))
-            for place, one in enumerate(sent)
+            any(
+                _is_stored(one, entry, parts, is_new=True)
+                for entry in (*stored_value[place : place + 1], *stored_value)
+            )
+            for place, one in enumerate(sent_value)
         )
-    if isinstance(sent, dict):
-        given = by_lower_name(sent)
-        if not isinstance(found, dict):
-            asks = any(one not in _EMPTY for one in given.values())
-            return _same(given.get("value"), found, parts, added=added) and (found is not None or not asks)
-        known = by_lower_name(found)
-        return all(_same_part(name, one, known, parts, added=True) for name, one in given.items() if name in parts)
-    if isinstance(found, dict):
-        return _same(sent, by_lower_name(found).get("value"), parts, added=added)
-    if isinstance(found, bool):
-        return (str(sent).strip().lower() not in FALSE) == found
-    return found is not None and fold(str(sent)) == fold(str(found))
+    if isinstance(sent_value, dict):
+        sent_parts = by_lower_name(sent_value)
+        if not isinstance(stored_value, dict):
+            asks = any(one not in _EMPTY for one in sent_parts.values())
+            return _is_stored(sent_parts.get("value"), stored_value, parts, is_new=is_new) and (
+                stored_value is not None or not asks
+            )
+        stored_parts = by_lower_name(stored_value)
+        return all(
+            _is_part_stored(name, one, stored_parts, parts, is_new=True)
+            for name, one in sent_parts.items()
+            if name in parts
+        )
+    if isinstance(stored_value, dict):
+        return _is_stored(sent_value, by_lower_name(stored_value).get("value"), parts, is_new=is_new)
+    if isinstance(stored_value, bool):
+        return (str(sent_value).strip().lower() not in FALSE) == stored_value
+    return stored_value is not None and fold(str(sent_value)) == fold(str(stored_value))

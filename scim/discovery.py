@@ -41,35 +41,37 @@ _NAMES = {"EmployeeExtension": "Employee User", "EnterpriseExtension": "Enterpri
 
 @cache
 def _schemas() -> list[Representation]:
-    found = [model.to_schema().model_dump() for model in _MODELS]
-    for document in found:
+    documents = [model.to_schema().model_dump() for model in _MODELS]
+    for document in documents:
         document["name"] = _NAMES.get(document["name"], document["name"])
         _on_one_line(document)
-    return found
+    return documents
 
 
-def _on_one_line(described: Representation) -> None:
-    """Put the descriptions of these attributes and of all sub-attributes on one line each."""
-    described["description"] = " ".join(described.get("description", "").split())
-    for attribute in (*described.get("attributes", ()), *described.get("subAttributes", ())):
+def _on_one_line(element: Representation) -> None:
+    """Put the description of a schema or attribute, and those of all attributes in it, on one line each."""
+    element["description"] = " ".join(element.get("description", "").split())
+    for attribute in (*element.get("attributes", ()), *element.get("subAttributes", ())):
         _on_one_line(attribute)
 
 
 def schema_documents(caller: Caller) -> list[Representation]:
     """Return every Schema; the documented shape has `referenceTypes` on each attribute."""
-    return [_located(caller, document) for document in _schemas()]
+    return [_for_caller(caller, document) for document in _schemas()]
 
 
-def _located(caller: Caller, document: Representation) -> Representation:
+def _for_caller(caller: Caller, document: Representation) -> Representation:
     attributes = document["attributes"]
     if caller.reads_rfc:
         for urn, path in ON_REQUEST:
             if urn == document["id"]:
-                attributes = [_on_request(found, path) for found in attributes]
+                attributes = [_on_request(attribute, path) for attribute in attributes]
     if document["id"] == SITE:
         # The directory may send only its own sites. A Group without a site gets the directory's home site.
-        given = {"canonicalValues": [str(key) for key in caller.site_ids], "required": False}
-        attributes = [{**found, **given} if found["name"] == "value" else found for found in attributes]
+        overrides = {"canonicalValues": [str(key) for key in caller.site_ids], "required": False}
+        attributes = [
+            {**attribute, **overrides} if attribute["name"] == "value" else attribute for attribute in attributes
+        ]
     if not caller.reads_rfc:
         attributes = [_with_reference_types(attribute) for attribute in attributes]
     meta = {"resourceType": "Schema", "location": f"{caller.base}/Schemas/{document['id']}"}
@@ -83,14 +85,17 @@ def _on_request(attribute: Representation, path: str) -> Representation:
         return attribute
     if not sub:
         return {**attribute, "returned": "request"}
-    return {**attribute, "subAttributes": [_on_request(found, sub) for found in attribute["subAttributes"]]}
+    return {
+        **attribute,
+        "subAttributes": [_on_request(sub_attribute, sub) for sub_attribute in attribute["subAttributes"]],
+    }
 
 
 def _with_reference_types(attribute: Representation) -> Representation:
-    found = {"referenceTypes": [], **attribute}
+    result = {"referenceTypes": [], **attribute}
     if "subAttributes" in attribute:
-        found["subAttributes"] = [_with_reference_types(sub) for sub in attribute["subAttributes"]]
-    return found
+        result["subAttributes"] = [_with_reference_types(sub) for sub in attribute["subAttributes"]]
+    return result
 
 
 def resource_type_documents(caller: Caller) -> list[Representation]:
@@ -102,9 +107,9 @@ def _resource_type(caller: Caller, kind: str) -> Representation:
     model = MODELS[kind]
     extensions = EXTENSIONS[kind]
     if caller.reads_rfc:
-        listed = [{"schema": urn, "required": False} for urn in extensions]
+        schema_extensions = [{"schema": urn, "required": False} for urn in extensions]
     else:
-        listed = [{"Schema": urn, "IsRequired": False} for urn in extensions]
+        schema_extensions = [{"Schema": urn, "IsRequired": False} for urn in extensions]
     return {
         "schemas": [_RESOURCE_TYPE] if caller.reads_rfc else None,
         "id": kind,
@@ -112,7 +117,7 @@ def _resource_type(caller: Caller, kind: str) -> Representation:
         "description": {"User": "Users, who are employees", "Group": "Roles of a site"}[kind],
         "endpoint": f"/{kind}s",
         "schema": str(model.__schema__),
-        "schemaExtensions": listed,
+        "schemaExtensions": schema_extensions,
         "meta": {"resourceType": "ResourceType", "location": f"{caller.base}/ResourceTypes/{kind}"},
     }
 

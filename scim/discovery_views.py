@@ -4,8 +4,8 @@ from django.http import HttpRequest, HttpResponse
 from django_scim import views as stock
 
 from scim import discovery
-from scim.calls import ProvisioningRequest, ProvisioningView, answer
-from scim.errors import Refused, not_found
+from scim.calls import ProvisioningRequest, ProvisioningView, scim_response
+from scim.errors import ScimError, not_found
 from scim.representations import Representation, list_response
 
 
@@ -14,18 +14,18 @@ class DiscoveryView(ProvisioningView):
 
     def _refuse_filter(self, request: HttpRequest) -> None:
         if any(name.lower() == "filter" for name in request.GET):
-            raise Refused(403, "Filters are not allowed on what the service says about itself.")
+            raise ScimError(403, "Filters are not allowed on what the service says about itself.")
 
     def _answer_one_or_all(
         self, request: ProvisioningRequest, kind: str, key: str | None, documents: list[Representation]
     ) -> HttpResponse:
-        """Answer all documents of a kind, or the one with this id or name, in any case; raises Refused (403, 404)."""
+        """Answer all documents of a kind, or the one with this id or name, in any case; raises ScimError (403, 404)."""
         self._refuse_filter(request)
         if key is None:
-            return answer(list_response(documents, len(documents), 1))
-        for found in documents:
-            if key.lower() in (found["id"].lower(), found["name"].lower()):
-                return answer(found)
+            return scim_response(list_response(documents, len(documents), 1))
+        for document in documents:
+            if key.lower() in (document["id"].lower(), document["name"].lower()):
+                return scim_response(document)
         raise not_found(kind, key)
 
 
@@ -35,7 +35,7 @@ class ServiceProviderConfigView(DiscoveryView, stock.ServiceProviderConfigView):
     def get(self, request: ProvisioningRequest) -> HttpResponse:
         """Answer the ServiceProviderConfig."""
         self._refuse_filter(request)
-        return answer(discovery.service_provider_config(request.caller))
+        return scim_response(discovery.service_provider_config(request.caller))
 
 
 class ResourceTypesView(DiscoveryView, stock.ResourceTypesView):

@@ -21,9 +21,9 @@ def mount(mount_name: Mount) -> list[URLPattern]:
     methods = [method for method in METHODS if mount_name == "scim" or method != "patch"]
     search = ["post", "options"]
 
-    def at(name: str, rest: str, view: type[ProvisioningView], methods: list[str], **fixed: object) -> URLPattern:
+    def at(name: str, rest: str, view: type[ProvisioningView], methods: list[str], **initkwargs: object) -> URLPattern:
         return re_path(
-            f"^{any_case(name)}{rest}/?$", view.as_view(mount=mount_name, http_method_names=methods, **fixed)
+            f"^{any_case(name)}{rest}/?$", view.as_view(mount=mount_name, http_method_names=methods, **initkwargs)
         )
 
     one = "(?:/(?P<uuid>[^/]+))?"

@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 MEDIA_TYPE = "application/scim+json"
 
 
-class Refused(SCIMException):
+class ScimError(SCIMException):
     """A request that is answered with an error: a status, a scimType and a sentence in plain words."""
 
     def __init__(self, status: int, detail: str, scim_type: str = "", headers: dict[str, str] | None = None) -> None:
@@ -35,9 +35,9 @@ class Refused(SCIMException):
         self.headers = headers or {}
 
 
-def not_found(kind: str, key: str) -> Refused:
+def not_found(kind: str, key: str) -> ScimError:
     """Return the answer for a resource that does not exist, or that this token cannot see."""
-    return Refused(404, f"There is no {kind} with the id {key[:100]!r}.")
+    return ScimError(404, f"There is no {kind} with the id {key[:100]!r}.")
 
 
 def error_response(
@@ -90,9 +90,9 @@ _OBJECT = re.compile(r"Input should be a valid dictionary or instance of [^:]*")
 def _of_shape(report: ShapeError) -> HttpResponse:
     """Return the answer for the first fault of a validation report, with the name of the attribute as it was sent."""
     error = Error.from_validation_errors(report)[0]
-    said, colon, path = (error.detail or "").removeprefix("Value error, ").rpartition(": ")
-    said = _OBJECT.sub("Input should be an object", said).replace("a valid list", "an array")
-    error.detail = said + colon + re.sub("_([a-z])", lambda m: m[1].upper(), path)
+    message, colon, path = (error.detail or "").removeprefix("Value error, ").rpartition(": ")
+    message = _OBJECT.sub("Input should be an object", message).replace("a valid list", "an array")
+    error.detail = message + colon + re.sub("_([a-z])", lambda m: m[1].upper(), path)
     return _of_model(error)
 
 
@@ -103,15 +103,15 @@ def _of_validation(error: ValidationError) -> HttpResponse:
     """Return the answer for the first fault that an action found, with the attribute that it concerns."""
     faults: list[tuple[str, Any]] = []
     if hasattr(error, "error_dict"):
-        faults = [(name, fault) for name, found in error.error_dict.items() for fault in found]
+        faults = [(name, fault) for name, attribute_faults in error.error_dict.items() for fault in attribute_faults]
     else:
         faults = [("", fault) for fault in error.error_list]
     name, fault = faults[0]
     text = " ".join(fault.messages)
     detail = f"{wire_name(name)}: {text}" if name and name != "__all__" else text
-    if any(found.code in _UNIQUE for _, found in faults):
+    if any(each.code in _UNIQUE for _, each in faults):
         return error_response(409, detail, "uniqueness")
-    if all(found.code == "InvalidTransition" for _, found in faults):
+    if all(each.code == "InvalidTransition" for _, each in faults):
         return error_response(409, detail)
     return error_response(400, detail, "invalidValue")
 

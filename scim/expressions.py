@@ -24,7 +24,7 @@ _ORDERINGS = {
 }
 
 
-class Folded(Func):
+class Fold(Func):
     """Text folded in the same way as by `scim.schemas.folded`; stored text is in NFC already."""
 
     function = "LOWER"
@@ -98,8 +98,8 @@ def compare_text(expression: Expression | Combinable, op: CompareOperator, value
     if op == CompareOperator.ne:
         return ~Q(Exact(expression, text(value))) if value else ALWAYS
     if op in _ORDERINGS:
-        ordered = _ORDERINGS[op](ByCodePoint(expression), text(value))
-        return is_present(expression) & Q(ordered)
+        comparison = _ORDERINGS[op](ByCodePoint(expression), text(value))
+        return is_present(expression) & Q(comparison)
     if not value:
         return is_present(expression)
     if op == CompareOperator.co:

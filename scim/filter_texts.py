@@ -36,7 +36,7 @@ _BARE_WORD = re.compile(
 )
 """A word in a path. It is not a number and does not follow another operator, so that the path selects no more."""
 
-_UNORDERED = re.compile(r"\s(co|sw|ew|gt|ge|lt|le)\s+(true|false|null)(?=[\s)\]]|$)", re.IGNORECASE)
+_CONSTANT_COMPARISON = re.compile(r"\s(co|sw|ew|gt|ge|lt|le)\s+(true|false|null)(?=[\s)\]]|$)", re.IGNORECASE)
 _PART_OF_NUMBER = re.compile(r"\s(co|sw|ew)\s+-?\d[\d.e+-]*(?=[\s)\]]|$)", re.IGNORECASE)
 """A number of which a path compares a part. A filter quotes it; in a path it would match nothing."""
 
@@ -50,23 +50,23 @@ def refuse_misread(expression: str) -> None:
     plain = _STRINGS.sub('""', expression)
     if _OTHER_QUOTE.search(plain):
         raise InvalidFilterException(detail="Put text in a filter in straight double quotes, not in other ones.")
-    if _UNORDERED.search(plain):
+    if _CONSTANT_COMPARISON.search(plain):
         raise InvalidFilterException(detail="Only eq and ne compare with null, true and false.")
 
 
-def tidied(expression: str, *, of_users: bool = False) -> str:
+def clean_filter(expression: str, *, of_users: bool = False) -> str:
     """Return the filter with bare operands quoted and colons instead of dots after schema URNs; strings are unchanged.
 
     `of_users` adds the schema to names that only an extension of User declares. Raises InvalidFilterException as
     `refuse_misread` does.
     """
     refuse_misread(expression)
-    quoted = _BARE_OPERAND.sub(lambda m: m[1] or f'{m[2]}{m[3]}"{m[4]}"', expression)
-    tidy = _outside_strings(quoted, colon_after_schema)
+    with_quotes = _BARE_OPERAND.sub(lambda m: m[1] or f'{m[2]}{m[3]}"{m[4]}"', expression)
+    tidy = _outside_strings(with_quotes, colon_after_schema)
     return _outside_strings(tidy, lambda part: _BARE_NAME.sub(_with_schema, part)) if of_users else tidy
 
 
-def tidied_path(path: str) -> str:
+def clean_path(path: str) -> str:
     """Return the path of a PATCH with bare words quoted and with colons instead of dots after schema URNs.
 
     Raises InvalidFilterException as `refuse_misread` does.
@@ -95,7 +95,7 @@ def schema_before(path: str) -> str:
     return _BARE_NAME.sub(lambda m: m[0] if m.start() else _with_schema(m), path)
 
 
-def qualified(kind: str, name: str) -> str:
+def qualified_name(kind: str, name: str) -> str:
     """Return the name of an attribute as sortBy and attributes send it, with its schema where it lacks it."""
     tidy = colon_after_schema(name)
     return schema_before(tidy) if kind == "User" else tidy
@@ -111,9 +111,9 @@ def shape_of(expression: str) -> tuple[str, dict[str, str]]:
         return expression, {}
     texts: dict[str, str] = {}
 
-    def placed(found: re.Match[str]) -> str:
+    def with_placeholder(match: re.Match[str]) -> str:
         placeholder = f"{_PLACEHOLDER}{len(texts)}."
-        texts[placeholder] = found[0].strip('"')
+        texts[placeholder] = match[0].strip('"')
         return f'"{placeholder}"'
 
-    return _STRINGS.sub(placed, expression), texts
+    return _STRINGS.sub(with_placeholder, expression), texts

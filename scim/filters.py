@@ -27,10 +27,10 @@ from scim2_models.path import (
 )
 
 from records.sites.text import normalise
-from scim.attributes import Attributes, Entries, Listed, Nothing, Source, Term, Text
+from scim.attributes import Attributes, Entries, FixedValues, Nothing, Source, Term, Text
 from scim.expressions import ALWAYS, NEVER, Condition
-from scim.filter_texts import tidied
-from scim.schemas import MODELS, bound
+from scim.filter_texts import clean_filter
+from scim.schemas import MODELS, bind
 from scim.stored_lists import Rows
 
 LONGEST_FILTER = 10_000
@@ -51,10 +51,10 @@ class _Joining(FilterVisitor[Any]):
 
     def visit_logical_expr(self, node: LogicalExpr) -> Condition:
         """Combine the conditions of the terms."""
-        joined, *others = (self.visit(term) for term in node.terms)
-        for condition in others:
-            joined = (Q(joined) & Q(condition)) if node.op == LogicalOperator.and_ else (Q(joined) | Q(condition))
-        return joined
+        result, *conditions = (self.visit(term) for term in node.terms)
+        for condition in conditions:
+            result = (Q(result) & Q(condition)) if node.op == LogicalOperator.and_ else (Q(result) | Q(condition))
+        return result
 
     def visit_not(self, node: Not) -> Condition:
         """Negate the condition; this is safe because every condition is true or false, never null."""
@@ -79,7 +79,7 @@ class Compiler(_Joining):
 
         Raises InvalidFilterException for a list whose entries have sub-attributes.
         """
-        binding = self._bound(self.filter.resolve_comparison, node.attr_path)
+        binding = self._resolve(self.filter.resolve_comparison, node.attr_path)
         if binding is None:
             return NEVER
         path = path_of(binding, self.resource)
@@ -89,8 +89,8 @@ class Compiler(_Joining):
             return self.visit_comparison(Comparison(value_path, node.op, node.value))
         value = _operand(binding, node.value, node.op)
         source = self.attributes.get(path)
-        if isinstance(source, Listed):
-            return _compare_listed(source, node.op, value)
+        if isinstance(source, FixedValues):
+            return _compare_fixed_values(source, node.op, value)
         if not binding.is_multivalued:
             return self._single(path, source).compare(node.op, value)
         head, _, sub = path.rpartition(".")
@@ -100,35 +100,37 @@ class Compiler(_Joining):
 
     def visit_present(self, node: Present) -> Condition:
         """Test whether the path, or any attribute below it, has a value."""
-        binding = self._bound(self.filter.resolve, node.attr_path)
+        binding = self._resolve(self.filter.resolve, node.attr_path)
         if binding is None:
             return NEVER
         path = path_of(binding, self.resource)
         if binding.is_multivalued:
             if binding.sub_field_name is None:
                 source = self.attributes.get(path)
-                return source.any_that(bool) if isinstance(source, Listed) else Exists(self._entries(path).rows())
+                return source.any_that(bool) if isinstance(source, FixedValues) else Exists(self._entries(path).rows())
             head, _, sub = path.rpartition(".")
             return _any_entry(self._entries(head), lambda entries: _present_sub(entries, sub))
-        found = [source for source in self._below(path) if not isinstance(source, Listed)]
+        sources = [source for source in self._below(path) if not isinstance(source, FixedValues)]
         condition: Condition = NEVER
-        for source in found:
+        for source in sources:
             condition = Q(condition) | Q(source.present())
         return condition
 
     def visit_value_path(self, node: ValuePath) -> Condition:
         """Test whether an entry of the list satisfies the inner filter; InvalidFilterException for plain values."""
-        binding = self._bound(self.filter.resolve, node.attr_path)
+        binding = self._resolve(self.filter.resolve, node.attr_path)
         if binding is None:
             return NEVER
         path = path_of(binding, self.resource)
         source = self.attributes.get(path)
-        if isinstance(source, Listed):
+        if isinstance(source, FixedValues):
             raise InvalidFilterException(detail=f"'{path}' has no sub-attributes to select by.")
         inner = _EntryCompiler(binding, self._entries(path)).visit(node.val_filter)
         return Exists(self._entries(path).rows().filter(inner))
 
-    def _bound(self, resolve: Callable[[AttrPath], AttributeBinding | None], path: AttrPath) -> AttributeBinding | None:
+    def _resolve(
+        self, resolve: Callable[[AttrPath], AttributeBinding | None], path: AttrPath
+    ) -> AttributeBinding | None:
         """Return the attribute at a path, or None if only another resource type has it; raises for an unknown path."""
         try:
             binding = resolve(path)
@@ -186,29 +188,29 @@ def _name(binding: AttributeBinding) -> str:
     return binding.urn.rpartition(":")[2].rpartition(".")[2].lower()
 
 
-def _operand(binding: AttributeBinding, given: Any, op: CompareOperator) -> object:
+def _operand(binding: AttributeBinding, raw_value: Any, op: CompareOperator) -> object:
     """Return the operand in the form that its source compares.
 
     Raises InvalidFilterException for an operand that does not fit the attribute, and for a part of a date-time
     (DECISIONS 7.5).
     """
-    if binding.target_type is datetime.datetime and given is not None:
+    if binding.target_type is datetime.datetime and raw_value is not None:
         if op in STRING_OPERATORS:
             raise InvalidFilterException(detail=f"'{op}' compares text, but '{binding.urn}' is a date-time.")
-        if not _DATE_AND_TIME.fullmatch(str(given)):
-            raise InvalidFilterException(detail=f"{given!r:.200} is not a date-time, such as 2026-01-31T09:00:00Z.")
+        if not _DATE_AND_TIME.fullmatch(str(raw_value)):
+            raise InvalidFilterException(detail=f"{raw_value!r:.200} is not a date-time, such as 2026-01-31T09:00:00Z.")
     try:
-        if isinstance(given, str):
+        if isinstance(raw_value, str):
             # Escapes are resolved only here, so the operand is checked for text that no record may hold (DECISIONS
             # 1.9).
-            normalise(given)
-        value = coerce_value(binding, given, op)
+            normalise(raw_value)
+        value = coerce_value(binding, raw_value, op)
         if isinstance(value, datetime.datetime):
             # A date-time outside the years 0001 to 9999 in UTC overflows here (DECISIONS 1.8).
             value = value.astimezone(datetime.UTC)
         return binding.comparable(value)
     except (ValueError, OverflowError, ValidationError) as error:
-        raise InvalidFilterException(detail=f"{given!r:.200} does not fit '{binding.urn}'.") from error
+        raise InvalidFilterException(detail=f"{raw_value!r:.200} does not fit '{binding.urn}'.") from error
 
 
 def _compare_sub(entries: Entries, name: str, op: CompareOperator, value: object) -> Condition:
@@ -229,13 +231,13 @@ def _compare_entries(entries: Entries, sub: str, op: CompareOperator, value: obj
     """Compare the sub-attribute of each entry: one match is enough, but `ne` needs all to differ. No entry is null."""
     if op == CompareOperator.ne:
         return ~Q(_compare_entries(entries, sub, CompareOperator.eq, value))
-    found = _any_entry(entries, lambda rows: _compare_sub(rows, sub, op, value))
+    condition = _any_entry(entries, lambda rows: _compare_sub(rows, sub, op, value))
     if value is None and op == CompareOperator.eq:
-        return Q(found) | ~Q(Exists(entries.rows()))
-    return found
+        return Q(condition) | ~Q(Exists(entries.rows()))
+    return condition
 
 
-def _compare_listed(source: Listed, op: CompareOperator, value: object) -> Condition:
+def _compare_fixed_values(source: FixedValues, op: CompareOperator, value: object) -> Condition:
     if not isinstance(value, str):
         return ALWAYS if op == CompareOperator.ne else NEVER
     tests: dict[CompareOperator, Callable[[str], bool]] = {
@@ -253,31 +255,31 @@ def _compare_listed(source: Listed, op: CompareOperator, value: object) -> Condi
     return source.any_that(tests[op])
 
 
-def _comparisons(node: FilterNode) -> int:
+def _count_comparisons(node: FilterNode) -> int:
     if isinstance(node, LogicalExpr):
-        return sum(_comparisons(term) for term in node.terms)
+        return sum(_count_comparisons(term) for term in node.terms)
     if isinstance(node, Not):
-        return _comparisons(node.expr)
+        return _count_comparisons(node.expr)
     if isinstance(node, ValuePath):
-        return 1 + _comparisons(node.val_filter)
+        return 1 + _count_comparisons(node.val_filter)
     return 1
 
 
-def parsed(kinds: Sequence[str], expression: str) -> ScimFilter[Any]:
+def parse_filter(kinds: Sequence[str], expression: str) -> ScimFilter[Any]:
     """Parse and check a filter over resources (User, Group); raises InvalidFilterException instead of ignoring a part.
 
     Every attribute must be declared by at least one of the kinds.
     """
     if len(expression) > LONGEST_FILTER:
         raise InvalidFilterException(detail=f"The filter is longer than {LONGEST_FILTER} characters.")
-    found: Any = bound(ScimFilter, *kinds)(tidied(expression, of_users="User" in kinds))
+    scim_filter: Any = bind(ScimFilter, *kinds)(clean_filter(expression, of_users="User" in kinds))
     try:
-        bound(SearchRequest, *kinds)(filter=found)
+        bind(SearchRequest, *kinds)(filter=scim_filter)
     except ShapeError as error:
         raise InvalidFilterException(detail=Error.from_validation_errors(error)[0].detail) from error
-    if _comparisons(found.ast) > MOST_COMPARISONS:
+    if _count_comparisons(scim_filter.ast) > MOST_COMPARISONS:
         raise InvalidFilterException(detail=f"The filter makes more than {MOST_COMPARISONS} comparisons.")
-    return found
+    return scim_filter
 
 
 def bindings_of(kind: str, attributes: Attributes, shape: str) -> dict[str, AttributeBinding] | None:
@@ -286,12 +288,12 @@ def bindings_of(kind: str, attributes: Attributes, shape: str) -> dict[str, Attr
     None if the filter does anything else than to ask whether texts are equal, of which one or each must be.
     """
     try:
-        found = parsed((kind,), shape)
+        scim_filter = parse_filter((kind,), shape)
         bindings: dict[str, AttributeBinding] = {}
-        for term in found.ast.terms if isinstance(found.ast, LogicalExpr) else (found.ast,):
+        for term in scim_filter.ast.terms if isinstance(scim_filter.ast, LogicalExpr) else (scim_filter.ast,):
             if not isinstance(term, Comparison) or term.op != CompareOperator.eq or not isinstance(term.value, str):
                 return None
-            binding = found.resolve_comparison(term.attr_path)
+            binding = scim_filter.resolve_comparison(term.attr_path)
             path = path_of(binding, MODELS[kind]) if binding else ""
             head, _, sub = path.rpartition(".")
             source = attributes.get(path)
@@ -320,9 +322,9 @@ def condition(kind: str, attributes: Attributes, expression: str, kinds: Sequenc
 
     If several `kinds` are searched together, a term about an attribute that this kind does not declare is false.
     """
-    found = parsed(kinds or (kind,), expression)
-    own = bound(ScimFilter, kind)(str(found)) if len(kinds) > 1 else found
-    return Compiler(MODELS[kind], attributes, own, len(kinds) > 1).visit(found.ast)
+    scim_filter = parse_filter(kinds or (kind,), expression)
+    own = bind(ScimFilter, kind)(str(scim_filter)) if len(kinds) > 1 else scim_filter
+    return Compiler(MODELS[kind], attributes, own, len(kinds) > 1).visit(scim_filter.ast)
 
 
 def sort_term(attributes: Attributes, resource: type[Resource[Any]], binding: AttributeBinding | None) -> Term:
@@ -334,6 +336,6 @@ def sort_term(attributes: Attributes, resource: type[Resource[Any]], binding: At
         if binding.is_multivalued and binding.sub_field_name:
             return cast(Entries, attributes[head]).order(sub)
         source = attributes.get(path)
-    if source is None or isinstance(source, Listed) or not hasattr(source, "compare"):
+    if source is None or isinstance(source, FixedValues) or not hasattr(source, "compare"):
         raise InvalidPathException(detail="sortBy does not name an attribute that can be sorted.")
     return source.order()  # type: ignore[call-arg]

@@ -13,13 +13,13 @@ from scim2_models import AttributeBinding, Error, InvalidPathException, Path, Se
 from records.accounts.models import Role, User
 from scim import attributes, cursors, filter_texts, filters, sources
 from scim.callers import Caller, Scope
-from scim.errors import Refused
-from scim.prepared import MOST_KEPT, Selection, prepared
+from scim.errors import ScimError
+from scim.prepared import MOST_CACHED, Selection, prepare
 from scim.prepared import Keys as Ids
 from scim.projection import Projection
 from scim.representations import Representation, group_documents, list_response, user_documents
 from scim.requests import Query
-from scim.schemas import MODELS, bound
+from scim.schemas import MODELS, bind
 
 Keys = list[tuple[str, uuid.UUID]]
 """The kind and id of each resource of a page."""
@@ -27,11 +27,11 @@ Keys = list[tuple[str, uuid.UUID]]
 
 def rows_of(caller: Caller, kind: str) -> QuerySet[Any]:
     """Return the users or roles that the token sees."""
-    return _seen(caller.scope, kind).all()
+    return _visible_rows(caller.scope, kind).all()
 
 
 @lru_cache(maxsize=2 * sources.CACHED_SCOPES)
-def _seen(scope: Scope, kind: str) -> QuerySet[Any]:
+def _visible_rows(scope: Scope, kind: str) -> QuerySet[Any]:
     """Return the query of `rows_of`, which is fixed for each token and takes an eighth of a search to put together."""
     return User.objects.seen_by(scope) if kind == "User" else Role.objects.seen_by(scope)
 
@@ -47,7 +47,7 @@ def documents_of(caller: Caller, kind: str, keys: Ids, projection: Projection) -
     return make(caller, keys, projection)
 
 
-def filtered(caller: Caller, kind: str, query: Query, kinds: tuple[str, ...] = ()) -> QuerySet[Any]:
+def filter_rows(caller: Caller, kind: str, query: Query, kinds: tuple[str, ...] = ()) -> QuerySet[Any]:
     """Return the rows of one kind that match the query's filter; `kinds` are all kinds that are searched.
 
     Raises InvalidFilterException.
@@ -58,7 +58,7 @@ def filtered(caller: Caller, kind: str, query: Query, kinds: tuple[str, ...] = (
     return rows
 
 
-def ordered(caller: Caller, kind: str, rows: QuerySet[Any], query: Query) -> QuerySet[Any]:
+def order_rows(caller: Caller, kind: str, rows: QuerySet[Any], query: Query) -> QuerySet[Any]:
     """Return the rows ordered by id, or by sortBy and then id.
 
     Unassigned values come last, or first when descending (RFC 7644, 3.4.2.3). Raises InvalidPathException.
@@ -66,9 +66,9 @@ def ordered(caller: Caller, kind: str, rows: QuerySet[Any], query: Query) -> Que
     if not query.sort_by:
         return rows.order_by("pk")
     model: Any = MODELS[kind]
-    path = bound(Path, kind)(filter_texts.qualified(kind, query.sort_by))
+    path = bind(Path, kind)(filter_texts.qualified_name(kind, query.sort_by))
     try:
-        binding = bound(SearchRequest, kind)(sort_by=path).sort_binding(model)
+        binding = bind(SearchRequest, kind)(sort_by=path).sort_binding(model)
     except ShapeError as error:
         raise InvalidPathException(detail=Error.from_validation_errors(error)[0].detail) from error
     term = filters.sort_term(_attributes(caller.scope, kind), model, binding)
@@ -81,21 +81,21 @@ def page_of(caller: Caller, kind: str, query: Query) -> tuple[list[Representatio
     """Return one page of documents and the total; ids are found first, so that the cost depends on the page size."""
     start = query.start_index - 1
     documents: list[Representation] = []
-    found = 0
+    size = 0
     if query.count:
         keys = list(_page(caller, kind, query)) if query.sort_by else _selection(caller, kind, query)
         documents = documents_at(caller, kind, keys, query)
         # A sorted page is read by two statements, and what is deleted between them still counts.
-        found = len(keys) if isinstance(keys, list) else len(documents)
-    if found < query.count and (found or not start):
-        return documents, start + found
-    return documents, filtered(caller, kind, query).count()
+        size = len(keys) if isinstance(keys, list) else len(documents)
+    if size < query.count and (size or not start):
+        return documents, start + size
+    return documents, filter_rows(caller, kind, query).count()
 
 
 def _page(caller: Caller, kind: str, query: Query) -> QuerySet[Any, uuid.UUID]:
     """Return the query of the ids of a page; raises InvalidFilterException and InvalidPathException."""
     start = query.start_index - 1
-    rows = ordered(caller, kind, filtered(caller, kind, query), query)
+    rows = order_rows(caller, kind, filter_rows(caller, kind, query), query)
     return rows.values_list("pk", flat=True)[start : start + query.count]
 
 
@@ -113,14 +113,14 @@ def _selection(caller: Caller, kind: str, query: Query) -> list[uuid.UUID] | Sel
         if len(values) == len(texts):
             alike = replace(query, filter=shape)
             name = f"{query.count} of {kind}: {shape}"
-            return Selection(*prepared(name, caller.scope, lambda: _page(caller, kind, alike)).given(values))
+            return Selection(*prepare(name, caller.scope, lambda: _page(caller, kind, alike)).with_texts(values))
     try:
         return Selection(*_page(caller, kind, query).query.sql_with_params())
     except EmptyResultSet:
         return []
 
 
-@lru_cache(maxsize=MOST_KEPT)
+@lru_cache(maxsize=MOST_CACHED)
 def _bindings(scope: Scope, kind: str, shape: str) -> dict[str, AttributeBinding] | None:
     """Return the attribute with which each text of a filter is compared, or None if its statement is not kept.
 
@@ -130,7 +130,7 @@ def _bindings(scope: Scope, kind: str, shape: str) -> dict[str, AttributeBinding
     if bindings:
         condition = filters.condition(kind, _attributes(scope, kind), shape)
         try:
-            parameters = _seen(scope, kind).filter(condition).query.sql_with_params()[1]
+            parameters = _visible_rows(scope, kind).filter(condition).query.sql_with_params()[1]
         except EmptyResultSet:
             return None
         if any([*map(str, parameters)].count(placeholder) != 1 for placeholder in bindings):
@@ -145,12 +145,12 @@ def documents_at(caller: Caller, kind: str, keys: list[uuid.UUID] | Selection, q
     """
     if isinstance(keys, list) and not keys:
         return []
-    projection = Projection.of(kind, query, spares=caller.reads_rfc)
-    found = documents_of(caller, kind, keys, projection)
+    projection = Projection.of(kind, query, omits_on_request=caller.reads_rfc)
+    documents = documents_of(caller, kind, keys, projection)
     if isinstance(keys, list):
-        by_id = {document["id"]: document for document in found}
-        found = [by_id[str(key)] for key in keys if str(key) in by_id]
-    return [projection.apply(document) for document in found]
+        by_id = {document["id"]: document for document in documents}
+        documents = [by_id[str(key)] for key in keys if str(key) in by_id]
+    return [projection.apply(document) for document in documents]
 
 
 def results(caller: Caller, kinds: tuple[str, ...], query: Query) -> Representation:
@@ -160,8 +160,8 @@ def results(caller: Caller, kinds: tuple[str, ...], query: Query) -> Representat
     if len(kinds) == 1:
         documents, total = page_of(caller, kinds[0], query)
         return list_response(documents, total, query.start_index)
-    rows = {kind: filtered(caller, kind, query, kinds) for kind in kinds}
-    counts = {kind: found.count() for kind, found in rows.items()}
+    rows = {kind: filter_rows(caller, kind, query, kinds) for kind in kinds}
+    counts = {kind: queryset.count() for kind, queryset in rows.items()}
     start, total = query.start_index - 1, sum(counts.values())
     choose = _sorted_among if query.sort_by else _one_after_the_other
     keys = choose(caller, rows, counts, query, start)
@@ -181,27 +181,27 @@ def _documents(caller: Caller, kinds: tuple[str, ...], keys: Keys, query: Query)
 def _cursor_page(caller: Caller, kinds: tuple[str, ...], query: Query) -> Representation:
     """Return the page after the query's cursor; several kinds are listed one after the other.
 
-    Raises Refused (400) for a cursor of another query, and for sorting over several kinds.
+    Raises ScimError (400) for a cursor of another query, and for sorting over several kinds.
     """
     if query.sort_by and len(kinds) > 1:
-        raise Refused(400, "Sorting over Users and Groups together needs startIndex.", "invalidValue")
+        raise ScimError(400, "Sorting over Users and Groups together needs startIndex.", "invalidValue")
     position = cursors.read(caller, kinds, query)
-    total = sum(filtered(caller, kind, query, kinds).count() for kind in kinds)
+    total = sum(filter_rows(caller, kind, query, kinds).count() for kind in kinds)
     page: list[cursors.Position] = []
     for kind in kinds[kinds.index(position[0]) if position else 0 :]:
-        rows = ordered(caller, kind, filtered(caller, kind, query, kinds), query)
+        rows = order_rows(caller, kind, filter_rows(caller, kind, query, kinds), query)
         if position and position[0] == kind:
             rows = cursors.after(rows, position, query)
         room = query.count + 1 - len(page)
-        found = rows.values_list("pk", "_sorted" if query.sort_by else F("pk"))[: max(room, 0)]
-        page += [(kind, key, value) for key, value in found]
-    shown = page[: query.count]
-    answer = list_response(_documents(caller, kinds, [(of, key) for of, key, _ in shown], query), total, 1)
-    del answer["startIndex"]
-    if shown and len(page) > len(shown):
-        kind, key, value = shown[-1]
-        answer["nextCursor"] = cursors.written(caller, kinds, query, (kind, key, value if query.sort_by else None))
-    return answer
+        next_rows = rows.values_list("pk", "_sorted" if query.sort_by else F("pk"))[: max(room, 0)]
+        page += [(kind, key, value) for key, value in next_rows]
+    positions = page[: query.count]
+    response = list_response(_documents(caller, kinds, [(of, key) for of, key, _ in positions], query), total, 1)
+    del response["startIndex"]
+    if positions and len(page) > len(positions):
+        kind, key, value = positions[-1]
+        response["nextCursor"] = cursors.write(caller, kinds, query, (kind, key, value if query.sort_by else None))
+    return response
 
 
 def _one_after_the_other(
@@ -213,8 +213,8 @@ def _one_after_the_other(
     for kind, count in counts.items():
         room = query.count - len(keys)
         if room > 0 and skip < count:
-            found = rows[kind].order_by("pk").values_list("pk", flat=True)[skip : skip + room]
-            keys += [(kind, key) for key in found]
+            ids = rows[kind].order_by("pk").values_list("pk", flat=True)[skip : skip + room]
+            keys += [(kind, key) for key in ids]
         skip = max(0, skip - count)
     return keys
 
@@ -228,21 +228,21 @@ def _sorted_among(
     InvalidPathException for an attribute that none of the kinds has.
     """
     end = min(start + query.count, sum(counts.values()))
-    merged: list[tuple[bool, Any, str, uuid.UUID]] = []
+    entries: list[tuple[bool, Any, str, uuid.UUID]] = []
     errors = []
-    for kind, found in rows.items():
+    for kind, queryset in rows.items():
         try:
-            sorted_rows = ordered(caller, kind, found, query).values_list("_sorted", "pk")
+            sorted_rows = order_rows(caller, kind, queryset, query).values_list("_sorted", "pk")
         except InvalidPathException as error:
             errors.append(error)
-            sorted_rows = found.order_by("pk").values_list(Value(None, output_field=TextField()), "pk")
-        merged += [(value is None, value, kind, key) for value, key in sorted_rows[:end]]
+            sorted_rows = queryset.order_by("pk").values_list(Value(None, output_field=TextField()), "pk")
+        entries += [(value is None, value, kind, key) for value, key in sorted_rows[:end]]
     if len(errors) == len(rows):
         raise errors[0]
     order = {kind: place for place, kind in enumerate(rows)}
-    merged.sort(key=lambda one: (order[one[2]], one[3]))
-    assigned = [one for one in merged if not one[0]]
-    missing = [one for one in merged if one[0]]
+    entries.sort(key=lambda one: (order[one[2]], one[3]))
+    assigned = [one for one in entries if not one[0]]
+    missing = [one for one in entries if one[0]]
     assigned.sort(key=lambda one: one[1], reverse=query.descending)
     page = [*missing, *assigned] if query.descending else [*assigned, *missing]
     return [(kind, key) for _, _, kind, key in page[start:end]]

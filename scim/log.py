@@ -19,20 +19,32 @@ from records.history.trail import now
 from records.operations.calls import buffer
 from scim.callers import Caller
 from scim.models import ProvisioningCall
-from scim.representations import TAKEN
+from scim.representations import REMOVED_NAMES
 from scim.wording import wire_name
 
 logger = logging.getLogger(__name__)
 
-KEPT = datetime.timedelta(days=30)
+RETENTION = datetime.timedelta(days=30)
 PRUNE_EVERY = 3_600.0
 """Seconds between two deletions of old entries by one process; the first call after its start also deletes."""
 LONGEST_BODY = 4_000
 DRY_RUN = "Dry run: nothing was stored. "
 
-_SHOWN = {"op", "path", "schemas", "type", "primary", "active", "resourcetype", "startindex", "count", "id", "$ref"}
+_PUBLIC_KEYS = {
+    "op",
+    "path",
+    "schemas",
+    "type",
+    "primary",
+    "active",
+    "resourcetype",
+    "startindex",
+    "count",
+    "id",
+    "$ref",
+}
 """Keys whose values do not identify a person."""
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"?')
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"?')
 _VALUE = re.compile(
     r"(?<!nothing that )(?<!entry whose )(?<!no value of )(?<!attribute )'[^']*'"
     r"(?! is not an attribute| is read-only| is immutable| is a complex| holds sub-| has no sub-| is required)"
@@ -88,7 +100,7 @@ def entry(
     if caller is None:
         return None
     request_id = getattr(request, "request_id", "")
-    said = outcome(response, changes, caller.notes, request.method or "")
+    text = outcome(response, changes, caller.notes, request.method or "")
     return new_row(
         ProvisioningCall,
         directory_id=caller.directory.pk,
@@ -97,7 +109,7 @@ def entry(
         method=(request.method or "")[:10],
         line=request_line(request),
         status=response.status_code,
-        outcome=f"{DRY_RUN if rolled_back else ''}{said}"[:1000],
+        outcome=f"{DRY_RUN if rolled_back else ''}{text}"[:1000],
         body=masked_body(body),
         request_id=uuid.UUID(request_id) if _IDS.match(request_id) else uuid.uuid4(),
         duration_ms=duration_ms,
@@ -133,7 +145,7 @@ def _write(entries: Sequence[ProvisioningCall]) -> None:
 
 def prune() -> int:
     """Delete the entries older than 30 days and return how many there were."""
-    return ProvisioningCall.objects.filter(at__lt=now() - KEPT).delete()[0]
+    return ProvisioningCall.objects.filter(at__lt=now() - RETENTION).delete()[0]
 
 
 def request_line(request: HttpRequest) -> str:
@@ -153,30 +165,30 @@ def masked_filter(text: str) -> str:
         return match[0] if _IDS.match(inner) or inner.lower() in ("work", "home", "true", "false") else '"…"'
 
     parts = re.split(r"(\"(?:[^\"\\]|\\.)*\"?)", text)
-    return "".join(_QUOTED.sub(mask, part) if i % 2 else _OPERAND.sub(r"\1…", part) for i, part in enumerate(parts))
+    return "".join(_STRING.sub(mask, part) if i % 2 else _OPERAND.sub(r"\1…", part) for i, part in enumerate(parts))
 
 
 def masked_body(body: object) -> str:
     """Return the shape of a body: its keys, operations, booleans and ids, with `…` in place of every other value."""
     if body is None:
         return ""
-    return json.dumps(_masked(body, "", 0), ensure_ascii=False)[:LONGEST_BODY]
+    return json.dumps(_mask(body, "", 0), ensure_ascii=False)[:LONGEST_BODY]
 
 
-def _masked(value: object, key: str, depth: int) -> object:
+def _mask(value: object, key: str, depth: int) -> object:
     if depth > 10:
         return "…"
     if isinstance(value, dict):
-        return {str(name)[:200]: _masked(item, str(name).lower(), depth + 1) for name, item in list(value.items())[:50]}
+        return {str(name)[:200]: _mask(item, str(name).lower(), depth + 1) for name, item in list(value.items())[:50]}
     if isinstance(value, list):
-        shown = [_masked(item, key, depth + 1) for item in value[:20]]
-        return [*shown, f"… {len(value) - 20} more"] if len(value) > 20 else shown
+        items = [_mask(item, key, depth + 1) for item in value[:20]]
+        return [*items, f"… {len(value) - 20} more"] if len(value) > 20 else items
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, str):
         if key == "path":
             return masked_filter(value)[:200]
-        if key in _SHOWN or _IDS.match(value) or value.lower() in ("true", "false", ""):
+        if key in _PUBLIC_KEYS or _IDS.match(value) or value.lower() in ("true", "false", ""):
             return value[:200]
     return "…"
 
@@ -188,12 +200,12 @@ def outcome(response: HttpResponse, changes: Iterable[Change], notes: Sequence[s
             detail = json.loads(response.content).get("detail", "")
         except ValueError:
             detail = ""
-        return "Refused: " + _QUOTED.sub('"…"', _VALUE.sub("'…'", detail))
-    listed = list(changes)
-    if listed:
-        names = ", ".join(dict.fromkeys(name for change in listed for name in _changed_names(change)))
-        done = f"{_verb(listed, method)}: {names}." if names else f"{_verb(listed, method)}."
-        done += "".join(_members(change) for change in listed)
+        return "Refused: " + _STRING.sub('"…"', _VALUE.sub("'…'", detail))
+    all_changes = list(changes)
+    if all_changes:
+        names = ", ".join(dict.fromkeys(name for change in all_changes for name in _changed_names(change)))
+        done = f"{_verb(all_changes, method)}: {names}." if names else f"{_verb(all_changes, method)}."
+        done += "".join(_members(change) for change in all_changes)
     elif method in ("PUT", "PATCH") and response.status_code in (200, 204):
         done = "Nothing changed." if notes else "Nothing changed: everything was as asked for already."
     else:
@@ -205,8 +217,8 @@ def _verb(changes: Sequence[Change], method: str) -> str:
     if method == "DELETE":
         return "Deleted, which changed"
     if method == "POST":
-        added = any(change.operation in ("AddUser", "AddRole") for change in changes)
-        return "Created" if added else "Matched what was there already, and changed"
+        is_new = any(change.operation in ("AddUser", "AddRole") for change in changes)
+        return "Created" if is_new else "Matched what was there already, and changed"
     return "Changed"
 
 
@@ -219,16 +231,16 @@ def _changed_names(change: Change) -> Iterator[str]:
     for field in change.fields:
         name, old, new = field["field"], field["old"], field["new"]
         if name == "directory_attributes":
-            yield from _kept_names(old or {}, new or {})
+            yield from _attribute_names(old or {}, new or {})
         elif name not in _UNSEEN and not (old is None and new is False and name != "is_active"):
             yield wire_name(name)
 
 
-def _kept_names(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+def _attribute_names(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     """Yield the names of the attributes that differ among those that an account keeps as they were sent."""
     for name in sorted({*old, *new}):
         before, after = old.get(name), new.get(name)
-        if name == TAKEN:
+        if name == REMOVED_NAMES:
             yield from sorted(path.rpartition(":")[2] for path in {*(before or ())} ^ {*(after or ())})
         elif isinstance(before or after, dict):
             start = "" if ":" in name else f"{name}."

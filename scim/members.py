@@ -26,8 +26,8 @@ from scim2_models.path import (
 
 from records.accounts.role_members import DesiredMembers
 from records.sites.text import normalise, read_uuid
-from scim.declared import LONGEST_NAME, MOST_NAMED, compared
-from scim.schemas import GROUP, Member, bound
+from scim.declared import LONGEST_NAME, MOST_NAMED, comparisons
+from scim.schemas import GROUP, Member, bind
 from scim.wording import by_lower_name, id_in
 
 OPS = ("add", "replace", "remove")
@@ -41,13 +41,13 @@ Loader = Callable[[set[uuid.UUID] | None], list[Entry]]
 
 def take_members(body: dict[str, object]) -> tuple[dict[str, Any], bool, Any]:
     """Return the body without `members`, whether it was present, and its value; null counts as absent."""
-    rest, found, value = {}, False, None
+    rest, is_present, value = {}, False, None
     for name, item in body.items():
         if is_members(name):
-            found, value = item is not None, item
+            is_present, value = item is not None, item
         else:
             rest[name] = item
-    return rest, found, value
+    return rest, is_present, value
 
 
 def is_members(name: str) -> bool:
@@ -55,37 +55,37 @@ def is_members(name: str) -> bool:
     return name.lower() in ("members", f"{GROUP}:members".lower())
 
 
-class Named(NamedTuple):
+class MemberDetails(NamedTuple):
     """What an entry of `members` says besides the id: the display name, and the type in lower case; '' if absent."""
 
     display: str = ""
     kind: str = ""
 
 
-def entries_of(value: object) -> dict[uuid.UUID, Named]:
+def entries_of(value: object) -> dict[uuid.UUID, MemberDetails]:
     """Return the distinct ids in a `members` value with their display name and type; raises InvalidValueException."""
-    found: dict[uuid.UUID, Named] = {}
-    for text, said in map(_entry, _listed(value)):
+    members: dict[uuid.UUID, MemberDetails] = {}
+    for text, details in map(_entry, _as_list(value)):
         key = _id(text)
-        known = found.get(key, said)  # An id that occurs twice is one member.
-        found[key] = Named(said.display or known.display, said.kind or known.kind)
-    return found
+        previous = members.get(key, details)  # An id that occurs twice is one member.
+        members[key] = MemberDetails(details.display or previous.display, details.kind or previous.kind)
+    return members
 
 
-def desired_members(entries: dict[uuid.UUID, Named], **more: Any) -> DesiredMembers:
+def desired_members(entries: dict[uuid.UUID, MemberDetails], **more: Any) -> DesiredMembers:
     """Return the members to add, with their display names and with the types that were sent for them."""
-    put = {key: named.display for key, named in entries.items()}
-    users = {key: named.kind == "user" for key, named in entries.items() if named.kind}
+    put = {key: details.display for key, details in entries.items()}
+    users = {key: details.kind == "user" for key, details in entries.items() if details.kind}
     return DesiredMembers(put=put, users=users, **more)
 
 
 def notes_on_members(values: Sequence[object]) -> Iterator[str]:
     """Yield sentences for the log about the parts of `members` values that have no effect."""
-    entries = [one for value in values for one in _listed(value) if isinstance(one, dict)]
+    entries = [one for value in values for one in _as_list(value) if isinstance(one, dict)]
     names = {name for entry in entries for name in entry}
     if unread := sorted(name for name in names if name.lower() not in _PARTS):
-        listed = ", ".join(f"members.{name[:LONGEST_NAME]}" for name in unread[:MOST_NAMED])
-        yield f"Ignored, because the schemas do not declare it: {listed}."
+        unread_text = ", ".join(f"members.{name[:LONGEST_NAME]}" for name in unread[:MOST_NAMED])
+        yield f"Ignored, because the schemas do not declare it: {unread_text}."
     if any(_refers_elsewhere(by_lower_name(entry)) for entry in entries):
         yield "Ignored, because value names the member: members.$ref."
 
@@ -96,26 +96,26 @@ def _refers_elsewhere(entry: Entry) -> bool:
     return bool(both) and id_in(reference).lower() != str(key).lower()
 
 
-def _listed(value: object) -> list[object]:
+def _as_list(value: object) -> list[object]:
     return value if isinstance(value, list) else [value]
 
 
-def named_in(value: object) -> set[uuid.UUID]:
+def member_ids_in(value: object) -> set[uuid.UUID]:
     """Return the ids of the members to remove; a value that is not an id cannot match a member and is left out."""
-    return {key for text, _ in map(_entry, _listed(value)) if (key := read_uuid(text))}
+    return {key for text, _ in map(_entry, _as_list(value)) if (key := read_uuid(text))}
 
 
-def _entry(item: object) -> tuple[str, Named]:
+def _entry(item: object) -> tuple[str, MemberDetails]:
     """Return the id in a member's entry with its display name and type; raises InvalidValueException."""
     if isinstance(item, str):
-        return item, Named()
+        return item, MemberDetails()
     if not isinstance(item, dict):
         raise InvalidValueException(detail="A member is an object with a value.")
-    given = by_lower_name(item)
-    value, reference, display = given.get("value"), given.get("$ref"), given.get("display")
+    attributes = by_lower_name(item)
+    value, reference, display = attributes.get("value"), attributes.get("$ref"), attributes.get("display")
     if value is None and isinstance(reference, str):
         value = id_in(reference)
-    kind = str(given.get("type") or "").lower()
+    kind = str(attributes.get("type") or "").lower()
     if kind not in ("", "user", "group"):
         raise InvalidValueException(detail="members.type is User or Group.")
     if display is not None and not isinstance(display, str):
@@ -124,7 +124,7 @@ def _entry(item: object) -> tuple[str, Named]:
         raise InvalidValueException(detail="members.display is longer than 255 characters.")
     if not isinstance(value, str):
         raise InvalidValueException(detail="A member needs a value, which is an id.")
-    return value, Named(normalise(display or ""), kind)
+    return value, MemberDetails(normalise(display or ""), kind)
 
 
 def _id(value: str) -> uuid.UUID:
@@ -154,7 +154,7 @@ class MemberOperation:
             return _ids_of(self.selection)
         if self.value is None:
             return set()
-        return named_in(self.value) if self.op == "remove" else set(entries_of(self.value))
+        return member_ids_in(self.value) if self.op == "remove" else set(entries_of(self.value))
 
 
 def _ids_of(node: FilterNode) -> set[uuid.UUID] | None:
@@ -162,30 +162,30 @@ def _ids_of(node: FilterNode) -> set[uuid.UUID] | None:
     if isinstance(node, Comparison) and node.op == CompareOperator.eq and node.attr_path.attr.lower() == "value":
         return {key} if (key := read_uuid(node.value)) else set()
     if isinstance(node, LogicalExpr):
-        found = [_ids_of(term) for term in node.terms]
-        known = [ids for ids in found if ids is not None]
+        id_sets = [_ids_of(term) for term in node.terms]
+        known_sets = [ids for ids in id_sets if ids is not None]
         if node.op == LogicalOperator.and_:
-            return min(known, key=len) if known else None
-        return set().union(*known) if len(known) == len(found) else None
+            return min(known_sets, key=len) if known_sets else None
+        return set().union(*known_sets) if len(known_sets) == len(id_sets) else None
     return None
 
 
 def split_operations(operations: list[object]) -> tuple[list[MemberOperation], list[Any]]:
     """Return the operations on members, and the others unchanged; raises the SCIM error for a malformed one."""
-    ours: list[MemberOperation] = []
-    others = []
+    member_operations: list[MemberOperation] = []
+    other_operations = []
     for operation in operations:
-        found, rest = _split(operation)
-        ours += found
-        others += rest
-    return ours, others
+        on_members, rest = _split(operation)
+        member_operations += on_members
+        other_operations += rest
+    return member_operations, other_operations
 
 
 def _split(operation: object) -> tuple[list[MemberOperation], list[Any]]:
     if not isinstance(operation, dict):
         return [], [operation]
-    given = by_lower_name(operation)
-    op, path, value = str(given.get("op", "")).lower(), given.get("path"), given.get("value")
+    attributes = by_lower_name(operation)
+    op, path, value = str(attributes.get("op", "")).lower(), attributes.get("path"), attributes.get("value")
     if op not in OPS or not (path is None or isinstance(path, str)):
         return [], [operation]
     if path:
@@ -196,12 +196,12 @@ def _split(operation: object) -> tuple[list[MemberOperation], list[Any]]:
     if not isinstance(value, dict) or op == "remove":
         return [], [operation]
     rest = {name: item for name, item in value.items() if not is_members(name)}
-    found = [
+    member_operations = [
         MemberOperation(op, [] if item is None else item)
         for name, item in value.items()
         if is_members(name) and not (item is None and op == "add")
     ]
-    return found, [{**operation, "value": rest}] if rest or not found else []
+    return member_operations, [{**operation, "value": rest}] if rest or not member_operations else []
 
 
 _ONE_MEMBER = re.compile(
@@ -214,13 +214,13 @@ def _on_path(op: str, path: str, value: object) -> MemberOperation:
         # Directories send a thousand of these paths in one request, and each of them names an id only.
         return MemberOperation(op, [{"value": one[1]}])
     if not is_members(path):
-        node = bound(Path, "Group")(path).ast
+        node = bind(Path, "Group")(path).ast
         if isinstance(node, ValuePath):
             if node.sub_attr and node.sub_attr.lower() not in _PARTS:
                 raise InvalidPathException(path=path)
-            checked: Any = ScimFilter[Member]  # type: ignore[type-var]
-            selection = checked(str(node.val_filter))
-            for term in compared(node.val_filter):
+            filter_class: Any = ScimFilter[Member]  # type: ignore[type-var]
+            selection = filter_class(str(node.val_filter))
+            for term in comparisons(node.val_filter):
                 selection.resolve(term.attr_path)  # An attribute that members do not have is refused.
             return MemberOperation(op, value, _with_own_ids(node.val_filter), node.sub_attr)
         if op == "remove" or "." in path:
@@ -250,29 +250,28 @@ class Membership:
     roles_among: Callable[[set[uuid.UUID]], set[uuid.UUID]]
     before: dict[uuid.UUID, Entry] = field(default_factory=dict)
     now: dict[uuid.UUID, Entry] = field(default_factory=dict)
-    gone: set[uuid.UUID] = field(default_factory=set)
+    removed_ids: set[uuid.UUID] = field(default_factory=set)
     groups: set[uuid.UUID] = field(default_factory=set)
     exact: bool = False
 
-    def apply(self, operations: Iterable[MemberOperation]) -> DesiredMembers:
+    def apply(self, operations: Sequence[MemberOperation]) -> DesiredMembers:
         """Apply the operations in order and return the result; members are read only when an operation has a filter."""
-        listed = list(operations)
-        if any(operation.selection is not None for operation in listed):
-            self._read(listed)
-        for operation in listed:
+        if any(operation.selection is not None for operation in operations):
+            self._read(operations)
+        for operation in operations:
             self._apply(operation)
         put = {
-            key: Named(entry.get("given", ""), entry.get("kind", ""))
+            key: MemberDetails(entry.get("sent_display", ""), entry.get("kind", ""))
             for key, entry in self.now.items()
-            if self.exact or key not in self.before or entry.get("given") or entry.get("kind")
+            if self.exact or key not in self.before or entry.get("sent_display") or entry.get("kind")
         }
-        return desired_members(put, drop=self.gone - self.now.keys(), exact=self.exact)
+        return desired_members(put, drop=self.removed_ids - self.now.keys(), exact=self.exact)
 
     def _read(self, operations: Sequence[MemberOperation]) -> None:
         """Read the members that the operations can touch."""
         about = [operation.about() for operation in operations]
-        known = [ids for ids in about if ids is not None]
-        members = self.load(set().union(*known) if len(known) == len(about) else None)
+        id_sets = [ids for ids in about if ids is not None]
+        members = self.load(set().union(*id_sets) if len(id_sets) == len(about) else None)
         self.before = {uuid.UUID(entry["value"]): entry for entry in members}
         self.now = dict(self.before)
         # A filter may test the type of members that an earlier operation of this request added.
@@ -285,7 +284,7 @@ class Membership:
             if operation.value is None:
                 self._empty()
             else:
-                self._remove(named_in(operation.value))
+                self._remove(member_ids_in(operation.value))
         else:
             if operation.op == "replace":
                 self._empty()
@@ -297,45 +296,49 @@ class Membership:
     def _remove(self, keys: Iterable[uuid.UUID]) -> None:
         for key in keys:
             self.now.pop(key, None)
-            self.gone.add(key)
+            self.removed_ids.add(key)
 
-    def _put(self, entries: dict[uuid.UUID, Named]) -> None:
-        for key, named in entries.items():
+    def _put(self, entries: dict[uuid.UUID, MemberDetails]) -> None:
+        for key, details in entries.items():
             new = {"value": str(key), "type": "Group" if key in self.groups else "User"}
-            known = self.now.get(key) or self.before.get(key) or new
-            self.now[key] = {**known, "given": named.display or known.get("given", ""), "kind": named.kind}
+            previous = self.now.get(key) or self.before.get(key) or new
+            self.now[key] = {
+                **previous,
+                "sent_display": details.display or previous.get("sent_display", ""),
+                "kind": details.kind,
+            }
 
     def _select(self, operation: MemberOperation, selection: FilterNode) -> None:
-        matched = list(self._matching(selection))
+        keys = list(self._matching(selection))
         if operation.op == "remove":
             if operation.sub:
                 raise MutabilityException(detail=f"'members.{operation.sub}' is immutable; remove the member.")
-            self._remove(matched)
+            self._remove(keys)
             return
-        wanted = {operation.sub: operation.value} if operation.sub else _member_in(operation.value)
-        for key in matched:
-            _refuse_change(self.now[key], wanted)
-        if not matched:
+        attributes = {operation.sub: operation.value} if operation.sub else _member_in(operation.value)
+        for key in keys:
+            _refuse_change(self.now[key], attributes)
+        if not keys:
             ids = _ids_of(selection)
             if not ids or operation.sub:
                 raise NoTargetException(detail="No member matches the path filter.")
             for key in ids:
-                self._put(_of_this(key, wanted))
+                self._put(_entry_of(key, attributes))
 
     def _matching(self, selection: FilterNode) -> Iterator[uuid.UUID]:
-        checked: Any = ScimFilter[Member]  # type: ignore[type-var]
-        found = checked(selection)
+        filter_class: Any = ScimFilter[Member]  # type: ignore[type-var]
+        member_filter = filter_class(selection)
         ids = _ids_of(selection)
         # Members whose ids the filter names are looked up; all members are tested only if any id could match.
         for key in list(self.now) if ids is None else [key for key in ids if key in self.now]:
             entry = self.now[key]
             member = Member(
                 value=entry["value"],
-                display=entry.get("given") or entry.get("display"),
+                display=entry.get("sent_display") or entry.get("display"),
                 type=entry.get("type"),
                 ref=entry.get("$ref"),
             )
-            if found.match(member):
+            if member_filter.match(member):
                 yield key
 
 
@@ -347,24 +350,24 @@ def _member_in(value: object) -> Entry:
     return {name: part for name, part in by_lower_name(one).items() if part is not None}
 
 
-def _of_this(key: uuid.UUID, said: Entry) -> dict[uuid.UUID, Named]:
+def _entry_of(key: uuid.UUID, attributes: Entry) -> dict[uuid.UUID, MemberDetails]:
     """Return the entry for the id that a path names; raises InvalidValueException when its value names another."""
-    found = entries_of({"value": str(key), **said})
-    if found.keys() != {key}:
+    entries = entries_of({"value": str(key), **attributes})
+    if entries.keys() != {key}:
         raise InvalidValueException(detail="The value names another member than the path.")
-    return found
+    return entries
 
 
-def _refuse_change(entry: Entry, wanted: Entry) -> None:
+def _refuse_change(entry: Entry, attributes: Entry) -> None:
     """Raise MutabilityException when a value differs from the stored one, because sub-attributes are immutable.
 
     Case does not matter in an id or a type, and a reference says the id that it ends with. Names that no schema
     declares are ignored.
     """
-    known = {**entry, "display": entry.get("given") or entry.get("display"), "$ref": entry.get("value")}
-    for name, value in wanted.items():
+    stored = {**entry, "display": entry.get("sent_display") or entry.get("display"), "$ref": entry.get("value")}
+    for name, value in attributes.items():
         part = name.lower()
-        if part in _PARTS and _comparable(part, value) != _comparable(part, known.get(part)):
+        if part in _PARTS and _comparable(part, value) != _comparable(part, stored.get(part)):
             raise MutabilityException(detail=f"'members.{name}' is immutable; remove the member and add another.")
 
 

@@ -13,27 +13,27 @@ from django.db.models.sql.compiler import SQLCompiler
 from records.accounts.models import Role
 from records.history.statements import Statement, parameter
 from scim.callers import Scope
-from scim.prepared import prepared
+from scim.prepared import prepare
 
-_HELD = """
+_GROUPS_SQL = """
 (WITH RECURSIVE held (role_id, is_direct) AS (
     SELECT m.role_id, 1 FROM accounts_rolemembership m WHERE m.user_id = {user}
     UNION
     SELECT m.role_id, 0
       FROM held JOIN accounts_rolemembership m ON m.member_role_id = held.role_id
-     WHERE {stands}
+     WHERE {role_is_active}
 )
-SELECT {listed} FROM (
+SELECT {json_array} FROM (
     SELECT held.role_id, MAX(held.is_direct) AS is_direct,
            (SELECT visible.name FROM ({visible}) visible WHERE visible.id = held.role_id) AS name
       FROM held
      GROUP BY held.role_id
      ORDER BY held.role_id
 ) g)"""
-_STANDS = "NOT (SELECT r.is_archived FROM accounts_role r WHERE r.id = m.member_role_id)"
-"""Whether a role can be held through. It is a subquery, because PostgreSQL expects many rows of a recursion, and would
-read all roles for each user in order to join them."""
-_LISTED = {
+_ROLE_IS_ACTIVE = "NOT (SELECT r.is_archived FROM accounts_role r WHERE r.id = m.member_role_id)"
+"""Whether the members of a role also hold its groups. It is a subquery, because PostgreSQL expects many rows of a
+recursion, and would read all roles for each user in order to join them."""
+_JSON_ARRAY = {
     "postgresql": "json_agg(json_build_array(g.role_id, g.name, g.is_direct))::text",
     "sqlite": "json_group_array(json_array(g.role_id, g.name, g.is_direct))",
 }
@@ -54,19 +54,21 @@ class GroupsOf(Func):
     ) -> tuple[str, Any]:
         """Return the scalar subquery, which follows groups within groups however deeply they are nested."""
         user_sql, user_parameters = compiler.compile(self.source_expressions[0])
-        sql, parameters = _held(self.scope, user_sql)
+        sql, parameters = _groups_statement(self.scope, user_sql)
         return sql, [*user_parameters, *parameters]
 
 
-def _held(scope: Scope, user: str) -> Statement:
-    visible = prepared("visible roles", scope, lambda: Role.objects.seen_by(scope).order_by().values_list("id", "name"))
-    sql = _HELD.format(user=user, stands=_STANDS, listed=_LISTED[connection.vendor], visible=visible.sql)
+def _groups_statement(scope: Scope, user: str) -> Statement:
+    visible = prepare("visible roles", scope, lambda: Role.objects.seen_by(scope).order_by().values_list("id", "name"))
+    sql = _GROUPS_SQL.format(
+        user=user, role_is_active=_ROLE_IS_ACTIVE, json_array=_JSON_ARRAY[connection.vendor], visible=visible.sql
+    )
     return sql, visible.parameters
 
 
 def groups_of(user_id: uuid.UUID, scope: Scope) -> Statement:
     """Return the statement that selects a user's visible groups as one JSON text, which `group_rows` reads."""
-    sql, parameters = _held(scope, "%s")
+    sql, parameters = _groups_statement(scope, "%s")
     return f"SELECT {sql}", [parameter(user_id), *parameters]
 
 
@@ -97,6 +99,6 @@ class IsMember(Func):
             f"({group_sql} IN (WITH RECURSIVE held (role_id) AS ("  # noqa: S608 (compiled expressions alone)
             f"SELECT m.role_id FROM accounts_rolemembership m WHERE m.user_id = {user_sql} UNION "
             "SELECT m.role_id FROM held JOIN accounts_rolemembership m ON m.member_role_id = held.role_id "
-            f"WHERE {_STANDS}) SELECT role_id FROM held))",
+            f"WHERE {_ROLE_IS_ACTIVE}) SELECT role_id FROM held))",
             [*group_parameters, *user_parameters],
         )

@@ -5,14 +5,14 @@ from typing import Any
 
 from scim2_models import Context, InvalidPathException, InvalidValueException, NoTargetException, PatchOp, Path
 
-from scim.declared import MOST_NAMED, is_declared, undeclared
+from scim.declared import MOST_NAMED, is_declared, undeclared_attributes
 from scim.differences import is_read_only
-from scim.filter_texts import colon_after_schema, schema_before, tidied_path
+from scim.filter_texts import clean_path, colon_after_schema, schema_before
 from scim.log import masked_filter
 from scim.members import is_members
 from scim.representations import Representation
 from scim.requests import unread_names
-from scim.schemas import EXTENSIONS, GROUP, MODELS, PATCH_OP, POLICY, USER, bound
+from scim.schemas import EXTENSIONS, GROUP, MODELS, PATCH_OP, POLICY, USER, bind
 from scim.wording import FALSE, by_lower_name
 
 MOST_OPERATIONS = 2_000
@@ -38,41 +38,41 @@ def operations_of(kind: str, body: dict[str, Any], notes: list[str]) -> list[Any
         raise InvalidValueException(detail="Operations must be an array of one or more operations.")
     if len(operations) > MOST_OPERATIONS:
         raise InvalidValueException(detail=f"A PATCH can have at most {MOST_OPERATIONS} operations.")
-    ignored = unread_names(body, ("schemas", "Operations"))
+    ignored_names = unread_names(body, ("schemas", "Operations"))
     changes = sum(_changes(kind, operation) for operation in operations)
     if changes > MOST_CHANGES:
         raise InvalidValueException(detail=f"A PATCH can change at most {MOST_CHANGES} attributes.")
-    spared = ignored if kind == "User" and _switches_off(operations) else None
-    found: list[Any] = []
+    skipped_paths = ignored_names if kind == "User" and _switches_off(operations) else None
+    result: list[Any] = []
     for operation in operations:
         if not isinstance(operation, dict):
-            found.append(operation)
+            result.append(operation)
             continue
-        ignored += unread_names(operation, ("op", "path", "value"))
-        tidy = _tidied_operation(kind, operation, spared, ignored)
+        ignored_names += unread_names(operation, ("op", "path", "value"))
+        tidy = _clean_operation(kind, operation, skipped_paths, ignored_names)
         if tidy is None:
             continue
         if _has_many(tidy):
-            found += _without_path(kind, tidy, ignored)
+            result += _without_path(kind, tidy, ignored_names)
         else:
-            found.append(tidy)
-    note_ignored(ignored, notes)
-    return found
+            result.append(tidy)
+    note_ignored(ignored_names, notes)
+    return result
 
 
 def _changes(kind: str, operation: object) -> int:
     """Return how many attributes an operation, as it was sent, changes; members do not count."""
-    given = by_lower_name(operation) if isinstance(operation, dict) else {}
-    if _is_whole(kind, given.get("path")) and isinstance(given.get("value"), dict):
-        return len(given["value"])
-    return 0 if kind == "Group" and is_members(str(given.get("path", "")).partition("[")[0].strip()) else 1
+    attributes = by_lower_name(operation) if isinstance(operation, dict) else {}
+    if _is_whole_resource(kind, attributes.get("path")) and isinstance(attributes.get("value"), dict):
+        return len(attributes["value"])
+    return 0 if kind == "Group" and is_members(str(attributes.get("path", "")).partition("[")[0].strip()) else 1
 
 
 def note_ignored(names: list[str], notes: list[str]) -> None:
     """Add a sentence that names the undeclared attributes."""
     if names:
-        listed = ", ".join(masked_filter(name)[:80] for name in list(dict.fromkeys(names))[:MOST_NAMED])
-        notes.append(f"Ignored, because the schemas do not declare it: {listed}.")
+        text = ", ".join(masked_filter(name)[:80] for name in list(dict.fromkeys(names))[:MOST_NAMED])
+        notes.append(f"Ignored, because the schemas do not declare it: {text}.")
 
 
 def _switches_off(operations: list[Any]) -> bool:
@@ -81,11 +81,11 @@ def _switches_off(operations: list[Any]) -> bool:
     for operation in operations:
         if not isinstance(operation, dict):
             continue
-        given = by_lower_name(operation)
-        if str(given.get("op", "")).lower() not in ("add", "replace"):
+        attributes = by_lower_name(operation)
+        if str(attributes.get("op", "")).lower() not in ("add", "replace"):
             continue
-        path, value = given.get("path"), given.get("value")
-        if not _is_whole("User", path):
+        path, value = attributes.get("path"), attributes.get("value")
+        if not _is_whole_resource("User", path):
             value = {path: value} if isinstance(path, str) else {}
         for name, inner in value.items() if isinstance(value, dict) else ():
             if colon_after_schema(name.strip()).lower() in ("active", f"{USER}:active".lower()):
@@ -93,25 +93,25 @@ def _switches_off(operations: list[Any]) -> bool:
     return not state
 
 
-def _without_path(kind: str, operation: dict[str, Any], ignored: list[str]) -> list[dict[str, Any]]:
+def _without_path(kind: str, operation: dict[str, Any], ignored_names: list[str]) -> list[dict[str, Any]]:
     """Return the operations for a value without a path: one for plain keys, and one for each key with a filter.
 
-    Keys can be paths (`name.givenName`, `emails[type eq "work"].value`). `ignored` receives the names that no schema
-    declares.
+    Keys can be paths (`name.givenName`, `emails[type eq "work"].value`). `ignored_names` receives the names that no
+    schema declares.
     """
     plain: dict[str, Any] = {}
     selecting: dict[str, Any] = {}
     for key, item in operation["value"].items():
         if not is_declared(kind, key):
-            ignored.append(key)
+            ignored_names.append(key)
             continue
         if (only := _only_value(item)) is not item and _takes_one_plain_value(kind, key):
             item = only
         if isinstance(item, dict | list) and "[" not in key:
-            ignored += undeclared(kind, _in_its_schema(kind, key, item))
+            ignored_names += undeclared_attributes(kind, _in_its_schema(kind, key, item))
         (selecting if "[" in key else plain)[key] = item
-    found = [{**operation, "value": plain}] if plain or not selecting else []
-    return found + [{**operation, "path": key, "value": item} for key, item in selecting.items()]
+    operations = [{**operation, "value": plain}] if plain or not selecting else []
+    return operations + [{**operation, "path": key, "value": item} for key, item in selecting.items()]
 
 
 def _in_its_schema(kind: str, key: str, item: Any) -> dict[str, Any]:
@@ -124,32 +124,32 @@ def _in_its_schema(kind: str, key: str, item: Any) -> dict[str, Any]:
     return item if urn.lower() in ("", _ROOT_SCHEMAS[kind]) else {urn: item}
 
 
-def tidied_schemas(schemas: Any, wanted: str) -> Any:
-    """Return the schemas with the wanted URN spelt as it is declared; case does not matter in a URN (RFC 8141)."""
+def clean_schemas(schemas: Any, urn: str) -> Any:
+    """Return the schemas with this URN spelt as it is declared; case does not matter in a URN (RFC 8141)."""
     if not isinstance(schemas, list):
         return schemas
-    return [wanted if isinstance(urn, str) and urn.lower() == wanted.lower() else urn for urn in schemas]
+    return [urn if isinstance(name, str) and name.lower() == urn.lower() else name for name in schemas]
 
 
-def _tidied_operation(
-    kind: str, operation: dict[str, Any], spared: list[str] | None, ignored: list[str]
+def _clean_operation(
+    kind: str, operation: dict[str, Any], skipped_paths: list[str] | None, ignored_names: list[str]
 ) -> dict[str, Any] | None:
     """Return an operation with its paths spelt as they are declared.
 
-    Raises InvalidPathException for a path that no schema declares. If `spared` is a list, because the PATCH deactivates
-    a User, the path is added to it instead, and the result is None. Raises InvalidValueException when the value is
-    missing. `ignored` receives the names in the value that no schema declares below the path.
+    Raises InvalidPathException for a path that no schema declares. If `skipped_paths` is a list, because the PATCH
+    deactivates a User, the path is added to it instead, and the result is None. Raises InvalidValueException when the
+    value is missing. `ignored_names` receives the names in the value that no schema declares below the path.
     """
     tidy = by_lower_name(operation)
     path, value = tidy.get("path"), tidy.get("value")
     if isinstance(path, str):
-        sent = path.strip()
+        trimmed_path = path.strip()
         try:
-            path = tidy["path"] = _declared_path(kind, sent) or None
+            path = tidy["path"] = _declared_path(kind, trimmed_path) or None
         except InvalidPathException:
-            if spared is None:
+            if skipped_paths is None:
                 raise
-            spared.append(sent)
+            skipped_paths.append(trimmed_path)
             return None
     op = str(tidy.get("op", "")).lower()
     if "value" not in tidy and op in ("add", "replace"):
@@ -159,13 +159,13 @@ def _tidied_operation(
             return {**tidy, "path": None, "value": {path: None}}
         value = tidy["value"] = _plain_value(kind, op, path, value)
         unread = _undeclared_below(kind, path, value)
-        if unread is None and spared is None:
+        if unread is None and skipped_paths is None:
             raise InvalidValueException(detail=f"The value names nothing that '{path[:200]}' has.")
-        ignored += [path] if unread is None else unread
+        ignored_names += [path] if unread is None else unread
         if unread is None:
             return None
     if isinstance(value, dict):
-        tidy["value"] = _tidied_keys(kind, value, spared, whole=not path)
+        tidy["value"] = _clean_keys(kind, value, skipped_paths, is_full_path=not path)
     return tidy
 
 
@@ -200,18 +200,18 @@ def _takes_one_plain_value(kind: str, path: str) -> bool:
     """Return whether a path stands for one value that is not an object."""
     if kind == "Group" and is_members(path):
         return False
-    found = bound(Path, kind)(path)
-    binding = found.resolve()
+    bound_path = bind(Path, kind)(path)
+    binding = bound_path.resolve()
     if binding is None or binding.target_is_multivalued or hasattr(binding.target_type, "model_fields"):
         return False
-    return not binding.is_multivalued or found.value_filter is not None
+    return not binding.is_multivalued or bound_path.value_filter is not None
 
 
 def _holds_many(kind: str, path: str) -> bool:
     """Return whether a path stands for a list of values, so that the value of a remove says which of them to remove."""
     if kind == "Group" and is_members(path.partition("[")[0].strip()):
         return True
-    binding = bound(Path, kind)(path).resolve()
+    binding = bind(Path, kind)(path).resolve()
     return binding is not None and binding.target_is_multivalued
 
 
@@ -223,37 +223,39 @@ def _undeclared_below(kind: str, path: str, value: Any) -> list[str] | None:
     """
     if kind == "Group" and is_members(path.partition("[")[0].strip()):
         return []  # `scim.members` reads these itself.
-    found: list[str] = []
+    undeclared_paths: list[str] = []
     for entry in value if isinstance(value, list) else [value]:
         names = [_below(path, name) for name in entry] if _is_filled(entry) else []
         unread = [name for name in names if not is_declared(kind, name)]
         if unread and len(unread) == len(entry):
             return None
-        found += unread
-    return found
+        undeclared_paths += unread
+    return undeclared_paths
 
 
 def _is_filled(value: object) -> bool:
     return isinstance(value, dict) and bool(value)
 
 
-def _tidied_keys(kind: str, value: dict[str, Any], spared: list[str] | None, *, whole: bool) -> dict[str, Any]:
+def _clean_keys(
+    kind: str, value: dict[str, Any], skipped_paths: list[str] | None, *, is_full_path: bool
+) -> dict[str, Any]:
     """Return a value with keys in normal form. With a path, keys name sub-attributes; without one, they are paths."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for key, item in value.items():
         try:
-            found[_tidied_path(kind, key, whole=whole)] = item
+            result[_clean_path(kind, key, is_full_path=is_full_path)] = item
         except InvalidPathException:
-            if spared is None:
+            if skipped_paths is None:
                 raise
-            spared.append(key)
-    return found
+            skipped_paths.append(key)
+    return result
 
 
 @lru_cache(256)
 def _declared_path(kind: str, path: str) -> str:
-    tidy = _tidied_path(kind, path)
-    if _is_whole(kind, tidy):
+    tidy = _clean_path(kind, path)
+    if _is_whole_resource(kind, tidy):
         return ""
     if tidy and not is_declared(kind, tidy):
         raise InvalidPathException(path=path, detail=f"'{path[:200]}' is not an attribute of {kind}.")
@@ -266,7 +268,7 @@ def without_read_only(kind: str, operations: list[Any], own_id: str) -> tuple[li
     Those who send back what they have read send these too, and what they read can be old. The id of another resource
     stays, because the operations may be meant for that one.
     """
-    left: list[Representation] = []
+    read_only_values: list[Representation] = []
 
     def without(value: Any, path: str) -> object:
         if kind == "Group" and is_members(path):
@@ -275,23 +277,23 @@ def without_read_only(kind: str, operations: list[Any], own_id: str) -> tuple[li
             return [without(item, path) for item in value]
         if not isinstance(value, dict):
             return value
-        kept = {}
+        writable = {}
         for key, item in value.items():
             name = _below(path, key)
             plain = name[len(_ROOT_SCHEMAS[kind]) + 1 :] if name.lower().startswith(_ROOT_SCHEMAS[kind]) else name
             if is_read_only(plain) and (plain.lower() != "id" or str(item).lower() == own_id):
-                left.append(_in_its_schema(kind, plain.partition("[")[0], item))
+                read_only_values.append(_in_its_schema(kind, plain.partition("[")[0], item))
             else:
-                kept[key] = without(item, name)
-        return kept
+                writable[key] = without(item, name)
+        return writable
 
-    found = [
+    writable_operations = [
         {**one, "value": without(one["value"], one.get("path") or "")}
         if isinstance(one, dict) and "value" in one and isinstance(one.get("path") or "", str)
         else one
         for one in operations
     ]
-    return found, left
+    return writable_operations, read_only_values
 
 
 def _below(path: str, name: str) -> str:
@@ -301,29 +303,29 @@ def _below(path: str, name: str) -> str:
     return f"{path}:{name}" if path.lower() in _EXTENSIONS else f"{path}.{name}"
 
 
-def _tidied_path(kind: str, path: str, *, whole: bool = True) -> str:
+def _clean_path(kind: str, path: str, *, is_full_path: bool = True) -> str:
     if len(path) > LONGEST_PATH:
         raise InvalidPathException(detail=f"A path is longer than {LONGEST_PATH} characters.")
-    tidy = tidied_path(path)
-    if whole and kind == "User":
+    tidy = clean_path(path)
+    if is_full_path and kind == "User":
         tidy = schema_before(tidy)
     lower = tidy.lower()
-    for other, urn in _ROOT_SCHEMAS.items():
-        if other != kind and (lower == urn or lower.startswith(f"{urn}:")):
-            raise InvalidPathException(path=path, detail=f"'{path}' is an attribute of {other}, not of {kind}.")
+    for other_kind, urn in _ROOT_SCHEMAS.items():
+        if other_kind != kind and (lower == urn or lower.startswith(f"{urn}:")):
+            raise InvalidPathException(path=path, detail=f"'{path}' is an attribute of {other_kind}, not of {kind}.")
     return tidy
 
 
-def patched(kind: str, document: Representation, operations: list[Any], schemas: Any) -> Any:
+def apply_patch(kind: str, document: Representation, operations: list[Any], schemas: Any) -> Any:
     """Return the resource after the operations are applied to its document; raises the errors that RFC 7644 names."""
     model: Any = MODELS[kind]
     body: dict[str, Any] = {"Operations": operations}
     if schemas is not None:
-        body["schemas"] = tidied_schemas(schemas, PATCH_OP)
+        body["schemas"] = clean_schemas(schemas, PATCH_OP)
     with POLICY:
         resource = model.model_validate(document)
         _refuse_without_entries(kind, resource, operations)
-        patch = bound(PatchOp, kind).model_validate(body, scim_ctx=Context.RESOURCE_PATCH_REQUEST)
+        patch = bind(PatchOp, kind).model_validate(body, scim_ctx=Context.RESOURCE_PATCH_REQUEST)
         patch.patch(resource)
     return resource
 
@@ -334,23 +336,23 @@ def _refuse_without_entries(kind: str, resource: Any, operations: list[Any]) -> 
     Without a filter, such a path sets the sub-attribute of every entry. For an empty list
     the models would change nothing and report success.
     """
-    touched: set[str] = set()
+    earlier_fields: set[str] = set()
     for operation in operations:
         path = operation.get("path") if isinstance(operation, dict) else None
         if not isinstance(path, str) or (kind == "Group" and is_members(path.partition(".")[0])):
             continue
-        found = bound(Path, kind)(path)
-        binding = found.resolve()
+        bound_path = bind(Path, kind)(path)
+        binding = bound_path.resolve()
         if binding is None or not binding.is_multivalued:
             continue
         adds = str(operation.get("op", "")).lower() in ("add", "replace") and operation.get("value") is not None
-        empty = binding.field_name not in touched and not getattr(resource, binding.field_name, None)
-        if adds and empty and binding.sub_field_name and found.value_filter is None:
+        empty = binding.field_name not in earlier_fields and not getattr(resource, binding.field_name, None)
+        if adds and empty and binding.sub_field_name and bound_path.value_filter is None:
             raise NoTargetException(detail=f"There is no entry whose '{path[:200]}' could be set.")
-        touched.add(binding.field_name)
+        earlier_fields.add(binding.field_name)
 
 
-def _is_whole(kind: str, path: object) -> bool:
+def _is_whole_resource(kind: str, path: object) -> bool:
     """Return whether a path is left out, or is the schema of the resource itself, which stands for the resource."""
     return not path or (isinstance(path, str) and colon_after_schema(path.strip()).lower() in ("", _ROOT_SCHEMAS[kind]))
 

@@ -13,7 +13,7 @@ from records.history.sets import ids_parameter, ids_selection, ids_sql
 from records.history.statements import Statement, converted, together
 from scim.callers import Scope
 
-MOST_KEPT = 512
+MOST_CACHED = 512
 IDS = "the ids that a query is about"
 """The placeholder for the ids among the parameters of a prepared query."""
 
@@ -29,7 +29,7 @@ Keys = Collection[uuid.UUID] | Selection
 """Ids, or the statement that selects them."""
 
 
-class Prepared(NamedTuple):
+class PreparedQuery(NamedTuple):
     """A compiled query that receives its ids when it runs, with the converters from database to Python values."""
 
     sql: str
@@ -38,10 +38,10 @@ class Prepared(NamedTuple):
 
     def about(self, *ids: Iterable[uuid.UUID]) -> Statement:
         """Return the statement, in which each of `ids` replaces one `the_ids()`, in their order."""
-        given = map(ids_parameter, ids)
-        return self.sql, [next(given) if value == IDS else value for value in self.parameters]
+        id_parameters = map(ids_parameter, ids)
+        return self.sql, [next(id_parameters) if value == IDS else value for value in self.parameters]
 
-    def given(self, values: Mapping[str, str]) -> Statement:
+    def with_texts(self, values: Mapping[str, str]) -> Statement:
         """Return the statement with these values in place of the texts with which the query was compiled."""
         return self.sql, [values.get(value, value) if isinstance(value, str) else value for value in self.parameters]
 
@@ -49,15 +49,15 @@ class Prepared(NamedTuple):
         """Run the query for the given ids, or for those that another statement selects; one statement."""
         sql, parameters = (keys.sql, keys.parameters) if isinstance(keys, Selection) else ids_selection(keys)
         place = self.parameters.index(IDS)
-        given = [*self.parameters[:place], *parameters, *self.parameters[place + 1 :]]
-        return together([(self.sql.replace(ids_sql(), sql, 1), given)])[0]
+        all_parameters = [*self.parameters[:place], *parameters, *self.parameters[place + 1 :]]
+        return together([(self.sql.replace(ids_sql(), sql, 1), all_parameters)])[0]
 
-    def converted(self, rows: list[tuple[object, ...]]) -> list[tuple[Any, ...]]:
+    def convert_rows(self, rows: list[tuple[object, ...]]) -> list[tuple[Any, ...]]:
         """Return the rows with the values that the ORM would return."""
         return [tuple(converted(row, self.converters)) for row in rows] if self.converters else rows
 
 
-_kept: dict[tuple[str, str, Scope], Prepared] = {}
+_cache: dict[tuple[str, str, Scope], PreparedQuery] = {}
 _making_room = threading.Lock()
 
 
@@ -66,17 +66,17 @@ def the_ids() -> RawSQL:
     return RawSQL(ids_sql(), (IDS,))  # noqa: S611 (no outside text)
 
 
-def prepared(name: str, scope: Scope, query: Callable[[], QuerySet[Any, Any]]) -> Prepared:
+def prepare(name: str, scope: Scope, query: Callable[[], QuerySet[Any, Any]]) -> PreparedQuery:
     """Return the compiled `query`, which may depend only on the name and the scope, and must be a values query."""
     key = (connection.vendor, name, scope)
-    found = _kept.get(key)
-    if found is None:
+    prepared_query = _cache.get(key)
+    if prepared_query is None:
         compiler = query().query.get_compiler(connection=connection)
         sql, parameters = compiler.as_sql()
         converters = compiler.get_converters([column for column, _, _ in compiler.select])
-        found = Prepared(sql, tuple(parameters), converters)
+        prepared_query = PreparedQuery(sql, tuple(parameters), converters)
         with _making_room:
-            while len(_kept) >= MOST_KEPT:
-                _kept.pop(next(iter(_kept)), None)
-            _kept[key] = found
-    return found
+            while len(_cache) >= MOST_CACHED:
+                _cache.pop(next(iter(_cache)), None)
+            _cache[key] = prepared_query
+    return prepared_query

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scim.declared import declared_names
-from scim.filter_texts import qualified
+from scim.filter_texts import qualified_name
 from scim.requests import Query
 from scim.schemas import EXTENSIONS, GROUP, ON_REQUEST, USER
 
@@ -21,79 +21,79 @@ class Projection:
     """The attributes that one request chose for a resource type; names in any case, with or without a schema URN."""
 
     kind: str
-    wanted: Choice = field(default_factory=dict)
-    excluded: Choice = field(default_factory=dict)
+    attributes: Choice = field(default_factory=dict)
+    excluded_attributes: Choice = field(default_factory=dict)
     chooses: bool = False
-    spares: bool = False
+    omits_on_request: bool = False
 
     @classmethod
-    def of(cls, kind: str, query: Query, *, spares: bool = False) -> "Projection":
-        """Return the query's projection; with `spares`, it leaves out attributes that are returned only on request."""
+    def of(cls, kind: str, query: Query, *, omits_on_request: bool = False) -> "Projection":
+        """Return the query's projection; `omits_on_request` leaves out the attributes that are returned on request."""
         return cls(
             kind,
             _choice(kind, query.attributes),
             _choice(kind, query.excluded_attributes),
             bool(query.attributes),
-            spares,
+            omits_on_request,
         )
 
     def holds(self, name: str) -> bool:
         """Return whether a core attribute will be part of the answer; if not, it need not be read."""
         key = name.lower()
         if self.chooses:
-            wanted = self.wanted.get("", {})
-            return key in wanted or "*" in wanted
-        return "*" not in self.excluded.get("", {}).get(key, ())
+            attributes = self.attributes.get("", {})
+            return key in attributes or "*" in attributes
+        return "*" not in self.excluded_attributes.get("", {}).get(key, ())
 
     def apply(self, document: dict[str, Any]) -> dict[str, Any]:
         """Return the document with the attributes that were asked for; it always has id and schemas."""
-        if self.spares:
-            document = self._spared(document)
-        if not self.chooses and not self.excluded:
+        if self.omits_on_request:
+            document = self._without_on_request(document)
+        if not self.chooses and not self.excluded_attributes:
             return document
         extensions = {urn.lower() for urn in EXTENSIONS[self.kind]}
-        kept: dict[str, Any] = {}
+        result: dict[str, Any] = {}
         for name, value in document.items():
             key = name.lower()
             if key in _ALWAYS:
-                kept[name] = value
+                result[name] = value
             elif key in extensions:
                 inner = {
-                    sub: chosen
+                    sub: selection
                     for sub, item in value.items()
-                    if (chosen := self._choose(key, sub.lower(), item)) is not None
+                    if (selection := self._choose(key, sub.lower(), item)) is not None
                 }
                 if inner:
-                    kept[name] = inner
-            elif (chosen := self._choose("", key, value)) is not None:
-                kept[name] = chosen
-        if "schemas" in kept:
-            kept["schemas"] = [urn for urn in kept["schemas"] if urn.lower() not in extensions or urn in kept]
-        return kept
+                    result[name] = inner
+            elif (selection := self._choose("", key, value)) is not None:
+                result[name] = selection
+        if "schemas" in result:
+            result["schemas"] = [urn for urn in result["schemas"] if urn.lower() not in extensions or urn in result]
+        return result
 
-    def _spared(self, document: dict[str, Any]) -> dict[str, Any]:
+    def _without_on_request(self, document: dict[str, Any]) -> dict[str, Any]:
         """Return the document without attributes that are returned on request, unless the query names them."""
-        spared = dict(document)
+        result = dict(document)
         for urn, path in ON_REQUEST:
             head, _, sub = path.partition(".")
-            asked = self.wanted.get(urn.lower(), {}).get(head.lower(), ())
-            if urn not in spared or (sub.lower() if sub else "*") in asked:
+            sub_attributes = self.attributes.get(urn.lower(), {}).get(head.lower(), ())
+            if urn not in result or (sub.lower() if sub else "*") in sub_attributes:
                 continue
-            spared[urn] = inner = dict(spared[urn])
+            result[urn] = inner = dict(result[urn])
             if not sub:
                 inner.pop(head, None)
             elif head in inner:
                 inner[head] = {name: value for name, value in inner[head].items() if name != sub}
-        return spared
+        return result
 
     def _choose(self, schema: str, name: str, value: object) -> Any:
         if self.chooses:
-            whole = self.wanted.get(schema, {})
-            subs = whole.get(name) or whole.get("*")
+            attributes = self.attributes.get(schema, {})
+            subs = attributes.get(name) or attributes.get("*")
             if subs is None:
                 return None
             return value if "*" in subs else _subs(value, lambda sub: sub in subs)
-        left_out = self.excluded.get(schema, {})
+        left_out = self.excluded_attributes.get(schema, {})
         subs = left_out.get(name) or left_out.get("*") or set()
         if "*" in subs:
             return None
@@ -106,7 +106,7 @@ def _subs(value: Any, keep: Any) -> object:
     if isinstance(value, list):
         if not all(isinstance(item, dict) for item in value):
             return value
-        return [chosen for item in value if (chosen := _subs(item, keep))]
+        return [part for item in value if (part := _subs(item, keep))]
     return value
 
 
@@ -117,12 +117,12 @@ def undeclared_names(kinds: Iterable[str], query: Query) -> list[str]:
 
 
 def _choice(kind: str, names: tuple[str, ...]) -> Choice:
-    chosen: Choice = {}
+    choice: Choice = {}
     for name in names:
         if place := _place(kind, name):
             schema, attribute, sub = place
-            chosen.setdefault(schema, {}).setdefault(attribute, set()).add(sub)
-    return chosen
+            choice.setdefault(schema, {}).setdefault(attribute, set()).add(sub)
+    return choice
 
 
 def _place(kind: str, name: str) -> tuple[str, str, str] | None:
@@ -130,7 +130,7 @@ def _place(kind: str, name: str) -> tuple[str, str, str] | None:
 
     They are in lower case, with '' for the core schema and '*' for all attributes or sub-attributes.
     """
-    key = qualified(kind, name).lower()
+    key = qualified_name(kind, name).lower()
     schemas = declared_names(kind)
     if key == _CORE[kind] or (key and key in schemas):
         return key if key in schemas else "", "*", "*"

@@ -17,17 +17,17 @@ from records.operations.json_subqueries import rows_of
 from records.operations.values import show_date_time
 from scim.callers import Caller, Scope
 from scim.nesting import GroupsOf, group_rows, groups_of
-from scim.prepared import Keys, Selection, prepared, the_ids
+from scim.prepared import Keys, Selection, prepare, the_ids
 from scim.projection import Projection
 from scim.schemas import EMPLOYEE, ENTERPRISE, GROUP, LIST_RESPONSE, SITE, USER
 from scim.sources import profile_prefix
 
-TAKEN = "taken"
+REMOVED_NAMES = "taken"
 """The key under which an account stores the names of attributes that a PATCH removed although it always has them."""
 STATE = "state"
 """The key under which an internal document stores whether the account is active, whatever the shape shows."""
 
-_SHOWN_OTHERWISE = ("name", "profileUrl", ENTERPRISE, TAKEN)
+_SHOWN_OTHERWISE = ("name", "profileUrl", ENTERPRISE, REMOVED_NAMES)
 """Kept attributes that the document does not show in their stored form."""
 
 USER_COLUMNS = (
@@ -83,9 +83,9 @@ def display_of(row: Mapping[str, object], prefix: str = "") -> str:
     return printed_name(*names)
 
 
-def formatted_name(prefix: str, given: str, family: str) -> str:
+def formatted_name(prefix: str, given_name: str, family_name: str) -> str:
     """Return the full name for display."""
-    return " ".join(part for part in (prefix, given, family) if part)
+    return " ".join(part for part in (prefix, given_name, family_name) if part)
 
 
 def profile_url(key: uuid.UUID) -> str:
@@ -107,12 +107,12 @@ def user_documents(caller: Caller, keys: Keys, projection: Projection) -> list[R
         also = {f"read_{name}": make(scope) for name, make in read.items()}
         return rows.annotate(**also).values_list(*USER_COLUMNS, *also)
 
-    statement = prepared(f"users with {' '.join(read)}", scope, users)
-    found = statement.converted(statement.rows(keys))
+    statement = prepare(f"users with {' '.join(read)}", scope, users)
+    value_rows = statement.convert_rows(statement.rows(keys))
     if isinstance(keys, Selection):
-        found.sort(key=itemgetter(0))
+        value_rows.sort(key=itemgetter(0))
     documents = []
-    for values in found:
+    for values in value_rows:
         row = dict(zip((*USER_COLUMNS, *read), values, strict=True))
         emails = [_email(*parts) for parts in orjson.loads(row.get("emails") or "[]")]
         groups = _groups_of(caller, row["groups"]) if "groups" in row else None
@@ -142,10 +142,10 @@ def user_document_of(caller: Caller, user: User, external_id: str, projection: P
 
 def _at(row: User | Role, column: str) -> Any:
     """Return the value of a column of the row or of a related row; None if there is no related row."""
-    found: Any = row
+    value: Any = row
     for name in column.split("__"):
-        found = getattr(found, name, None)
-    return found
+        value = getattr(value, name, None)
+    return value
 
 
 def _groups_of(caller: Caller, text: str | None) -> list[Representation]:
@@ -162,8 +162,8 @@ def _groups_of(caller: Caller, text: str | None) -> list[Representation]:
 
 
 def _email(value: str, type_: str, display: str, primary: object) -> Representation:
-    found = {"value": value, "type": type_, "display": display}
-    return {**{name: part for name, part in found.items() if part}, "primary": bool(primary)}
+    parts = {"value": value, "type": type_, "display": display}
+    return {**{name: part for name, part in parts.items() if part}, "primary": bool(primary)}
 
 
 def user_document(
@@ -175,21 +175,21 @@ def user_document(
 ) -> Representation:
     """Return a User's document; it has no `groups` if they were not read."""
     key = row["pk"]
-    kept: Representation = row["directory_attributes"]
-    prefix, given, family = row["honorific_prefix"], row["given_name"], row["family_name"]
+    attributes: Representation = row["directory_attributes"]
+    prefix, given_name, family_name = row["honorific_prefix"], row["given_name"], row["family_name"]
     name = {
-        "familyName": family,
-        "givenName": given,
+        "familyName": family_name,
+        "givenName": given_name,
         "honorificPrefix": prefix,
-        "formatted": formatted_name(prefix, given, family),
-        **kept.get("name", {}),
+        "formatted": formatted_name(prefix, given_name, family_name),
+        **attributes.get("name", {}),
     }
     employment = {
         "position": row["employee__position"],
         "natureOfEmployment": row["employee__nature_of_employment__name"],
         "folder": row["employee__entity_folder__name"] or "",
     }
-    enterprise = _enterprise(caller, row, kept.get(ENTERPRISE, {}))
+    enterprise = _enterprise(caller, row, attributes.get(ENTERPRISE, {}))
     document: Representation = {
         "schemas": [USER, EMPLOYEE, *([ENTERPRISE] if enterprise else [])],
         "id": str(key),
@@ -202,7 +202,7 @@ def user_document(
         "locale": row["locale"],
         "active": row["is_active"],
         "emails": emails,
-        **{part: value for part, value in kept.items() if part not in _SHOWN_OTHERWISE},
+        **{part: value for part, value in attributes.items() if part not in _SHOWN_OTHERWISE},
         **({} if groups is None else {"groups": groups}),
         EMPLOYEE: employment,
     }
@@ -210,21 +210,21 @@ def user_document(
         document[ENTERPRISE] = enterprise
     document["externalId"] = external_id
     document["meta"] = _meta(row, f"{caller.base}/Users/{key}", "User")
-    return _without_empty(document, kept) if caller.reads_rfc else document
+    return _without_empty(document, attributes) if caller.reads_rfc else document
 
 
-_DOCUMENTED = ("userType", "preferredLanguage", "locale", "externalId")
+_ALWAYS_PRESENT = ("userType", "preferredLanguage", "locale", "externalId")
 """Attributes that the documented shape always has, as empty text if there is no value (DECISIONS 7.3)."""
 
 
-def _without_empty(document: Representation, kept: Representation) -> Representation:
+def _without_empty(document: Representation, attributes: Representation) -> Representation:
     """Leave out empty and removed attributes, because the RFC 7643 shape has no empty text (RFC 7643, section 2.5)."""
-    for part in _DOCUMENTED:
+    for part in _ALWAYS_PRESENT:
         if not document[part]:
             del document[part]
     for name in ("name", EMPLOYEE):
         document[name] = {part: value for part, value in document[name].items() if value}
-    for path in kept.get(TAKEN, ()):
+    for path in attributes.get(REMOVED_NAMES, ()):
         urn, _, part = path.rpartition(":")
         (document.get(urn, {}) if urn else document).pop(part, None)
     if not document[EMPLOYEE]:
@@ -233,23 +233,23 @@ def _without_empty(document: Representation, kept: Representation) -> Representa
     return document
 
 
-def _enterprise(caller: Caller, row: Mapping[str, object], kept: Representation) -> Representation:
-    found: Representation = {"employeeNumber": row["employee__code"]} if row["employee__code"] else {}
-    found |= kept
+def _enterprise(caller: Caller, row: Mapping[str, object], attributes: Representation) -> Representation:
+    enterprise: Representation = {"employeeNumber": row["employee__code"]} if row["employee__code"] else {}
+    enterprise |= attributes
     manager = row["employee__reporting_to__user_id"]
     at = row["employee__reporting_to__user__home_site_id"]
     if (
-        "manager" not in found
+        "manager" not in enterprise
         and manager
         and at in caller.site_ids
         and row["employee__reporting_to__user__removed"] is None
     ):
-        found["manager"] = {
+        enterprise["manager"] = {
             "value": str(manager),
             "$ref": f"{caller.base}/Users/{manager}",
             "displayName": display_of(row, "employee__reporting_to__user__"),
         }
-    return found
+    return enterprise
 
 
 def shows_names_of_others(document: Representation) -> bool:
@@ -273,13 +273,13 @@ def group_documents(caller: Caller, keys: Keys, projection: Projection) -> list[
     They are ordered by id if a selection of ids is given. Members are not read if the projection leaves them out.
     """
     scope = caller.scope
-    groups = prepared(
+    groups = prepare(
         "groups", scope, lambda: Role.objects.seen_by(scope).filter(pk__in=the_ids()).values_list(*GROUP_COLUMNS)
     )
-    found = groups.converted(groups.rows(keys))
+    value_rows = groups.convert_rows(groups.rows(keys))
     if isinstance(keys, Selection):
-        found.sort(key=itemgetter(0))
-    rows = [dict(zip(GROUP_COLUMNS, row, strict=True)) for row in found]
+        value_rows.sort(key=itemgetter(0))
+    rows = [dict(zip(GROUP_COLUMNS, row, strict=True)) for row in value_rows]
     members: dict[uuid.UUID, list[Representation]] | None = None
     if projection.holds("members"):
         members = members_of(caller, [row["pk"] for row in rows]) if rows else {}
@@ -327,31 +327,41 @@ def members_of(
     caller: Caller, roles: Iterable[uuid.UUID], among: set[uuid.UUID] | None = None
 ) -> dict[uuid.UUID, list[Representation]]:
     """Return the members of each role that the token sees, oldest first; one query. `among` limits the ids."""
-    found: dict[uuid.UUID, list[Representation]] = defaultdict(list)
+    members_by_role: dict[uuid.UUID, list[Representation]] = defaultdict(list)
     scope = caller.scope
 
     def rows() -> QuerySet[RoleMembership, Any]:
         members = RoleMembership.objects.seen_by(scope).filter(role_id__in=the_ids()).order_by("created", "pk")
         return members.values_list(*MEMBER_COLUMNS)
 
-    def named() -> QuerySet[RoleMembership, Any]:
+    def rows_among() -> QuerySet[RoleMembership, Any]:
         return rows().filter(Q(user_id__in=the_ids()) | Q(member_role_id__in=the_ids()))
 
     if among is None:
-        statement = prepared("members", scope, rows).about(roles)
+        statement = prepare("members", scope, rows).about(roles)
     else:
-        statement = prepared("members among ids", scope, named).about(roles, among, among)
+        statement = prepare("members among ids", scope, rows_among).about(roles, among, among)
     users, groups = f"{caller.base}/Users/", f"{caller.base}/Groups/"
-    for role_id, user_id, member_role_id, display, name, given, family, shown, role_name in together([statement])[0]:
+    for (
+        role_id,
+        user_id,
+        member_role_id,
+        display,
+        user_name,
+        given_name,
+        family_name,
+        display_name,
+        role_name,
+    ) in together([statement])[0]:
         if user_id:
-            display = display or printed_name(shown, given, family, name)
+            display = display or printed_name(display_name, given_name, family_name, user_name)
             key = str(id_of(user_id))
             member = {"value": key, "$ref": f"{users}{key}", "display": display, "type": "User"}
         else:
             key = str(id_of(member_role_id))
             member = {"value": key, "$ref": f"{groups}{key}", "display": display or role_name, "type": "Group"}
-        found[id_of(role_id)].append(member)
-    return found
+        members_by_role[id_of(role_id)].append(member)
+    return members_by_role
 
 
 def list_response(documents: list[Representation], total: int, start_index: int) -> Representation:

@@ -13,7 +13,7 @@ from records.operations import bodies, queries
 from records.operations.errors import ApiError
 from records.operations.near_misses import is_near
 from records.sites.text import normalise
-from scim.errors import MEDIA_TYPE, Refused
+from scim.errors import MEDIA_TYPE, ScimError
 
 LARGEST_BODY = 10 * 1024 * 1024
 DEEPEST = 50
@@ -27,7 +27,7 @@ LONGEST_NAMES = 20_000
 
 
 def read_body(request: HttpRequest, largest: int = LARGEST_BODY) -> dict[str, object]:
-    """Return the body's JSON object; raises Refused (400) or ApiError (400, 413, 415).
+    """Return the body's JSON object; raises ScimError (400) or ApiError (400, 413, 415).
 
     A body without a media type is read as JSON, and a byte order mark is skipped.
     """
@@ -40,17 +40,17 @@ def read_body(request: HttpRequest, largest: int = LARGEST_BODY) -> dict[str, ob
             text,
             parse_constant=_refuse_constant,
             parse_float=_finite,
-            parse_int=_whole,
+            parse_int=_integer,
             object_pairs_hook=_object,
         )
     except UnicodeDecodeError as error:
-        raise Refused(400, "The body is not in UTF-8.", "invalidSyntax") from error
+        raise ScimError(400, "The body is not in UTF-8.", "invalidSyntax") from error
     except RecursionError as error:
-        raise Refused(400, TOO_DEEP, "invalidSyntax") from error
+        raise ScimError(400, TOO_DEEP, "invalidSyntax") from error
     except ValueError as error:
-        raise Refused(400, f"The body is not valid JSON: {error}", "invalidSyntax") from error
+        raise ScimError(400, f"The body is not valid JSON: {error}", "invalidSyntax") from error
     if not isinstance(body, dict):
-        raise Refused(400, "The body must be a JSON object.", "invalidSyntax")
+        raise ScimError(400, "The body must be a JSON object.", "invalidSyntax")
     is_plain = content.isascii() and b"\\" not in content  # Then JSON allows no character that is refused here.
     for part in parts_of(body):
         if is_plain:
@@ -62,18 +62,18 @@ def read_body(request: HttpRequest, largest: int = LARGEST_BODY) -> dict[str, ob
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """Return an object; raises ValueError if a name occurs twice in any case, because one value would be lost."""
-    found = dict(pairs)
-    if len({name.lower() for name in found}) != len(pairs):
+    result = dict(pairs)
+    if len({name.lower() for name in result}) != len(pairs):
         raise ValueError("a name occurs twice in one object.")
-    return found
+    return result
 
 
 def refuse_odd_text(text: str, scim_type: str) -> None:
-    """Raise Refused for text that no record may hold (DECISIONS 1.9), before it is folded, compared or stored."""
+    """Raise ScimError for text that no record may hold (DECISIONS 1.9), before it is folded, compared or stored."""
     try:
         normalise(text)
     except ValidationError as fault:
-        raise Refused(400, " ".join(fault.messages), scim_type) from fault
+        raise ScimError(400, " ".join(fault.messages), scim_type) from fault
 
 
 def _refuse_constant(name: str) -> Never:
@@ -87,14 +87,14 @@ def _finite(text: str) -> float:
     return value
 
 
-def _whole(text: str) -> int:
+def _integer(text: str) -> int:
     if len(text) > LONGEST_NUMBER:
         raise ValueError(f"a number has more than {LONGEST_NUMBER} digits")
     return int(text)
 
 
 def parts_of(value: object) -> Iterator[object]:
-    """Yield a JSON value and every value inside it, level by level; raises Refused (400) for too many levels."""
+    """Yield a JSON value and every value inside it, level by level; raises ScimError (400) for too many levels."""
     level = [value]
     for _ in range(DEEPEST + 1):
         yield from level
@@ -107,7 +107,7 @@ def parts_of(value: object) -> Iterator[object]:
         if not inner:
             return
         level = inner
-    raise Refused(400, TOO_DEEP, "invalidSyntax")
+    raise ScimError(400, TOO_DEEP, "invalidSyntax")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,19 +135,19 @@ _FLAG = "aadoptscim062020"
 
 
 def query_of(parameters: Mapping[str, object]) -> Query:
-    """Return the query from parameters or the body of a .search, with names in any case; raises Refused."""
+    """Return the query from parameters or the body of a .search, with names in any case; raises ScimError."""
     refuse_misspelt(parameters, QUERY_NAMES)
     values = {name.lower(): value for name, value in parameters.items() if value is not None}
     attributes = _names(values.get("attributes"))
     excluded = _names(values.get("excludedattributes"))
     if attributes and excluded:
-        raise Refused(400, "Send attributes or excludedAttributes, not both.", "invalidValue")
+        raise ScimError(400, "Send attributes or excludedAttributes, not both.", "invalidValue")
     cursor = values.get("cursor")
     if cursor is not None and values.get("startindex") is not None:
-        raise Refused(400, "Send startIndex or cursor, not both.", "invalidValue")
+        raise ScimError(400, "Send startIndex or cursor, not both.", "invalidValue")
     order = str(values.get("sortorder") or "ascending").lower()
     if order not in ("ascending", "descending"):
-        raise Refused(400, "sortOrder is ascending or descending.", "invalidValue")
+        raise ScimError(400, "sortOrder is ascending or descending.", "invalidValue")
     return Query(
         filter=_filter(values.get("filter")),
         start_index=max(1, _number("startIndex", values.get("startindex"), 1)),
@@ -160,53 +160,53 @@ def query_of(parameters: Mapping[str, object]) -> Query:
     )
 
 
-def refuse_misspelt(given: Iterable[str], known: Sequence[str]) -> None:
-    """Raise Refused for a name that is one typing error away from a known one: `filtr` would select everybody.
+def refuse_misspelt(names: Iterable[str], known_names: Sequence[str]) -> None:
+    """Raise ScimError for a name that is one typing error away from a known one: `filtr` would select everybody.
 
     Other unknown names are ignored, because some directories add names of their own.
     """
-    for name in _unknown(given, known):
-        near = [one for one in known if is_near(name.lower(), one.lower())]
+    for name in _unknown(names, known_names):
+        near = [one for one in known_names if is_near(name.lower(), one.lower())]
         if near:
-            raise Refused(400, f"There is no {name[:100]!r}. Did you mean {near[0]}?", "invalidSyntax")
+            raise ScimError(400, f"There is no {name[:100]!r}. Did you mean {near[0]}?", "invalidSyntax")
 
 
-def unread_names(given: Iterable[str], known: Sequence[str]) -> list[str]:
-    """Return the names of a message that nothing reads; raises Refused for one that is a typing error."""
-    refuse_misspelt(given, known)
-    return [name for name in _unknown(given, known) if name.lower() != _FLAG]
+def unread_names(names: Iterable[str], known_names: Sequence[str]) -> list[str]:
+    """Return the names of a message that nothing reads; raises ScimError for one that is a typing error."""
+    refuse_misspelt(names, known_names)
+    return [name for name in _unknown(names, known_names) if name.lower() != _FLAG]
 
 
-def _unknown(given: Iterable[str], known: Sequence[str]) -> list[str]:
+def _unknown(names: Iterable[str], known_names: Sequence[str]) -> list[str]:
     """Return those of the given names that are not known, in whatever case."""
-    names = {name.lower() for name in known}
-    return [name for name in given if name.lower() not in names]
+    lower_names = {name.lower() for name in known_names}
+    return [name for name in names if name.lower() not in lower_names]
 
 
 def query_of_request(request: HttpRequest) -> Query:
     """Return the query in the request's address.
 
-    Raises Refused if a name, in any case, has two values, and for what is not UTF-8.
+    Raises ScimError if a name, in any case, has two values, and for what is not UTF-8.
     """
     try:
         queries.check_utf8(request)
     except ApiError as error:
         is_filter = error.message.lower().startswith("filter:")
-        raise Refused(400, error.message, "invalidFilter" if is_filter else "invalidValue") from None
-    given: dict[str, set[str]] = {}
+        raise ScimError(400, error.message, "invalidFilter" if is_filter else "invalidValue") from None
+    values_by_name: dict[str, set[str]] = {}
     for name, values in request.GET.lists():
-        given.setdefault(name.lower(), set()).update(map(str, values))
-    for name, different in given.items():
+        values_by_name.setdefault(name.lower(), set()).update(map(str, values))
+    for name, different in values_by_name.items():
         if len(different) > 1 and name in _NAMES:
-            raise Refused(400, f"{name} has more than one value; send one.", "invalidValue")
+            raise ScimError(400, f"{name} has more than one value; send one.", "invalidValue")
     return query_of({name: request.GET[name] for name in request.GET})
 
 
 def _filter(value: object) -> str:
-    """Return the filter; raises Refused for an empty one, because the caller never means to select everything."""
+    """Return the filter; raises ScimError for an empty one, because the caller never means to select everything."""
     text = _text("filter", value)
     if value is not None and not text:
-        raise Refused(400, "The filter is empty.", "invalidFilter")
+        raise ScimError(400, "The filter is empty.", "invalidFilter")
     return text
 
 
@@ -214,7 +214,7 @@ def _text(name: str, value: object) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise Refused(400, f"{name} must be text.", "invalidValue")
+        raise ScimError(400, f"{name} must be text.", "invalidValue")
     refuse_odd_text(value, "invalidFilter" if name == "filter" else "invalidValue")
     return value.strip()
 
@@ -223,7 +223,7 @@ def _number(name: str, value: object, default: int) -> int:
     if value is None or value == "":
         return default
     if isinstance(value, bool) or not re.fullmatch(r"\s*[+-]?[0-9]{1,18}\s*", str(value)):
-        raise Refused(400, f"{name} must be a whole number.", "invalidValue")
+        raise ScimError(400, f"{name} must be a whole number.", "invalidValue")
     return int(str(value))
 
 
@@ -233,10 +233,10 @@ def _names(value: Any) -> tuple[str, ...]:
         return ()
     items = value if isinstance(value, list) else [value]
     if not all(isinstance(item, str) for item in items):
-        raise Refused(400, "attributes must be names.", "invalidValue")
+        raise ScimError(400, "attributes must be names.", "invalidValue")
     text = ",".join(items)
     if len(text) > LONGEST_NAMES:
-        raise Refused(400, f"attributes may have {LONGEST_NAMES} characters.", "invalidValue")
+        raise ScimError(400, f"attributes may have {LONGEST_NAMES} characters.", "invalidValue")
     # Brackets cannot be nested: looking for the end again at each of many opening brackets would take quadratic time.
     text = re.sub(r"\[[^\[\]]*\]", "", text)
     return tuple(name.strip() for name in text.split(",") if name.strip())

@@ -207,8 +207,8 @@ MODELS: dict[str, Any] = {"User": UserResource, "Group": GroupResource}
 
 
 @cache
-def bound(template: Any, *kinds: str) -> Any:
-    """Return a message, path or filter for resources of these kinds: `bound(PatchOp, "User")` is `PatchOp[User…]`.
+def bind(template: Any, *kinds: str) -> Any:
+    """Return a message, path or filter for resources of these kinds: `bind(PatchOp, "User")` is `PatchOp[User…]`.
 
     The result is cached, because creating such a class takes 15 ms and the models keep only weak references to it.
     """
@@ -217,5 +217,5 @@ def bound(template: Any, *kinds: str) -> Any:
 
 def comparable(kind: str, path: str, value: str) -> str:
     """Return the form in which a filter compares a value of the attribute at the path."""
-    binding = bound(Path, kind)(path).resolve()
+    binding = bind(Path, kind)(path).resolve()
     return comparison_key(binding, value)

@@ -2,6 +2,7 @@
 
 import json
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -29,7 +30,7 @@ _WHY = {
 }
 
 
-_STOPPED = "Mass removal was stopped; confirm the removals on this page first, then test the connection."
+_STOPPED_MESSAGE = "Mass removal was stopped; confirm the removals on this page first, then test the connection."
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def rules_of(directory: Directory) -> list[str]:
     people, percent = settings.DIRECTORY_BRAKE_PEOPLE, settings.DIRECTORY_BRAKE_PERCENT
     days = settings.PROVISIONING_TOKEN_DAYS
     roles = "also roles with administrative permissions" if directory.may_administer else "no administrative permission"
-    found = [
+    rules = [
         f"It sees and gives the roles of {sites or directory.home_site}, {roles}.",
         "It can take over an account that no directory owns, if it may give everything that the account holds.",
         "It can switch off an account that holds more than it may give, but cannot change how that account signs in.",
@@ -69,8 +70,8 @@ def rules_of(directory: Directory) -> list[str]:
         f"A token ends after {days} days at the latest." if days else "A token can be valid until it is revoked.",
     ]
     if directory.stopped is not None:
-        found.append("Its removals are refused at present: a Site Administrator has to confirm them first.")
-    return found
+        rules.append("Its removals are refused at present: a Site Administrator has to confirm them first.")
+    return rules
 
 
 class _Check:
@@ -91,8 +92,8 @@ class _Check:
         self.inner = Inner(self.caller, is_counted=False)
         self.mount = mount
         self.name = f"{MARK}-{secrets.token_hex(4)}@larder.invalid"
-        self.made = self.user_id = ""
-        self.stopped = directory.stopped is not None
+        self.created_id = self.user_id = ""
+        self.is_stopped = directory.stopped is not None
         self.steps: list[Step] = []
 
     def run(self) -> list[Step]:
@@ -101,19 +102,21 @@ class _Check:
         A stopped directory could not delete the test user, so in that case none is created. The brake does not count
         the test user.
         """
-        if self.stopped:
-            self.steps.append(Step("Check that removals are not stopped", f"/{self.mount}", 403, False, _STOPPED))
+        if self.is_stopped:
+            self.steps.append(
+                Step("Check that removals are not stopped", f"/{self.mount}", 403, False, _STOPPED_MESSAGE)
+            )
             return self.steps
         try:
             self._go()
         finally:
-            if self.made:
-                self._send("Remove the test user", "DELETE", f"/Users/{self.made}", expects=204)
+            if self.created_id:
+                self._send("Remove the test user", "DELETE", f"/Users/{self.created_id}", expects=204)
             forget_removals_of(self.caller.directory, self.user_id)
         return self.steps
 
     def _go(self) -> None:
-        wanted = urlencode({"filter": f'userName eq "{self.name}"'}, quote_via=quote)
+        query = urlencode({"filter": f'userName eq "{self.name}"'}, quote_via=quote)
         body = {
             "schemas": [USER],
             "userName": self.name,
@@ -125,65 +128,72 @@ class _Check:
             return
         if self._send("List users", "GET", "/Users?count=1") is None:
             return
-        found = self._send("Search for a user who does not exist", "GET", f"/Users?{wanted}", holds=_nobody)
-        if found is None:
+        response = self._send("Search for a user who does not exist", "GET", f"/Users?{query}", holds=_nobody)
+        if response is None:
             return
-        made = self._send("Create a test user", "POST", "/Users", body, expects=201)
-        if made is None:
+        user = self._send("Create a test user", "POST", "/Users", body, expects=201)
+        if user is None:
             return
-        self.made = self.user_id = str(made["id"])
-        found = self._send("Find the test user by name", "GET", f"/Users?{wanted}", holds=_one)
-        if found is None or not self._change(made):
+        self.created_id = self.user_id = str(user["id"])
+        response = self._send("Find the test user by name", "GET", f"/Users?{query}", holds=_one)
+        if response is None or not self._change(user):
             return
         self._send("List groups without members", "GET", "/Groups?excludedAttributes=members&count=1")
-        gone, self.made = self.made, ""
-        if self._send("Delete the test user", "DELETE", f"/Users/{gone}", expects=204) is not None:
-            self._send("Check that the test user is gone", "GET", f"/Users/{gone}", expects=404)
+        user_id, self.created_id = self.created_id, ""
+        if self._send("Delete the test user", "DELETE", f"/Users/{user_id}", expects=204) is not None:
+            self._send("Check that the test user is gone", "GET", f"/Users/{user_id}", expects=404)
 
-    def _change(self, made: dict[str, object]) -> bool:
+    def _change(self, user: dict[str, object]) -> bool:
         """Rename and deactivate the test user: by PATCH, or by PUT on the mount without PATCH."""
-        path = f"/Users/{self.made}"
+        path = f"/Users/{self.created_id}"
         if self.mount == "prodscim":
-            ended = self._send(
-                "Deactivate the test user by PUT", "PUT", path, {**made, "active": False}, holds=_inactive
+            response = self._send(
+                "Deactivate the test user by PUT", "PUT", path, {**user, "active": False}, holds=_inactive
             )
-            return ended is not None
+            return response is not None
         rename = _patch("displayName", "Connection Check")
-        ended = None
+        response = None
         if self._send("Rename the test user by PATCH", "PATCH", path, rename) is not None:
-            ended = self._send(
+            response = self._send(
                 "Deactivate the test user by PATCH", "PATCH", path, _patch("active", "False"), holds=_inactive
             )
-        return ended is not None
+        return response is not None
 
     def _send(
-        self, name: str, method: str, path: str, body: object = None, *, expects: int = 200, holds: Any = None
+        self,
+        name: str,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        expects: int = 200,
+        holds: Callable[[dict[str, Any]], str] | None = None,
     ) -> dict[str, Any] | None:
         """Make a request and record how it ended; returns the body of the answer, or None when it failed."""
         response = send(self.inner, method, path, body)
-        answered = json.loads(response.content) if response.content else {}
+        document = json.loads(response.content) if response.content else {}
         fault = ""
         if response.status_code != expects:
             why = _WHY.get(response.status_code, "The answer was not the expected one.")
-            fault = f"{why} {answered.get('detail', '')}".strip()
+            fault = f"{why} {document.get('detail', '')}".strip()
         elif holds is not None:
-            fault = holds(answered)
-        said = fault or "The answer is as expected."
-        self.steps.append(Step(name, f"{method} /{self.mount}{path}", response.status_code, not fault, said))
-        return None if fault else answered
+            fault = holds(document)
+        explanation = fault or "The answer is as expected."
+        self.steps.append(Step(name, f"{method} /{self.mount}{path}", response.status_code, not fault, explanation))
+        return None if fault else document
 
 
 def _patch(path: str, value: str) -> dict[str, object]:
     return {"schemas": [PATCH_OP], "Operations": [{"op": "Replace", "path": path, "value": value}]}
 
 
-def _nobody(answer: dict[str, object]) -> str:
-    return "" if answer.get("totalResults") == 0 else "The service found a user with a name that no user has."
+def _nobody(response: dict[str, object]) -> str:
+    return "" if response.get("totalResults") == 0 else "The service found a user with a name that no user has."
 
 
-def _one(answer: dict[str, object]) -> str:
-    return "" if answer.get("totalResults") == 1 else "The service did not find the new test user by its name."
+def _one(response: dict[str, object]) -> str:
+    return "" if response.get("totalResults") == 1 else "The service did not find the new test user by its name."
 
 
-def _inactive(answer: dict[str, object]) -> str:
-    return "" if answer.get("active") is False else "The user is still active."
+def _inactive(response: dict[str, object]) -> str:
+    return "" if response.get("active") is False else "The user is still active."

@@ -11,20 +11,20 @@ from scim2_models.path import CompareOperator
 from records.accounts.employee_facts import folded as folded_text
 from records.accounts.models import ExternalId, Role, RoleMembership, UserAttribute, UserEmail
 from records.sites.text import read_uuid
-from scim.attributes import Attributes, Entries, Listed, Nothing, Source, Term, Text, flag, moment
+from scim.attributes import Attributes, Entries, FixedValues, Nothing, Source, Term, Text, flag, moment
 from scim.callers import Scope
 from scim.expressions import (
     ALWAYS,
     NEVER,
     Condition,
-    Folded,
+    Fold,
     TextOfId,
     TextOfNumber,
     compare_text,
     text,
 )
 from scim.schemas import EMPLOYEE, ENTERPRISE, GROUP, SITE, USER
-from scim.stored_lists import KeptEntries, KeptPart, Rows, UserGroups
+from scim.stored_lists import AttributeEntries, AttributePart, Rows, UserGroups
 
 _SIMPLE = ("nickname", "title", "timezone")
 _LISTS = ("phonenumbers", "ims", "photos", "addresses", "entitlements", "roles", "x509certificates")
@@ -58,23 +58,23 @@ def _id_below(prefix: str, name: str) -> Text:
     return Text(Concat(text(prefix), TextOfId(F(name)), output_field=TextField()), equals=equals)
 
 
-def _named(key: str) -> Text:
+def _name_source(key: str) -> Text:
     """Return the source of a name that is compared by its folded key, which has no blanks around it."""
     return Text(F(key), equals=lambda value: compare_text(F(key), CompareOperator.eq, value.strip()))
 
 
-def folded(expression: Term | str) -> Text:
+def caseless_text(expression: Term | str) -> Text:
     """Return the source of a text column that is compared without regard to case."""
-    return Text(Folded(expression))
+    return Text(Fold(expression))
 
 
 def full_name(*parts: str) -> Trim:
     """Return the expression that joins the non-empty columns with one space between them."""
-    joined = []
+    terms = []
     for part in parts:
-        spaced = Concat(F(part), text(" "), output_field=TextField())
-        joined.append(Case(When(**{part: ""}, then=text("")), default=spaced, output_field=TextField()))
-    return Trim(Concat(text(""), *joined, output_field=TextField()))
+        with_space = Concat(F(part), text(" "), output_field=TextField())
+        terms.append(Case(When(**{part: ""}, then=text("")), default=with_space, output_field=TextField()))
+    return Trim(Concat(text(""), *terms, output_field=TextField()))
 
 
 def shown_name(prefix: str = "") -> Coalesce:
@@ -110,12 +110,12 @@ def user_attributes(caller: Scope) -> Attributes:
         Subquery(
             UserAttribute.objects.filter(user_id=OuterRef("pk"), attribute="name", part="formatted").values("key")[:1]
         ),
-        Folded(full_name("honorific_prefix", "given_name", "family_name")),
+        Fold(full_name("honorific_prefix", "given_name", "family_name")),
         output_field=TextField(),
     )
     enterprise = Exists(UserAttribute.objects.filter(user_id=OuterRef("pk"), attribute__startswith=ENTERPRISE.lower()))
     has_enterprise = Q(enterprise) | ~Q(employee__code="") | Q(employee__reporting_to__user__isnull=False)
-    sources: dict[str, Source | Entries | Listed] = {
+    sources: dict[str, Source | Entries | FixedValues] = {
         "id": _id_source("pk"),
         "externalid": Text(
             Coalesce(
@@ -125,25 +125,27 @@ def user_attributes(caller: Scope) -> Attributes:
             ),
             equals=lambda value: Q(pk__in=external.filter(value=value).values("user_id")),
         ),
-        "username": _named("user_name_key"),
-        "name.givenname": folded(F("given_name")),
-        "name.familyname": folded(F("family_name")),
-        "name.honorificprefix": folded(F("honorific_prefix")),
+        "username": _name_source("user_name_key"),
+        "name.givenname": caseless_text(F("given_name")),
+        "name.familyname": caseless_text(F("family_name")),
+        "name.honorificprefix": caseless_text(F("honorific_prefix")),
         "name.formatted": Text(formatted),
-        "displayname": folded(shown_name()),
+        "displayname": caseless_text(shown_name()),
         "profileurl": Text(profile),
-        "usertype": folded(F("user_type")),
-        "preferredlanguage": folded(F("preferred_language")),
-        "locale": folded(F("locale")),
+        "usertype": caseless_text(F("user_type")),
+        "preferredlanguage": caseless_text(F("preferred_language")),
+        "locale": caseless_text(F("locale")),
         "active": flag(F("is_active")),
         "password": Nothing(),
-        "schemas": Listed(((USER.lower(), ALWAYS), (EMPLOYEE.lower(), ALWAYS), (ENTERPRISE.lower(), has_enterprise))),
+        "schemas": FixedValues(
+            ((USER.lower(), ALWAYS), (EMPLOYEE.lower(), ALWAYS), (ENTERPRISE.lower(), has_enterprise))
+        ),
         "emails": Rows(
             UserEmail.objects.filter(user_id=OuterRef("pk")),
             {
                 "value": Text(F("value_key")),
-                "type": folded(F("type")),
-                "display": folded(F("display")),
+                "type": caseless_text(F("type")),
+                "display": caseless_text(F("display")),
                 "primary": flag(F("primary")),
             },
             ("-primary", "idx", "pk"),
@@ -153,17 +155,17 @@ def user_attributes(caller: Scope) -> Attributes:
             {
                 "value": _id_source("pk"),
                 "$ref": _id_below(groups, "pk"),
-                "display": folded(F("name")),
+                "display": caseless_text(F("name")),
                 "type": Text(F("membership_kind")),
             },
         ),
         **_meta("User", users, F("last_modified")),
-        f"{EMPLOYEE}:position".lower(): folded(F("employee__position")),
-        f"{EMPLOYEE}:natureofemployment".lower(): folded(F("employee__nature_of_employment__name")),
-        f"{EMPLOYEE}:folder".lower(): folded(
+        f"{EMPLOYEE}:position".lower(): caseless_text(F("employee__position")),
+        f"{EMPLOYEE}:natureofemployment".lower(): caseless_text(F("employee__nature_of_employment__name")),
+        f"{EMPLOYEE}:folder".lower(): caseless_text(
             Coalesce(F("employee__entity_folder__name"), text(""), output_field=TextField())
         ),
-        f"{ENTERPRISE}:employeenumber".lower(): folded(F("employee__code")),
+        f"{ENTERPRISE}:employeenumber".lower(): caseless_text(F("employee__code")),
         f"{ENTERPRISE}:manager.value".lower(): Text(
             Coalesce(
                 NullIf(TextOfId(manager), text(""), output_field=TextField()),
@@ -173,32 +175,32 @@ def user_attributes(caller: Scope) -> Attributes:
             )
         ),
         f"{ENTERPRISE}:manager.$ref".lower(): Text(_reference(users, manager)),
-        f"{ENTERPRISE}:manager.displayname".lower(): folded(
+        f"{ENTERPRISE}:manager.displayname".lower(): caseless_text(
             Case(
-                When(Q(_shown(manager)), then=shown_name("employee__reporting_to__user__")),
+                When(Q(_is_assigned(manager)), then=shown_name("employee__reporting_to__user__")),
                 default=text(""),
                 output_field=TextField(),
             )
         ),
     }
     for name in _SIMPLE:
-        sources.setdefault(name, KeptPart(name, ""))
+        sources.setdefault(name, AttributePart(name, ""))
     for part in _NAME_PARTS:
-        sources[f"name.{part}"] = KeptPart("name", part)
+        sources[f"name.{part}"] = AttributePart("name", part)
     for name in _ENTERPRISE:
-        sources[f"{ENTERPRISE}:{name}".lower()] = KeptPart(f"{ENTERPRISE}:{name}".lower(), "")
+        sources[f"{ENTERPRISE}:{name}".lower()] = AttributePart(f"{ENTERPRISE}:{name}".lower(), "")
     for name in _LISTS:
-        sources[name] = KeptEntries(name)
+        sources[name] = AttributeEntries(name)
     return sources
 
 
-def _shown(identifier: object) -> Q:
+def _is_assigned(identifier: object) -> Q:
     return ~Q(Text(TextOfId(identifier)).compare(CompareOperator.eq, None))
 
 
 def _reference(prefix: str, identifier: object) -> Case:
     return Case(
-        When(_shown(identifier), then=Concat(text(prefix), TextOfId(identifier), output_field=TextField())),
+        When(_is_assigned(identifier), then=Concat(text(prefix), TextOfId(identifier), output_field=TextField())),
         default=text(""),
         output_field=TextField(),
     )
@@ -209,11 +211,11 @@ def profile_prefix() -> str:
     return f"{settings.BASE_URL.rstrip('/')}/admin/employees/employee/"
 
 
-def _meta(kind: str, prefix: str, modified: Term) -> dict[str, Source]:
+def _meta(kind: str, prefix: str, last_modified: Term) -> dict[str, Source]:
     return {
         "meta.resourcetype": Text(text(kind)),
         "meta.created": moment(F("created")),
-        "meta.lastmodified": moment(modified),
+        "meta.lastmodified": moment(last_modified),
         "meta.location": _id_below(folded_text(prefix), "pk"),  # it is not caseExact
         "meta.version": Text(
             Concat(text('W/"'), TextOfNumber(F("revision")), text('"'), output_field=TextField()),
@@ -244,8 +246,8 @@ def group_attributes(caller: Scope) -> Attributes:
             Case(When(own, then=F("external_id")), default=text(""), output_field=TextField()),
             equals=lambda value: own & Q(external_id=value),
         ),
-        "displayname": _named("name_key"),
-        "schemas": Listed(((GROUP.lower(), ALWAYS), (SITE.lower(), ALWAYS))),
+        "displayname": _name_source("name_key"),
+        "schemas": FixedValues(((GROUP.lower(), ALWAYS), (SITE.lower(), ALWAYS))),
         "members": Rows(
             RoleMembership.objects.seen_by(caller).filter(role_id=OuterRef("pk")),
             {
@@ -259,12 +261,12 @@ def group_attributes(caller: Scope) -> Attributes:
                         output_field=TextField(),
                     )
                 ),
-                "display": folded(display),
+                "display": caseless_text(display),
                 "type": Text(Case(When(user__isnull=False, then=text("user")), default=text("group"))),
             },
             ("created", "pk"),
         ),
         **_meta("Group", groups, F("last_modified")),
         f"{SITE}:value".lower(): _id_source("site_id"),
-        f"{SITE}:displayname".lower(): folded(F("site__name")),
+        f"{SITE}:displayname".lower(): caseless_text(F("site__name")),
     }

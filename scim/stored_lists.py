@@ -59,7 +59,7 @@ class UserGroups:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptPart:
+class AttributePart:
     """One part of a value that a directory sent and no column holds. It is a row of UserAttribute, if assigned."""
 
     attribute: str
@@ -96,7 +96,7 @@ class KeptPart:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptEntries:
+class AttributeEntries:
     """The entries of a list that a directory sent and no table holds: rows of UserAttribute that share an index."""
 
     attribute: str
@@ -107,7 +107,7 @@ class KeptEntries:
 
     def sub(self, name: str) -> Source:
         """Return the source of this part of the entry."""
-        return KeptPart(self.attribute, name, of_entry=True)
+        return AttributePart(self.attribute, name, of_entry=True)
 
     def order(self, name: str) -> Term:
         """Return the part of the primary entry, or else of the first entry."""
@@ -116,5 +116,5 @@ class KeptEntries:
                 user_id=OuterRef("user_id"), attribute=self.attribute, idx=OuterRef("idx"), part="primary", key="true"
             )
         )
-        found = self.rows().filter(part=name).annotate(_primary=primary).order_by("-_primary", "idx")
-        return ByCodePoint(Subquery(found.values("key")[:1]))
+        rows = self.rows().filter(part=name).annotate(_primary=primary).order_by("-_primary", "idx")
+        return ByCodePoint(Subquery(rows.values("key")[:1]))

@@ -38,11 +38,11 @@ class Below(URLResolver):
 
 
 @csrf_exempt
-def root(request: HttpRequest, **fixed: object) -> HttpResponseBase:
+def root(request: HttpRequest, **initkwargs: object) -> HttpResponseBase:
     """Answer for the mount itself."""
     from scim.endpoints import READS, views
 
-    return views.RootView.as_view(http_method_names=READS, **fixed)(request)
+    return views.RootView.as_view(http_method_names=READS, **initkwargs)(request)
 
 
 urlpatterns: list[URLPattern | URLResolver] = [

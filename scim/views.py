@@ -19,8 +19,8 @@ from records.sites.text import read_uuid
 from scim import bulk, lists
 from scim.adapters import GroupAdapter, UserAdapter
 from scim.callers import Caller
-from scim.calls import ProvisioningRequest, ProvisioningView, answer, nothing, refuse_other_schemas
-from scim.errors import Refused, error_response, not_found
+from scim.calls import ProvisioningRequest, ProvisioningView, empty_response, refuse_other_schemas, scim_response
+from scim.errors import ScimError, error_response, not_found
 from scim.inner import Inner, send
 from scim.models import ProvisioningCall
 from scim.projection import Projection
@@ -34,9 +34,9 @@ from scim.requests import (
 from scim.schemas import BULK_REQUEST, SEARCH_REQUEST
 
 
-def _shown(adapter: Any, document: Representation, status: int = 200) -> HttpResponse:
+def _resource_response(adapter: Any, document: Representation, status: int = 200) -> HttpResponse:
     """Return the response to a write, with the document that the adapter returned."""
-    return answer(document, status, ETag=adapter.version, Location=adapter.location)
+    return scim_response(document, status, ETag=adapter.version, Location=adapter.location)
 
 
 class ResourceView(ProvisioningView):
@@ -53,24 +53,24 @@ class ResourceView(ProvisioningView):
     def get(self, request: ProvisioningRequest, uuid: str | None = None) -> HttpResponse:
         """Answer a list or one resource."""
         if uuid is None:
-            return answer(lists.results(request.caller, self.kinds, self.asked(request, QUERY_NAMES)))
-        query = self.asked(request)
+            return scim_response(lists.results(request.caller, self.kinds, self.read_query(request, QUERY_NAMES)))
+        query = self.read_query(request)
         key = self.key_of(uuid)
-        projection = Projection.of(self.kind, query, spares=request.caller.reads_rfc)
-        found = lists.documents_of(request.caller, self.kind, [key], projection)
-        if not found:
+        projection = Projection.of(self.kind, query, omits_on_request=request.caller.reads_rfc)
+        documents = lists.documents_of(request.caller, self.kind, [key], projection)
+        if not documents:
             raise not_found(self.kind, uuid)
-        version = found[0]["meta"]["version"]
-        if conditional.is_current(request, version) and not shows_names_of_others(found[0]):
+        version = documents[0]["meta"]["version"]
+        if conditional.is_current(request, version) and not shows_names_of_others(documents[0]):
             return HttpResponse(status=304, headers={"ETag": version})
-        return answer(projection.apply(found[0]), ETag=version, Location=found[0]["meta"]["location"])
+        return scim_response(projection.apply(documents[0]), ETag=version, Location=documents[0]["meta"]["location"])
 
     def post(self, request: ProvisioningRequest, uuid: str | None = None) -> HttpResponse:
         """Create a resource."""
         if uuid is not None:
             return self.http_method_not_allowed(request)
         if request.META.get("HTTP_IF_MATCH") is not None:
-            raise Refused(412, "Send no If-Match or version with a POST: there is no resource yet.")
+            raise ScimError(412, "Send no If-Match or version with a POST: there is no resource yet.")
         body = self.read(request)
         return self._writing(request, partial(self._add, request, body))
 
@@ -79,7 +79,7 @@ class ResourceView(ProvisioningView):
             adapter = self.scim_adapter(None, request=request)
             adapter.from_dict(body)
             adapter.save()
-            return _shown(adapter, adapter.written(self.asked(request)), 201)
+            return _resource_response(adapter, adapter.document_after_write(self.read_query(request)), 201)
 
     def put(self, request: ProvisioningRequest, uuid: str | None = None) -> HttpResponse:
         """Replace a resource."""
@@ -103,10 +103,10 @@ class ResourceView(ProvisioningView):
             (adapter.handle_operations if is_patch else adapter.from_dict)(body)
             with trail.ending() if says_nothing else nullcontext():
                 adapter.save()
-            if says_nothing and not adapter.sent:
-                return nothing(ETag=version_of(adapter.obj.revision))
-            document = adapter.written(query)
-            return nothing(ETag=adapter.version) if says_nothing else _shown(adapter, document)
+            if says_nothing and not adapter.requested_values:
+                return empty_response(ETag=version_of(adapter.obj.revision))
+            document = adapter.document_after_write(query)
+            return empty_response(ETag=adapter.version) if says_nothing else _resource_response(adapter, document)
 
     def _writing(self, request: ProvisioningRequest, write: Callable[[], HttpResponse]) -> HttpResponse:
         """Call a write; one that sets a password ends after its checks, and begins again when the password is hashed.
@@ -114,13 +114,13 @@ class ResourceView(ProvisioningView):
         Nothing is locked meanwhile.
         """
         request.hashed_password = None
-        noted = len(request.caller.notes)
+        note_count = len(request.caller.notes)
         try:
             return write()
         except PasswordNotHashedError as error:
-            del request.caller.notes[noted:]
-            needed = error
-        request.hashed_password = needed.hash()
+            del request.caller.notes[note_count:]
+            password_error = error
+        request.hashed_password = password_error.hash()
         return write()
 
     @contextmanager
@@ -141,7 +141,7 @@ class ResourceView(ProvisioningView):
 
     def query_of_change(self, request: ProvisioningRequest) -> Query:
         """Return the query that selects the attributes in the answer to a PUT or PATCH."""
-        return self.asked(request)
+        return self.read_query(request)
 
     def answers_nothing(self, caller: Caller, query: Query) -> bool:
         """Return whether a PATCH is answered 204 (DECISIONS 7.7)."""
@@ -153,7 +153,7 @@ class ResourceView(ProvisioningView):
             return self.http_method_not_allowed(request)
         with self._locking(request, uuid) as (adapter, _):
             adapter.delete()
-        return nothing()
+        return empty_response()
 
     def _allowed_methods(self) -> list[str]:
         """Return the allowed methods: a list can be read and added to; a resource can be read and changed."""
@@ -166,7 +166,7 @@ class ResourceView(ProvisioningView):
     ) -> Iterator[tuple[Any, Trail]]:
         """Open the transaction of a write to a resource, which is locked and whose version matches the entity tags.
 
-        Yields its adapter, which has read the operations of a PATCH; raises Refused (404, 412).
+        Yields its adapter, which has read the operations of a PATCH; raises ScimError (404, 412).
         """
         key = self.key_of(text)
         adapter = self.scim_adapter(None, request=request)
@@ -174,21 +174,21 @@ class ResourceView(ProvisioningView):
             adapter.read_operations(key, operations)
         with self._recording(partial(adapter.locking, key), partial(adapter.ahead, key)) as trail:
             try:
-                seen = adapter.lock(key, trail.answers)
+                is_visible = adapter.lock(key, trail.answers)
             except (User.DoesNotExist, Role.DoesNotExist):
-                seen = False
-            if not seen:
+                is_visible = False
+            if not is_visible:
                 raise not_found(self.kind, text)
             version = version_of(adapter.obj.revision)
-            wanted = request.META.get("HTTP_IF_MATCH")
-            if wanted is not None and not conditional.matches(wanted, version):
-                raise Refused(412, "The resource has changed since this version.")
+            if_match = request.META.get("HTTP_IF_MATCH")
+            if if_match is not None and not conditional.matches(if_match, version):
+                raise ScimError(412, "The resource has changed since this version.")
             if conditional.is_current(request, version):
-                raise Refused(412, "The resource is of a version that the request rules out.")
+                raise ScimError(412, "The resource is of a version that the request rules out.")
             yield adapter, trail
 
     def key_of(self, text: str) -> uuid.UUID:
-        """Return the id in a path, which is never an externalId; raises Refused (404)."""
+        """Return the id in a path, which is never an externalId; raises ScimError (404)."""
         key = read_uuid(text)
         if key is None:
             raise not_found(self.kind, text)
@@ -231,8 +231,8 @@ class SearchView(ProvisioningView, stock.SearchView):
         """Answer the query in the body."""
         body = self.read(request)
         refuse_other_schemas(body, SEARCH_REQUEST)
-        query = self.noted(query_of(body), unread_names(body, ("schemas", *QUERY_NAMES)))
-        return answer(lists.results(request.caller, self.kinds, query))
+        query = self.note_unread(query_of(body), unread_names(body, ("schemas", *QUERY_NAMES)))
+        return scim_response(lists.results(request.caller, self.kinds, query))
 
 
 class RootView(SearchView):
@@ -240,7 +240,7 @@ class RootView(SearchView):
 
     def get(self, request: ProvisioningRequest) -> HttpResponse:
         """Answer the query."""
-        return answer(lists.results(request.caller, self.kinds, self.asked(request, QUERY_NAMES)))
+        return scim_response(lists.results(request.caller, self.kinds, self.read_query(request, QUERY_NAMES)))
 
     post = None  # type: ignore[assignment]
 
@@ -257,7 +257,7 @@ class BulkView(ProvisioningView):
         self.entries = entries
         inner = Inner(request.caller, entries=entries)
         results = bulk.run(operations, most_errors, partial(send, inner), request.caller.base)
-        return answer({"schemas": [bulk.BULK_RESPONSE], "Operations": results})
+        return scim_response({"schemas": [bulk.BULK_RESPONSE], "Operations": results})
 
 
 class NotImplementedView(ProvisioningView):
@@ -276,4 +276,4 @@ class UnknownPathView(ProvisioningView):
     """Every other path below a mount, which answers 404 in the SCIM format."""
 
     def _handler(self, request: HttpRequest) -> Any:
-        raise Refused(404, "There is no such endpoint.")
+        raise ScimError(404, "There is no such endpoint.")

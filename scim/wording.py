@@ -37,9 +37,9 @@ _NAMES = {
 }
 
 
-def by_lower_name(given: Mapping[str, Any]) -> dict[str, Any]:
+def by_lower_name(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values under their names in lower case, because the case of an attribute's name does not matter."""
-    return {name.lower(): value for name, value in given.items()}
+    return {name.lower(): value for name, value in values.items()}
 
 
 def id_in(reference: object) -> str:

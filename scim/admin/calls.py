@@ -38,14 +38,14 @@ def moment_of(call: ProvisioningCall) -> str:
     return f"{call.at.astimezone(zone):%Y-%m-%d %H:%M:%S} {zone.key}"
 
 
-def exported(calls: models.QuerySet[ProvisioningCall]) -> Iterator[str]:
+def json_lines(calls: models.QuerySet[ProvisioningCall]) -> Iterator[str]:
     """Yield one line of JSON for each call; its time is in UTC."""
     columns = ("at", "directory__name", "token_name", "method", "line", "status", "outcome", "body", "request_id")
     names = ("at", "directory", "token", "method", "request", "status", "outcome", "body", "requestId", "durationMs")
     for row in calls.values_list(*columns, "duration_ms").iterator(chunk_size=1000):
-        found = dict(zip(names, row, strict=True))
-        found["at"], found["requestId"] = show_date_time(found["at"]), str(found["requestId"])
-        yield json.dumps(found, ensure_ascii=False) + "\n"
+        values = dict(zip(names, row, strict=True))
+        values["at"], values["requestId"] = show_date_time(values["at"]), str(values["requestId"])
+        yield json.dumps(values, ensure_ascii=False) + "\n"
 
 
 class OutcomeFilter(ChoiceFilter):
@@ -100,7 +100,7 @@ class ProvisioningCallAdmin(LogAdmin, SavedFilterPages):
             calls = self.get_changelist_instance(request).queryset.order_by("at", "id")
         except UnreadableListError as error:
             return self.unreadable(request, error)
-        response = StreamingHttpResponse(exported(calls), content_type="application/jsonl")
+        response = StreamingHttpResponse(json_lines(calls), content_type="application/jsonl")
         response["Content-Disposition"] = 'attachment; filename="provisioning-log.jsonl"'
         response["Cache-Control"] = "no-store"
         return response
@@ -135,11 +135,11 @@ class ProvisioningCallAdmin(LogAdmin, SavedFilterPages):
 
     def _resource_of(self, request: HttpRequest, call: ProvisioningCall) -> Employee | Role | None:
         """Return the employee or role of the log's site whose id is in the address of a call, if the viewer sees it."""
-        named = _RESOURCE.search(call.line)
-        key = read_uuid(named["id"]) if named else None
-        if named is None or key is None:
+        match = _RESOURCE.search(call.line)
+        key = read_uuid(match["id"]) if match else None
+        if match is None or key is None:
             return None
-        model: type[Employee] | type[Role] = Employee if named["kind"].lower() == "users" else Role
+        model: type[Employee] | type[Role] = Employee if match["kind"].lower() == "users" else Role
         pages: Any = self.admin_site._registry[model]
-        found = model.objects.filter(pk=key, site_id=self.site_id_of(call)).first()
-        return found if found is not None and pages.may(request, "view", found) else None
+        record = model.objects.filter(pk=key, site_id=self.site_id_of(call)).first()
+        return record if record is not None and pages.may(request, "view", record) else None

@@ -118,19 +118,19 @@ class DirectoryAdmin(PlainAdmin):
         site = site_at(request, site_id)
         if site is None:
             raise PermissionDenied
-        given = dict(values)
-        name, sites = given.pop("name"), given.pop("sites", ())
-        return directories.add_directory(name, site, sites=sites, author=author_of(request), **given)
+        attributes = dict(values)
+        name, sites = attributes.pop("name"), attributes.pop("sites", ())
+        return directories.add_directory(name, site, sites=sites, author=author_of(request), **attributes)
 
     def update_record(self, request: HttpRequest, record: Any, values: Values, **recorded: Unpack[Recorded]) -> Any:
         """Change the settings; the home site always remains one of the directory's sites."""
-        given = dict(values)
-        sites = given.pop("sites", None)
+        attributes = dict(values)
+        sites = attributes.pop("sites", None)
         author = recorded["author"]
         with recording():
             actor = actor_of(author)
             require(actor, Act.PROVISION, record)
-            locked = super().update_record(request, record, given, **recorded)
+            locked = super().update_record(request, record, attributes, **recorded)
             if sites is not None:
                 directories.set_sites(locked, sites, author=author)
             require(actor, Act.PROVISION, locked)

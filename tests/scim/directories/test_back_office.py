@@ -178,7 +178,7 @@ def test_the_log_is_kept_for_thirty_days(scim):
     scim.get("/Users")
     scim.get("/Users")
     first = ProvisioningCall.objects.order_by("id").first()
-    ProvisioningCall.objects.filter(pk=first.pk).update(at=first.at - log.KEPT * 1.01)
+    ProvisioningCall.objects.filter(pk=first.pk).update(at=first.at - log.RETENTION * 1.01)
     assert log.prune() == 1
     assert ProvisioningCall.objects.count() == 1
 

@@ -13,7 +13,7 @@ from scim2_models import GroupMember as CoreMember
 
 from records.accounts.models import Dialect
 from scim.callers import caller_of
-from scim.lists import filtered
+from scim.lists import filter_rows
 from scim.requests import Query
 from scim.schemas import ENTERPRISE, POLICY, UserResource
 from tests.scim import people
@@ -190,10 +190,10 @@ def test_filters_find_what_the_models_find_in_memory(scim_of, dialect, directory
                 bound = ScimFilter[UserResource](expression)
             except InvalidFilterException:
                 with pytest.raises(InvalidFilterException):
-                    filtered(caller, "User", Query(filter=expression))
+                    filter_rows(caller, "User", Query(filter=expression))
                 return
             expected = {resource.id for resource in resources if bound.match(resource)}
-            found = filtered(caller, "User", Query(filter=expression)).values_list("pk", flat=True)
+            found = filter_rows(caller, "User", Query(filter=expression)).values_list("pk", flat=True)
         assert {str(key) for key in found} == expected, expression
 
     check()

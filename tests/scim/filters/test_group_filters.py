@@ -10,7 +10,7 @@ from scim2_models import InvalidFilterException, ScimFilter
 
 from records.accounts.models import Dialect
 from scim.callers import caller_of
-from scim.lists import filtered
+from scim.lists import filter_rows
 from scim.models import ProvisioningCall
 from scim.requests import Query
 from scim.schemas import POLICY, GroupResource
@@ -94,10 +94,10 @@ def test_group_filters_find_what_the_models_find_in_memory(scim_of, dialect, sit
                 bound = ScimFilter[GroupResource](expression)
             except InvalidFilterException:
                 with pytest.raises(InvalidFilterException):
-                    filtered(caller, "Group", Query(filter=expression))
+                    filter_rows(caller, "Group", Query(filter=expression))
                 return
             expected = {resource.id for resource in resources if bound.match(resource)}
-            found = filtered(caller, "Group", Query(filter=expression)).values_list("pk", flat=True)
+            found = filter_rows(caller, "Group", Query(filter=expression)).values_list("pk", flat=True)
         assert {str(key) for key in found} == expected, expression
 
     check()

@@ -11,9 +11,9 @@ from scim2_models import InvalidFilterException, ScimFilter
 
 from records.accounts.models import Dialect
 from scim.callers import caller_of
-from scim.lists import filtered
+from scim.lists import filter_rows
 from scim.requests import Query
-from scim.schemas import MODELS, POLICY, bound
+from scim.schemas import MODELS, POLICY, bind
 from tests.scim import people
 from tests.scim.conftest import assert_error
 from tests.scim.filters import test_differential, test_group_filters
@@ -96,17 +96,17 @@ def agrees(caller, kind, resources, expression) -> bool:
     """Check that both sides find the same, or refuse alike; returns whether there was something to find."""
     if compares_nothing(expression):
         with pytest.raises(InvalidFilterException):
-            filtered(caller, kind, Query(filter=expression))
+            filter_rows(caller, kind, Query(filter=expression))
         return False
     with POLICY:
         try:
-            selection = bound(ScimFilter, kind)(expression)
+            selection = bind(ScimFilter, kind)(expression)
             expected = {resource.id for resource in resources if selection.match(resource)}
         except InvalidFilterException:
             with pytest.raises(InvalidFilterException):
-                filtered(caller, kind, Query(filter=expression))
+                filter_rows(caller, kind, Query(filter=expression))
             return False
-        found = filtered(caller, kind, Query(filter=expression)).values_list("pk", flat=True)
+        found = filter_rows(caller, kind, Query(filter=expression)).values_list("pk", flat=True)
         assert {str(key) for key in found} == expected, expression
     return True
 

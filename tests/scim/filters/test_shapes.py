@@ -47,13 +47,13 @@ def compiled(monkeypatch):
     """Return the filters that are parsed from now on, when no shape is known yet."""
     lists._bindings.cache_clear()
     found: list[str] = []
-    parsed = lists.filters.parsed
+    parse_filter = lists.filters.parse_filter
 
     def noted(kinds, expression):
         found.append(expression)
-        return parsed(kinds, expression)
+        return parse_filter(kinds, expression)
 
-    monkeypatch.setattr(lists.filters, "parsed", noted)
+    monkeypatch.setattr(lists.filters, "parse_filter", noted)
     return found
 
 

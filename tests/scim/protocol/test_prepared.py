@@ -32,13 +32,13 @@ class Watched(dict[Any, Any]):
 
 def test_one_thread_at_a_time_makes_room_for_a_query(monkeypatch: pytest.MonkeyPatch) -> None:
     kept, scope = Watched(dict.fromkeys(range(3))), Scope(uuid.uuid4(), (), "")
-    monkeypatch.setattr(prepared, "_kept", kept)
-    monkeypatch.setattr(prepared, "MOST_KEPT", 3)
+    monkeypatch.setattr(prepared, "_cache", kept)
+    monkeypatch.setattr(prepared, "MOST_CACHED", 3)
     together = threading.Barrier(THREADS)
 
     def need(number: int) -> str:
         together.wait(30)
-        return prepared.prepared(f"query {number}", scope, lambda: Role.objects.order_by().values_list("id")).sql
+        return prepared.prepare(f"query {number}", scope, lambda: Role.objects.order_by().values_list("id")).sql
 
     with ThreadPoolExecutor(THREADS) as pool:
         found = list(pool.map(need, range(THREADS)))
