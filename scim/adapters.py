@@ -214,7 +214,7 @@ class UserAdapter(_Adapter, SCIMUser):
             raise ScimError(400, "Nothing was asked for.", "invalidSyntax")
         directory, author = self.caller.directory, self.caller.author
         self.external_id = self.desired.account.external_id
-        self.desired.account.hashed = self.request.hashed_password
+        self.desired.account.password_hash = self.request.hashed_password
         if self.obj is None:
             self.obj = provisioning.add_person(self.desired, directory, author=author)
             if directory.sends_invitations and self.obj.is_active and self.obj.recovery_address:

@@ -48,9 +48,9 @@ def add_functions(connection: BaseDatabaseWrapper, **_: object) -> None:
 
 
 def _fold(text: str | None) -> str | None:
-    from records.accounts.employee_facts import folded
+    from records.accounts.employee_facts import fold_case
 
-    return text and folded(text)
+    return text and fold_case(text)
 
 
 def _text_of_id(value: str | None) -> str:

@@ -25,7 +25,7 @@ _ORDERINGS = {
 
 
 class Fold(Func):
-    """Text folded in the same way as by `scim.schemas.folded`; stored text is in NFC already."""
+    """Text folded in the same way as by `records.accounts.employee_facts.fold_case`; stored text is in NFC already."""
 
     function = "LOWER"
     output_field = TextField()

@@ -29,7 +29,7 @@ from scim2_models import User as CoreUser
 from scim2_models import X509Certificate as CoreCertificate
 from scim2_models.attributes import ExtensibleStringEnum
 
-from records.accounts.employee_facts import ENTERPRISE, folded
+from records.accounts.employee_facts import ENTERPRISE, fold_case
 from records.sites.text import fold
 
 USER = "urn:ietf:params:scim:schemas:core:2.0:User"
@@ -60,7 +60,7 @@ def comparison_key(binding: AttributeBinding | Any, value: str) -> str:
         return normalize("NFC", value)
     model, field = binding.target_model, binding.target_field_name
     has_key = any(field == name and model is not None and issubclass(model, kind) for kind, name in _WITH_KEY)
-    return fold(value, trim=False) if has_key else folded(value)
+    return fold(value, trim=False) if has_key else fold_case(value)
 
 
 POLICY = ScimPolicy(

@@ -8,7 +8,7 @@ from django.db.models import Case, Exists, F, OuterRef, Q, Subquery, TextField, 
 from django.db.models.functions import Coalesce, Concat, NullIf, Trim
 from scim2_models.path import CompareOperator
 
-from records.accounts.employee_facts import folded as folded_text
+from records.accounts.employee_facts import fold_case as folded_text
 from records.accounts.models import ExternalId, Role, RoleMembership, UserAttribute, UserEmail
 from records.sites.text import read_uuid
 from scim.attributes import Attributes, Entries, FixedValues, Nothing, Source, Term, Text, flag, moment

@@ -106,7 +106,7 @@ def _one_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     On a busy machine a test takes longer: a limit would start anew within it, and a page would need more queries.
     """
     monkeypatch.setattr(limits, "_counter", lambda kind, who: f"{kind}:{who}")
-    monkeypatch.setattr(opening, "REMEMBERED", MINUTE.total_seconds())
+    monkeypatch.setattr(opening, "REMEMBER_SECONDS", MINUTE.total_seconds())
     monkeypatch.setattr(middleware, "NOTED_EVERY", MINUTE.total_seconds())
     monkeypatch.setattr(keys, "LAST_USED_EVERY", MINUTE)
     monkeypatch.setattr(calendar_links, "USED_EVERY", MINUTE)

@@ -28,7 +28,7 @@ Visitor = User | AnonymousUser
 EVERYTHING: Permissions = frozenset({"*"})
 NOTHING: Permissions = frozenset()
 
-HELD = """held(id) AS (
+HELD_ROLES = """held(id) AS (
     SELECT m.role_id FROM accounts_rolemembership m JOIN accounts_role r ON r.id = m.role_id
      WHERE m.user_id {users} AND NOT r.is_archived
     UNION
@@ -37,34 +37,34 @@ HELD = """held(id) AS (
 )"""
 """A query of every role that users (`{users}`: a condition on their ids) hold, directly or through other roles."""
 
-_HELD_AT = f"""
-WITH RECURSIVE {HELD.format(users="= %s")}
+_HELD_ROLES_BY_SITE = f"""
+WITH RECURSIVE {HELD_ROLES.format(users="= %s")}
 SELECT r.site_id, r.id, r.revision FROM held JOIN accounts_role r ON r.id = held.id
   JOIN sites_site s ON s.id = r.site_id WHERE {{sites}} ORDER BY r.id
 """  # noqa: S608 (no outside text)
 
-_kept: dict[uuid.UUID, tuple[int, Permissions]] = {}
+_permissions_cache: dict[uuid.UUID, tuple[int, Permissions]] = {}
 
 
 def permissions_of_roles(roles: list[tuple[uuid.UUID, int]]) -> Permissions:
     """Return what the roles (id and revision) permit together; one query if some are not yet known at that revision."""
-    missing = [(role, revision) for role, revision in roles if _kept.get(role, (None,))[0] != revision]
+    missing = [(role, revision) for role, revision in roles if _permissions_cache.get(role, (None,))[0] != revision]
     if missing:
-        found = stored_permissions([role for role, _ in missing])
-        _kept.update({role: (revision, found[role]) for role, revision in missing})
-    sets = [_kept[role][1] for role, _ in roles]
+        permissions = stored_permissions([role for role, _ in missing])
+        _permissions_cache.update({role: (revision, permissions[role]) for role, revision in missing})
+    sets = [_permissions_cache[role][1] for role, _ in roles]
     return sets[0] if len(sets) == 1 else frozenset().union(*sets)
 
 
 def stored_permissions(roles: Iterable[uuid.UUID]) -> dict[uuid.UUID, Permissions]:
     """Return the permissions of each role alone, as this transaction sees them; one query."""
-    found: dict[uuid.UUID, set[str]] = {role: set() for role in roles}
-    rows = Role.permissions.through.objects.filter(role_id__in=[*found]).values_list(
+    permissions: dict[uuid.UUID, set[str]] = {role: set() for role in roles}
+    rows = Role.permissions.through.objects.filter(role_id__in=[*permissions]).values_list(
         "role_id", "permission__content_type__app_label", "permission__codename"
     )
     for role, app, codename in rows:
-        found[role].add(f"{app}.{codename}")
-    return {role: frozenset(names) for role, names in found.items()}
+        permissions[role].add(f"{app}.{codename}")
+    return {role: frozenset(names) for role, names in permissions.items()}
 
 
 def roles_held(user_id: uuid.UUID, *, at_archived_sites: bool = False) -> dict[uuid.UUID, list[tuple[uuid.UUID, int]]]:
@@ -74,7 +74,7 @@ def roles_held(user_id: uuid.UUID, *, at_archived_sites: bool = False) -> dict[u
     """
     with connection.cursor() as cursor:
         sites = "TRUE" if at_archived_sites else "NOT s.is_archived"
-        cursor.execute(_HELD_AT.format(sites=sites), (parameter(user_id),))
+        cursor.execute(_HELD_ROLES_BY_SITE.format(sites=sites), (parameter(user_id),))
         rows = cursor.fetchall()
     roles: dict[uuid.UUID, list[tuple[uuid.UUID, int]]] = defaultdict(list)
     for site_id, role_id, revision in rows:
@@ -84,19 +84,19 @@ def roles_held(user_id: uuid.UUID, *, at_archived_sites: bool = False) -> dict[u
 
 def permissions_by_site(user: Visitor) -> dict[uuid.UUID, Permissions]:
     """Return what the user may do at each site. The user object, which lives for one request, keeps the result."""
-    kept = user.__dict__.get("_permissions_by_site")
-    if kept is None:
+    result = user.__dict__.get("_permissions_by_site")
+    if result is None:
         if not user.is_active:
-            kept = {}
+            result = {}
         elif user.is_superuser:
-            kept = dict.fromkeys(Site.objects.filter(is_archived=False).values_list("pk", flat=True), EVERYTHING)
+            result = dict.fromkeys(Site.objects.filter(is_archived=False).values_list("pk", flat=True), EVERYTHING)
         else:
-            kept = {site: permissions_of_roles(roles) for site, roles in roles_held(user.pk).items()}
-        user.__dict__["_permissions_by_site"] = kept
-    return kept
+            result = {site: permissions_of_roles(roles) for site, roles in roles_held(user.pk).items()}
+        user.__dict__["_permissions_by_site"] = result
+    return result
 
 
-def granted(permissions: Permissions, *any_of: str) -> bool:
+def contains_any(permissions: Permissions, *any_of: str) -> bool:
     """Return whether the set contains one of the permissions."""
     return not permissions.isdisjoint(("*", *any_of))
 
@@ -106,7 +106,7 @@ def may(user: Visitor, site: Site | uuid.UUID | None, *any_of: str) -> bool:
     site_id = site.pk if isinstance(site, Site) else site
     if site_id is None:
         return bool(user.is_active and user.is_superuser)
-    return granted(permissions_by_site(user).get(site_id, NOTHING), *any_of)
+    return contains_any(permissions_by_site(user).get(site_id, NOTHING), *any_of)
 
 
 def asking(user: Visitor, site: Site | uuid.UUID | None) -> Callable[[str], bool]:
@@ -117,7 +117,7 @@ def asking(user: Visitor, site: Site | uuid.UUID | None) -> Callable[[str], bool
 def may_anywhere(user: Visitor, permission: str) -> bool:
     """Return whether the user may do this at at least one site."""
     return (user.is_active and user.is_superuser) or any(
-        granted(permissions, permission) for permissions in permissions_by_site(user).values()
+        contains_any(permissions, permission) for permissions in permissions_by_site(user).values()
     )
 
 
@@ -132,7 +132,7 @@ def may_see_app(user: Visitor, app_label: str) -> bool:
 def sites_where(user: Visitor, *any_of: str) -> list[uuid.UUID]:
     """Return the sites at which the user has one of the permissions or, if none are named, holds a role."""
     by_site = permissions_by_site(user)
-    return [site for site in by_site if not any_of or granted(by_site[site], *any_of)]
+    return [site for site in by_site if not any_of or contains_any(by_site[site], *any_of)]
 
 
 _GIVING = """

@@ -22,7 +22,7 @@ _STAMP = {
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class AccessTrigger:
     """A table, the events of its rows that change somebody's access, and whose access they change.
 
     `owners` is a query that returns the ids of the users or sites for a row `{row}`; `only` is a condition on the row.
@@ -41,43 +41,43 @@ _USERS = "SELECT {row}.user_id AS id"
 _SERVICE_ACCOUNT = "SELECT d.service_account_id AS id FROM accounts_directory d WHERE d.id = {row}.directory_id"
 _ANY_EVENT = ("INSERT", "UPDATE", "DELETE")
 
-WATCHED = (
-    Watched(
+TRIGGERS = (
+    AccessTrigger(
         "accounts_user",
         _OWN,
         ("is_active", "is_superuser", "user_name", "display_name", "given_name", "family_name"),
         _ANY_EVENT,
     ),
-    Watched("sites_site", _OWN, ("is_archived", "name")),
-    Watched("accounts_subscriptionkey", _USERS, ("digest", "name", "expires", "revoked", "user_id", "site_id")),
-    Watched("accounts_oauthclient", _USERS, ("name", "expires", "revoked", "user_id")),
-    Watched(
+    AccessTrigger("sites_site", _OWN, ("is_archived", "name")),
+    AccessTrigger("accounts_subscriptionkey", _USERS, ("digest", "name", "expires", "revoked", "user_id", "site_id")),
+    AccessTrigger("accounts_oauthclient", _USERS, ("name", "expires", "revoked", "user_id")),
+    AccessTrigger(
         "accounts_accesstoken",
         "SELECT o.user_id AS id FROM accounts_oauthclient o WHERE o.id = {row}.client_id",
         ("digest", "expires", "revoked", "scopes", "client_id"),
     ),
-    Watched(
+    AccessTrigger(
         "accounts_provisioningtoken",
         _SERVICE_ACCOUNT,
         ("digest", "name", "expires", "revoked", "dialect", "read_only", "dry_run", "addresses", "directory_id"),
     ),
-    Watched(
+    AccessTrigger(
         "accounts_directory",
         "SELECT {row}.service_account_id AS id",
         (*DIRECTORY[1:], "is_archived"),
     ),
-    Watched("accounts_directory_sites", _SERVICE_ACCOUNT, ("directory_id", "site_id"), _ANY_EVENT),
-    Watched("accounts_rolemembership", _USERS, ("role_id", "user_id"), _ANY_EVENT, "{row}.user_id IS NOT NULL"),
+    AccessTrigger("accounts_directory_sites", _SERVICE_ACCOUNT, ("directory_id", "site_id"), _ANY_EVENT),
+    AccessTrigger("accounts_rolemembership", _USERS, ("role_id", "user_id"), _ANY_EVENT, "{row}.user_id IS NOT NULL"),
     # Nesting a role or archiving one can affect the members of roles at any site.
-    Watched(
+    AccessTrigger(
         "accounts_rolemembership",
         _EVERY_SITE,
         ("role_id", "member_role_id"),
         _ANY_EVENT,
         "{row}.member_role_id IS NOT NULL",
     ),
-    Watched("accounts_role", _EVERY_SITE, ("is_archived", "site_id")),
-    Watched(
+    AccessTrigger("accounts_role", _EVERY_SITE, ("is_archived", "site_id")),
+    AccessTrigger(
         "accounts_role_permissions",
         "SELECT r.site_id AS id FROM accounts_role r WHERE r.id = {row}.role_id",
         ("role_id", "permission_id"),
@@ -90,12 +90,12 @@ def install(using: str) -> None:
     """Create the triggers in a migrated database; does nothing if they are up to date."""
     connection = connections[using]
     vendor = connection.vendor
-    wanted = {
-        f"{PREFIX}{number}_{event.lower()}": (watched, event)
-        for number, watched in enumerate(WATCHED)
-        for event in watched.events
+    triggers = {
+        f"{PREFIX}{number}_{event.lower()}": (trigger, event)
+        for number, trigger in enumerate(TRIGGERS)
+        for event in trigger.events
     }
-    texts = {name: _TEXTS[vendor](name, *of) for name, of in wanted.items()}
+    texts = {name: _TEXTS[vendor](name, *of) for name, of in triggers.items()}
     with connection.cursor() as cursor:
         if "accounts_accesschange" not in connection.introspection.table_names(cursor):
             return
@@ -106,10 +106,10 @@ def install(using: str) -> None:
         # Whatever else an earlier release has made goes, too: a name may have stood for another table.
         for name, table, _ in present:
             cursor.execute(f"DROP TRIGGER IF EXISTS {name}" + (f" ON {table}" if vendor == "postgresql" else ""))
-        for name, (watched, _) in wanted.items():
+        for name, (trigger, _) in triggers.items():
             cursor.execute(texts[name])
             if vendor == "postgresql":
-                cursor.execute(f"COMMENT ON TRIGGER {name} ON {watched.table} IS {_quoted(texts[name])}")
+                cursor.execute(f"COMMENT ON TRIGGER {name} ON {trigger.table} IS {_quote(texts[name])}")
 
 
 _PRESENT = {
@@ -120,32 +120,32 @@ _PRESENT = {
 """Return the existing triggers, each with its table and with the text that it was created from."""
 
 
-def _of_sqlite(name: str, watched: Watched, event: str) -> str:
+def _of_sqlite(name: str, trigger: AccessTrigger, event: str) -> str:
     return (
-        f"CREATE TRIGGER {name} AFTER {event} ON {watched.table} FOR EACH ROW WHEN {_when(watched, event, 'IS NOT')} "
-        f"BEGIN {_INSERT} SELECT o.id, {_STAMP['sqlite']} FROM ({_owners(watched, event)}) o "
+        f"CREATE TRIGGER {name} AFTER {event} ON {trigger.table} FOR EACH ROW WHEN {_when(trigger, event, 'IS NOT')} "
+        f"BEGIN {_INSERT} SELECT o.id, {_STAMP['sqlite']} FROM ({_owners(trigger, event)}) o "
         f"WHERE o.id IS NOT NULL; END"
     )
 
 
-def _of_postgresql(name: str, watched: Watched, event: str) -> str:
+def _of_postgresql(name: str, trigger: AccessTrigger, event: str) -> str:
     """Return the statements for a function and its trigger: once per row for updates, otherwise once per statement.
 
     A role can get ten thousand members in one statement.
     """
-    owners, each = _owners(watched, event), f"FOR EACH ROW WHEN ({_when(watched, event, 'IS DISTINCT FROM')})"
+    owners, each = _owners(trigger, event), f"FOR EACH ROW WHEN ({_when(trigger, event, 'IS DISTINCT FROM')})"
     if event != "UPDATE":
-        only = watched.only.format(row="changed") or "TRUE"
+        only = trigger.only.format(row="changed") or "TRUE"
         owners = (
-            f"SELECT DISTINCT l.id FROM changed CROSS JOIN LATERAL ({watched.owners.format(row='changed')}) l "
+            f"SELECT DISTINCT l.id FROM changed CROSS JOIN LATERAL ({trigger.owners.format(row='changed')}) l "
             f"WHERE {only}"
         )
         each = f"REFERENCING {'NEW' if event == 'INSERT' else 'OLD'} TABLE AS changed FOR EACH STATEMENT"
     insert = f"{_INSERT} SELECT o.id, {_STAMP['postgresql']} FROM ({owners}) o WHERE o.id IS NOT NULL"
     return (
         f"CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS "
-        f"{_quoted(f'BEGIN {insert}; RETURN NULL; END')}; "
-        f"CREATE TRIGGER {name} AFTER {event} ON {watched.table} {each} EXECUTE FUNCTION {name}()"
+        f"{_quote(f'BEGIN {insert}; RETURN NULL; END')}; "
+        f"CREATE TRIGGER {name} AFTER {event} ON {trigger.table} {each} EXECUTE FUNCTION {name}()"
     )
 
 
@@ -156,16 +156,16 @@ def _rows(event: str) -> Sequence[str]:
     return {"INSERT": ("NEW",), "UPDATE": ("OLD", "NEW"), "DELETE": ("OLD",)}[event]
 
 
-def _owners(watched: Watched, event: str) -> str:
-    return " UNION ".join(watched.owners.format(row=row) for row in _rows(event))
+def _owners(trigger: AccessTrigger, event: str) -> str:
+    return " UNION ".join(trigger.owners.format(row=row) for row in _rows(event))
 
 
-def _when(watched: Watched, event: str, differs: str) -> str:
+def _when(trigger: AccessTrigger, event: str, differs: str) -> str:
     """Return the condition on the row; for an update it also requires that one of the columns changes."""
-    only = " OR ".join(watched.only.format(row=row) for row in _rows(event)) if watched.only else "1 = 1"
-    changed = " OR ".join(f"OLD.{column} {differs} NEW.{column}" for column in watched.columns)
-    return f"({only}) AND ({changed})" if event == "UPDATE" else only
+    only = " OR ".join(trigger.only.format(row=row) for row in _rows(event)) if trigger.only else "1 = 1"
+    changes = " OR ".join(f"OLD.{column} {differs} NEW.{column}" for column in trigger.columns)
+    return f"({only}) AND ({changes})" if event == "UPDATE" else only
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"

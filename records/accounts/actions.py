@@ -53,9 +53,9 @@ def add_user(
 def set_password(user: User, password: str, *, author: Author) -> None:
     """Give the account a password, which ends all its other sessions. The history does not contain the password."""
     notes: list[FieldChange] = [{"field": "password", "old": "", "new": "set"}]
-    hashed = make_password(password)  # Hashing takes long, so it is done before a row is locked.
+    password_hash = make_password(password)  # Hashing takes long, so it is done before a row is locked.
     with changing(User, None, user.pk, author=author, operation="SetPassword", notes=notes) as locked:
-        locked.password = hashed
+        locked.password = password_hash
         security_event(SecurityKind.PASSWORD_SET, account=locked, author=author)
     user.password = locked.password
 
@@ -98,11 +98,11 @@ def update_user(user: User, values: Mapping[str, Any], **recorded: Unpack[Record
         if values.get("email", locked.email) != locked.email:
             check_address(values["email"], "email")
             follow_fact(locked, locked.email, values["email"], author=author)
-        renamed = values.get("user_name", locked.user_name) != locked.user_name
-        if renamed:
+        is_renamed = values.get("user_name", locked.user_name) != locked.user_name
+        if is_renamed:
             check_user_name(values["user_name"], locked)
         apply(locked, values)
-        if renamed:
+        if is_renamed:
             security_event(SecurityKind.NAME_CHANGED, account=locked, author=author, detail=f"before: {user.user_name}")
     return locked
 
@@ -135,12 +135,12 @@ def add_role(role: Role, *, permissions: Iterable[Permission] = (), author: Auth
     """Store a role of a site with its permissions; raises ValidationError if the name is in use."""
     with recording():
         add_record(role, author=author, operation="AddRole")
-        chosen = list(permissions)
-        if chosen:
-            adding = {f"{one.content_type.app_label}.{one.codename}" for one in chosen}
+        new_permissions = list(permissions)
+        if new_permissions:
+            adding = {f"{one.content_type.app_label}.{one.codename}" for one in new_permissions}
             require(actor_of(author), Act.GIVE_ROLE, role, adding=adding)
             with changing(Role, None, role.pk, author=author, operation="SetPermissions") as locked:
-                locked.permissions.set(chosen)
+                locked.permissions.set(new_permissions)
     return role
 
 
@@ -157,8 +157,8 @@ def update_role(
     permits, before and after the change (DECISIONS 9.4), or the error of the precondition.
     """
     author = recorded["author"]
-    chosen = None if permissions is None else list(permissions)
-    adding = {f"{one.content_type.app_label}.{one.codename}" for one in chosen or ()}
+    new_permissions = None if permissions is None else list(permissions)
+    adding = {f"{one.content_type.app_label}.{one.codename}" for one in new_permissions or ()}
     with recording():
         if name is not None:
             lock_outer_roles(role.pk)
@@ -167,8 +167,8 @@ def update_role(
             if name is not None:
                 locked.name = name
                 touch_members(locked)
-            if chosen is not None and set(chosen) != set(locked.permissions.all()):
-                locked.permissions.set(chosen)
+            if new_permissions is not None and set(new_permissions) != set(locked.permissions.all()):
+                locked.permissions.set(new_permissions)
                 security_event(SecurityKind.ROLE_CHANGED, author=author, detail=str(locked), site_id=locked.site_id)
     return locked
 
@@ -193,11 +193,11 @@ def set_members(
             if members:
                 require(actor, act, locked)
         before = members_of(locked)
-        gone = {str(member.pk) for member in remove}
+        removed_ids = {str(member.pk) for member in remove}
         for member in remove:
             name = "user" if isinstance(member, User) else "member_role"
             RoleMembership.objects.filter(**{"role": locked, name: member}).delete()
-        stay = [entry for entry in before if entry["id"] not in gone]
+        stay = [entry for entry in before if entry["id"] not in removed_ids]
         present = {entry["id"] for entry in stay}
         new = [member for member in dict.fromkeys(add) if str(member.pk) not in present]
         roles = [member for member in new if isinstance(member, Role)]
@@ -215,13 +215,13 @@ def set_members(
                 for member in new
             ]
         )
-        added = [{"id": str(member.pk), "name": str(member)} for member in new]
-        after = sorted([*stay, *added], key=itemgetter("id"))
+        new_entries = [{"id": str(member.pk), "name": str(member)} for member in new]
+        after = sorted([*stay, *new_entries], key=itemgetter("id"))
         if before == after:
             return
         stamp(locked, author)
-        nested = people_within(member.pk for member in (*new, *remove) if isinstance(member, Role))
-        touch_users(nested | {member.pk for member in (*new, *remove) if isinstance(member, User)})
+        nested_people = people_within(member.pk for member in (*new, *remove) if isinstance(member, Role))
+        touch_users(nested_people | {member.pk for member in (*new, *remove) if isinstance(member, User)})
         for kind, people in ((SecurityKind.ROLE_GIVEN, new), (SecurityKind.ROLE_TAKEN, remove)):
             users = [member for member in people if isinstance(member, User)]
             security_events(kind, users, author=author, detail=str(locked), site_id=locked.site_id)

@@ -18,7 +18,7 @@ def parse(texts: Iterable[str]) -> list[str]:
     Raises ValidationError for text that is not a network, for a network that contains every address (DECISIONS 9.6),
     and for more than 50 networks.
     """
-    found: dict[str, None] = {}
+    networks: dict[str, None] = {}
     for text in texts:
         try:
             network = ipaddress.ip_network(text.strip())
@@ -32,14 +32,14 @@ def parse(texts: Iterable[str]) -> list[str]:
                 gettext("%(network)s contains every address; leave the field empty to accept any address.")
                 % {"network": network}
             )
-        found[str(network)] = None
-    if len(found) > MOST:
+        networks[str(network)] = None
+    if len(networks) > MOST:
         raise _fault(gettext("A token can have at most %(most)s networks.") % {"most": MOST})
-    if _everything(found):
+    if _everything(networks):
         raise _fault(
             gettext("Together these networks contain every address; leave the field empty to accept any address.")
         )
-    return list(found)
+    return list(networks)
 
 
 def holds(networks: Sequence[str], address: str) -> bool:
@@ -50,21 +50,21 @@ def holds(networks: Sequence[str], address: str) -> bool:
     if not networks:
         return True
     try:
-        parsed = ipaddress.ip_address(address)
+        ip = ipaddress.ip_address(address)
     except ValueError:
         return False
-    if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is not None:
-        parsed = parsed.ipv4_mapped
-    return any(parsed in ipaddress.ip_network(network) for network in networks)
+    if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is not None:
+        ip = ip.ipv4_mapped
+    return any(ip in ipaddress.ip_network(network) for network in networks)
 
 
 def _everything(networks: Iterable[str]) -> bool:
     """Return whether the networks of one family together cover all addresses, as 0.0.0.0/1 and 128.0.0.0/1 do."""
-    parsed = [ipaddress.ip_network(network) for network in networks]
-    v4 = [network for network in parsed if isinstance(network, ipaddress.IPv4Network)]
-    v6 = [network for network in parsed if isinstance(network, ipaddress.IPv6Network)]
-    joined = [*map(str, ipaddress.collapse_addresses(v4)), *map(str, ipaddress.collapse_addresses(v6))]
-    return any(network.endswith("/0") for network in joined)
+    parsed_networks = [ipaddress.ip_network(network) for network in networks]
+    v4 = [network for network in parsed_networks if isinstance(network, ipaddress.IPv4Network)]
+    v6 = [network for network in parsed_networks if isinstance(network, ipaddress.IPv6Network)]
+    ranges = [*map(str, ipaddress.collapse_addresses(v4)), *map(str, ipaddress.collapse_addresses(v6))]
+    return any(network.endswith("/0") for network in ranges)
 
 
 def _fault(text: str) -> ValidationError:

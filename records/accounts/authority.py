@@ -95,13 +95,13 @@ CHANGE_USER, CHANGE_ROLE, ADD_ROLE = "accounts.change_user", "accounts.change_ro
 class Actor:
     """Who asks: an account, a directory, or the product itself if both are None.
 
-    `reauthenticated` means that the person proved their identity a moment ago, by password or second factor. A key
+    `is_reauthenticated` means that the person proved their identity a moment ago, by password or second factor. A key
     never does.
     """
 
     user: User | None = None
     directory: Directory | None = None
-    reauthenticated: bool = False
+    is_reauthenticated: bool = False
 
     @property
     def is_product(self) -> bool:
@@ -122,22 +122,26 @@ def may_act(actor: Actor, act: Act, target: Target) -> bool:
     return not refusal(actor, act, target)
 
 
-def require(actor: Actor, act: Act, target: Target, *, adding: Iterable[str] = (), given: Rows | None = None) -> None:
+def require(
+    actor: Actor, act: Act, target: Target, *, adding: Iterable[str] = (), giving_rows: Rows | None = None
+) -> None:
     """Raise NotAllowedError, with the reason, unless the actor may do this; the options are those of `refusal`."""
-    if reason := refusal(actor, act, target, adding=adding, given=given):
+    if reason := refusal(actor, act, target, adding=adding, giving_rows=giving_rows):
         raise NotAllowedError(reason)
 
 
-def refusal(actor: Actor, act: Act, target: Target, *, adding: Iterable[str] = (), given: Rows | None = None) -> str:
+def refusal(
+    actor: Actor, act: Act, target: Target, *, adding: Iterable[str] = (), giving_rows: Rows | None = None
+) -> str:
     """Return why the actor may not do this; '' if they may.
 
-    `adding` are permissions (`app.codename`) that are to be added to the role. `given` are the rows of the statement
-    `giving` about the role, if it ran in this transaction already.
+    `adding` are permissions (`app.codename`) that are to be added to the role. `giving_rows` are the rows of the
+    statement `giving` about the role, if it ran in this transaction already.
     """
     if actor.is_product:
         return ""
     if isinstance(target, Role):
-        return _role_refusal(actor, act, target, gives(target, given).union(adding))
+        return _role_refusal(actor, act, target, gives(target, giving_rows).union(adding))
     if isinstance(target, Directory):
         return _directory_refusal(actor, target)
     if actor.directory is not None:
@@ -158,8 +162,10 @@ def permissions_of_account(user_id: uuid.UUID) -> PermissionsBySite:
 
 
 def _permissions_at_sites(roles: Mapping[uuid.UUID, Iterable[tuple[uuid.UUID, int]]]) -> PermissionsBySite:
-    permitted = access.stored_permissions(role for several in roles.values() for role, _ in several)
-    return {site: frozenset().union(*(permitted[role] for role, _ in several)) for site, several in roles.items()}
+    permissions_of_role = access.stored_permissions(role for several in roles.values() for role, _ in several)
+    return {
+        site: frozenset().union(*(permissions_of_role[role] for role, _ in several)) for site, several in roles.items()
+    }
 
 
 def gives(role: Role, rows: Rows | None = None) -> frozenset[str]:
@@ -167,16 +173,16 @@ def gives(role: Role, rows: Rows | None = None) -> frozenset[str]:
 
     Runs one query in this transaction, unless its rows are given; nothing is cached.
     """
-    found = together([giving(role.pk)])[0] if rows is None else rows
-    return frozenset(f"{app}.{codename}" for app, codename in found)
+    pairs = together([giving(role.pk)])[0] if rows is None else rows
+    return frozenset(f"{app}.{codename}" for app, codename in pairs)
 
 
 def giving(role_id: uuid.UUID) -> Statement:
     """Return the statement of `gives`."""
-    return _GIVEN, [parameter(role_id)]
+    return _ROLE_PERMISSIONS, [parameter(role_id)]
 
 
-_GIVEN = """
+_ROLE_PERMISSIONS = """
 WITH RECURSIVE joined(id) AS (
     SELECT r.id FROM accounts_role r WHERE r.id = %s
     UNION
@@ -209,7 +215,7 @@ def _account_refusal(actor: Actor, act: Act, target: User) -> str:
     if user.pk == target.pk and act in IDENTITY_ACTS:
         return (
             ""
-            if actor.reauthenticated
+            if actor.is_reauthenticated
             else gettext("You may %(act)s of your own account only after proving who you are.") % {"act": gettext(act)}
         )
     if act is Act.MAKE_SUPERUSER:
@@ -226,8 +232,8 @@ def _rank_refusal(user: User, act: Act, target: User) -> str:
 
     Making a key for a service account means giving what that account holds, so an equal may do it (9.4).
     """
-    own, theirs = _own(user), permissions_of_account(target.pk)
-    sites = set(theirs) | {target.home_site_id}
+    own, target_permissions = _own(user), permissions_of_account(target.pk)
+    sites = set(target_permissions) | {target.home_site_id}
     if None in sites:
         return gettext("This account has no home site: only a superuser may %(act)s.") % {"act": gettext(act)}
     if any(CHANGE_USER not in own.get(site, frozenset()) for site in sites if site is not None):
@@ -235,7 +241,7 @@ def _rank_refusal(user: User, act: Act, target: User) -> str:
             "To %(act)s you need the permission to change accounts at the account's home site and at "
             "every site where it holds a role."
         ) % {"act": gettext(act)}
-    for site, permissions in theirs.items():
+    for site, permissions in target_permissions.items():
         enough = permissions <= own[site] if act is Act.ISSUE_CREDENTIAL else permissions < own[site]
         if not enough:
             return gettext(
@@ -244,10 +250,10 @@ def _rank_refusal(user: User, act: Act, target: User) -> str:
     return ""
 
 
-def _role_refusal(actor: Actor, act: Act, role: Role, given: frozenset[str]) -> str:
+def _role_refusal(actor: Actor, act: Act, role: Role, permissions: frozenset[str]) -> str:
     """Return why the actor may not give or take away the role: one can give only what one holds (DECISIONS 9.4)."""
     if actor.directory is not None:
-        return _beyond_directory(actor.directory, {role.site_id: given}, lambda: f"{gettext(act)} “{role}”")
+        return _beyond_directory(actor.directory, {role.site_id: permissions}, lambda: f"{gettext(act)} “{role}”")
     user = actor.user
     if user is None or not user.is_active:
         return gettext("Only an account with access may do this.")
@@ -259,7 +265,7 @@ def _role_refusal(actor: Actor, act: Act, role: Role, given: frozenset[str]) -> 
             "act": gettext(act),
             "role": role,
         }
-    if missing := given - own:
+    if missing := permissions - own:
         return gettext(
             "To %(act)s “%(role)s” you must hold all that it permits; you lack %(count)s of its permissions."
         ) % {"act": gettext(act), "role": role, "count": len(missing)}
@@ -295,10 +301,10 @@ def _provisioning_refusal(directory: Directory, act: Act, target: User) -> str:
         return gettext("This account belongs to another directory: this one may not %(act)s.") % {"act": gettext(act)}
     if act in (Act.MAKE_SUPERUSER, Act.ISSUE_CREDENTIAL, Act.SET_FACTOR):
         return gettext("No directory may %(act)s.") % {"act": gettext(act)}
-    owned = target.directory_id == directory.pk
-    if owned and act in (Act.END_ACCESS, Act.END_SESSIONS, Act.ADOPT):
+    is_owned = target.directory_id == directory.pk
+    if is_owned and act in (Act.END_ACCESS, Act.END_SESSIONS, Act.ADOPT):
         return ""
-    if act in ONLY_OF_OWN_ACCOUNTS and not (owned and target.made_by_directory):
+    if act in ONLY_OF_OWN_ACCOUNTS and not (is_owned and target.made_by_directory):
         return gettext("The directory may not %(act)s: it did not make this account.") % {"act": gettext(act)}
     return _beyond_directory(directory, permissions_of_account(target.pk), lambda: gettext(act))
 
@@ -316,10 +322,10 @@ def _directory_refusal(actor: Actor, directory: Directory) -> str:
         return gettext("To %(provision)s you need the permission to change directories at its home site.") % {
             "provision": gettext(Act.PROVISION)
         }
-    given = permissions_of(DefaultRole.SITE_ADMINISTRATOR)
+    permissions = permissions_of(DefaultRole.SITE_ADMINISTRATOR)
     if not directory.may_administer:
-        given -= ADMINISTRATIVE
-    if any(given - own.get(site, frozenset()) for site in sites_of(directory)):
+        permissions -= ADMINISTRATIVE
+    if any(permissions - own.get(site, frozenset()) for site in sites_of(directory)):
         return gettext("To %(provision)s you must hold all that it may give, at every one of its sites.") % {
             "provision": gettext(Act.PROVISION)
         }

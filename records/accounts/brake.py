@@ -43,9 +43,9 @@ def asking_brake(directory: Directory, people: Collection[uuid.UUID]) -> list[St
 
     They run after people and roles are locked: a writer that holds this lock must not wait for the others.
     """
-    others, given = ids_selection(people)
-    counted = _COUNTED.format(ids=others, ago=_AN_HOUR_AGO[vendor()])
-    return [locking(Directory).by(directory.pk), (counted, [parameter(directory.pk), *given])]
+    id_sql, parameters = ids_selection(people)
+    sql = _COUNT_REMOVALS.format(ids=id_sql, ago=_AN_HOUR_AGO[vendor()])
+    return [locking(Directory).by(directory.pk), (sql, [parameter(directory.pk), *parameters])]
 
 
 def counting_removals(
@@ -59,15 +59,15 @@ def counting_removals(
     once.
     """
     since = now() - WINDOW
-    rows, [(counted,)] = answers
+    rows, [(removal_count,)] = answers
     [locked] = locking(Directory).objects(rows)
-    stopped = locked.stopped is not None
-    if not stopped and _is_beyond(locked, counted, since, people):
-        stopped = True
+    is_stopped = locked.stopped is not None
+    if not is_stopped and _is_beyond(locked, removal_count, since, people):
+        is_stopped = True
         if switches_off and len(people) == 1:
             # The request that exceeds the limit still ends one person's access; the stop is stored together with it.
             locked = _stop(locked)
-    if stopped:
+    if is_stopped:
         if not switches_off or len(people) != 1:
             raise MassRemovalError(locked)
         start = max(since, locked.stopped) if locked.stopped else since
@@ -88,7 +88,7 @@ _AN_HOUR_AGO = {
     "sqlite": "strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now', '-1 hour')",
 }
 """The beginning of WINDOW by the clock of the database."""
-_COUNTED = """
+_COUNT_REMOVALS = """
 SELECT COUNT(DISTINCT r.user_id)
   FROM accounts_directoryremoval r JOIN accounts_directory d ON d.id = r.directory_id
  WHERE d.id = %s AND r.at > {ago} AND (d.confirmed IS NULL OR r.at > d.confirmed) AND r.user_id NOT IN ({ids})
@@ -97,19 +97,21 @@ SELECT COUNT(DISTINCT r.user_id)
 directory's row, and so sees what all earlier writers have stored."""
 
 
-def _is_beyond(directory: Directory, counted: int, since: datetime.datetime, people: Collection[uuid.UUID]) -> bool:
+def _is_beyond(
+    directory: Directory, removal_count: int, since: datetime.datetime, people: Collection[uuid.UUID]
+) -> bool:
     """Return whether the number of people exceeds the limit: a number, or a share of the people an hour ago.
 
-    `counted` others were removed since then, or since the directory was confirmed.
+    `removal_count` others were removed since then, or since the directory was confirmed.
     """
-    gone = counted + len(people)
-    if gone <= settings.DIRECTORY_BRAKE_PEOPLE:
+    total = removal_count + len(people)
+    if total <= settings.DIRECTORY_BRAKE_PEOPLE:
         return False
     start = max(since, directory.confirmed) if directory.confirmed else since
     earlier = DirectoryRemoval.objects.filter(directory=directory, at__gt=start).values("user_id")
-    there = Q(is_active=True) | Q(pk__in=earlier) | Q(pk__in=ids(people))
-    owned = User.objects.filter(there, directory=directory).count()
-    return gone * 100 > owned * settings.DIRECTORY_BRAKE_PERCENT
+    was_present = Q(is_active=True) | Q(pk__in=earlier) | Q(pk__in=ids(people))
+    people_count = User.objects.filter(was_present, directory=directory).count()
+    return total * 100 > people_count * settings.DIRECTORY_BRAKE_PERCENT
 
 
 def close(directory_id: uuid.UUID) -> None:

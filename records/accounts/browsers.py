@@ -35,17 +35,19 @@ def browser_known_to(request: HttpRequest, account: User | None) -> str:
 def remember_browser(request: HttpRequest, response: HttpResponse, account: User) -> None:
     """Record in the response's cookie that this browser has signed in to the account."""
     name, accounts = _read(request)
-    kept = [key for key in accounts if key != str(account.pk)][-MOST_ACCOUNTS + 1 :]
-    value = _signer.sign_object({"browser": name or secrets.token_urlsafe(16), "accounts": [*kept, str(account.pk)]})
+    other_keys = [key for key in accounts if key != str(account.pk)][-MOST_ACCOUNTS + 1 :]
+    value = _signer.sign_object(
+        {"browser": name or secrets.token_urlsafe(16), "accounts": [*other_keys, str(account.pk)]}
+    )
     response.set_cookie(
         COOKIE, value, max_age=DAYS * 24 * 60 * 60, secure=settings.HTTPS, httponly=True, samesite="Lax"
     )
 
 
 def _read(request: HttpRequest) -> tuple[str, list[str]]:
-    """Return the browser's name and the accounts that it has signed in to; both are empty if the cookie is not ours."""
+    """Return the browser's name and the accounts that it has signed in to; both are empty without a valid cookie."""
     try:
-        kept = _signer.unsign_object(request.COOKIES.get(COOKIE, ""), max_age=DAYS * 24 * 60 * 60)
-        return str(kept["browser"]), [str(key) for key in kept["accounts"]]
+        cookie = _signer.unsign_object(request.COOKIES.get(COOKIE, ""), max_age=DAYS * 24 * 60 * 60)
+        return str(cookie["browser"]), [str(key) for key in cookie["accounts"]]
     except (BadSignature, KeyError, TypeError, ValueError):
         return "", []

@@ -12,7 +12,7 @@ from records.history.trail import now
 
 NEWEST = 100
 """How many calls of a key are shown. A few more can be stored, since a key is not pruned at every write."""
-KEPT = datetime.timedelta(days=7)
+RETENTION = datetime.timedelta(days=7)
 PRUNE_AFTER = 50
 SWEEP_EVERY = datetime.timedelta(hours=1)
 
@@ -27,23 +27,23 @@ class CallKeeper:
     def keep(self, calls: Sequence[KeyCall]) -> None:
         """Insert the calls in one transaction and prune their keys if it is time to; raises DatabaseError."""
         moment = now()
-        written = Counter(call.key_id for call in calls)
+        call_counts = Counter(call.key_id for call in calls)
         with transaction.atomic():
             KeyCall.objects.bulk_create(calls, batch_size=500)
             # Prune in the order of the ids, so that two processes that prune the same keys do not deadlock.
-            due = sorted(key for key in written if self._is_due(key, written[key]))
+            due = sorted(key for key in call_counts if self._is_due(key, call_counts[key]))
             for key in due:
                 prune(key)
             if self._swept is None or moment - self._swept >= SWEEP_EVERY:
-                KeyCall.objects.filter(at__lt=moment - KEPT).delete()
+                KeyCall.objects.filter(at__lt=moment - RETENTION).delete()
         if self._swept is None or moment - self._swept >= SWEEP_EVERY:
             self._swept = moment
-        self._since_pruned.update(written)
+        self._since_pruned.update(call_counts)
         for key in due:
             self._since_pruned[key] = 0
 
-    def _is_due(self, key: uuid.UUID, written: int) -> bool:
-        return key not in self._since_pruned or self._since_pruned[key] + written >= PRUNE_AFTER
+    def _is_due(self, key: uuid.UUID, new_calls: int) -> bool:
+        return key not in self._since_pruned or self._since_pruned[key] + new_calls >= PRUNE_AFTER
 
 
 def prune(key_id: uuid.UUID) -> None:
@@ -56,4 +56,4 @@ def prune(key_id: uuid.UUID) -> None:
 
 def recent_calls(key_ids: Iterable[uuid.UUID], newest: int = NEWEST) -> models.QuerySet[KeyCall]:
     """Return the newest calls of the keys within the last week, newest first."""
-    return KeyCall.objects.filter(key_id__in=key_ids, at__gte=now() - KEPT).select_related("key")[:newest]
+    return KeyCall.objects.filter(key_id__in=key_ids, at__gte=now() - RETENTION).select_related("key")[:newest]

@@ -57,14 +57,14 @@ def end_expired(kind: type[C], *, operation: str) -> int:
     The credential has not worked since that date. It is now marked as revoked at that date, and the security log and
     the history record it.
     """
-    ended = 0
+    count = 0
     overdue = kind._default_manager.filter(revoked__isnull=True, expires__lte=now())
     for key in list(overdue.order_by("expires", "pk").values_list("pk", flat=True)[:AT_ONCE]):
         with changing(kind, None, key, author=EXPIRY, operation=operation) as locked:
             if locked.revoked is None and locked.expires is not None and locked.expires <= now():
                 _end(locked, locked.expires, operation, author=EXPIRY)
-                ended += 1
-    return ended
+                count += 1
+    return count
 
 
 def revoke(credential: C, *, author: Author, operation: str, reason: str = "") -> C:

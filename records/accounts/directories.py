@@ -17,7 +17,7 @@ from records.accounts.authority import Act, actor_of, require
 from records.accounts.credentials import issue, revoke
 from records.accounts.keys import LAST_USED_EVERY, note_use
 from records.accounts.models import Dialect, Directory, ProvisioningToken, SecurityKind, User
-from records.accounts.opening import Kind, Opening, Proof, look_up, remember, remembered
+from records.accounts.opening import Kind, Opening, Proof, look_up, remember, remembered_opening
 from records.accounts.security import security_event
 from records.history.statements import row_of
 from records.history.trail import Author, now, recording
@@ -74,7 +74,7 @@ def remembered_token(secret: str, address: str = "") -> OpenToken | None:
 
     It is valid only together with its proof. Runs no query.
     """
-    opening = remembered(PROVISIONING_TOKEN, secret)
+    opening = remembered_opening(PROVISIONING_TOKEN, secret)
     if opening is None or not _is_accepted(opening, address):
         return None
     return _open(opening, opening.proof_everywhere())

@@ -25,8 +25,8 @@ SUBJECTS = {
 def administrators_of(site: Site, permission: str = "accounts.change_directory") -> list[User]:
     """Return the people who hold the permission at the site; if there are none, the superusers."""
     people = access.accounts_at(site.pk).filter(is_service_account=False)
-    found = [user for user in people if access.may(user, site, permission)]
-    return found or list(User.objects.filter(Q(is_active=True), is_superuser=True, is_service_account=False))
+    administrators = [user for user in people if access.may(user, site, permission)]
+    return administrators or list(User.objects.filter(Q(is_active=True), is_superuser=True, is_service_account=False))
 
 
 def notify_administrators(directory: Directory, kind: str, detail: str = "") -> None:
@@ -42,7 +42,7 @@ def notify_administrators(directory: Directory, kind: str, detail: str = "") -> 
 
 
 @task()
-def mail_about_directory(directory_id: str, user_id: str, kind: str, detail: str, at: str, failed: int = 0) -> bool:
+def mail_about_directory(directory_id: str, user_id: str, kind: str, detail: str, at: str, failures: int = 0) -> bool:
     """Send one mail and return whether it was sent; while the mail server is down, it is retried for a day."""
     directory = Directory.objects.filter(pk=directory_id).first()
     user = User.objects.filter(pk=user_id, is_active=True).first()
@@ -61,4 +61,4 @@ def mail_about_directory(directory_id: str, user_id: str, kind: str, detail: str
     }
     with in_language_of(user):
         message = mail_to(user.recovery_address, SUBJECTS[kind] % {"directory": directory.name}, "directory", context)
-    return send_or_retry(message.send, mail_about_directory, (directory_id, user_id, kind, detail, at), failed)
+    return send_or_retry(message.send, mail_about_directory, (directory_id, user_id, kind, detail, at), failures)

@@ -49,7 +49,7 @@ class Key:
     key: str
 
 
-def folded(text: str) -> str:
+def fold_case(text: str) -> str:
     """Return the case-folded form in which stored text is compared, the same on every database."""
     lower = unicodedata.normalize("NFC", text).replace("İ", "i").lower()
     return unicodedata.normalize("NFC", lower).replace("ς", "σ")  # noqa: RUF001 (the letter is meant)
@@ -95,11 +95,11 @@ def forget_contacts(user_id: uuid.UUID) -> tuple[User, bool]:
     Returns the account, whose row is locked, and whether there was any.
     """
     user = User.objects.select_for_update(of=("self",), no_key=True).get(pk=user_id)
-    kept = {name: value for name, value in user.directory_attributes.items() if name not in CONTACTS}
-    was_known = kept != user.directory_attributes
+    attributes = {name: value for name, value in user.directory_attributes.items() if name not in CONTACTS}
+    was_known = attributes != user.directory_attributes
     if was_known:
         replace_keys(user, list(CONTACTS), ())
-        user.directory_attributes, user.revision, user.last_modified = kept, F("revision") + 1, now()
+        user.directory_attributes, user.revision, user.last_modified = attributes, F("revision") + 1, now()
         user.save(update_fields=["directory_attributes", "revision", "last_modified"])
     return user, was_known
 
@@ -122,59 +122,59 @@ def _set_primary_email(user: User, before: str, value: str) -> None:
 
 
 def _set_contacts(user: User, before: EmployeeFacts, after: EmployeeFacts) -> None:
-    kept = {name: value for name, value in user.directory_attributes.items() if name != "taken"}
-    numbers = [dict(entry) for entry in kept.get("phoneNumbers", [])]
+    attributes = {name: value for name, value in user.directory_attributes.items() if name != "taken"}
+    numbers = [dict(entry) for entry in attributes.get("phoneNumbers", [])]
     _set_value(numbers, phone_entries(numbers), before.phone, after.phone, {"value": after.phone, "type": "work"})
     _set_value(numbers, mobile_entries(numbers), before.mobile, after.mobile, {"value": after.mobile, "type": "mobile"})
-    addresses = [dict(entry) for entry in kept.get("addresses", [])]
-    written = {"formatted": after.address, "type": "work"}
-    _set_value(addresses, address_entries(addresses), before.address, after.address, written)
-    enterprise = {name: value for name, value in kept.get(ENTERPRISE, {}).items() if name != "manager"}
-    if after.manager != before.manager and enterprise != kept.get(ENTERPRISE, {}):
-        kept = {name: value for name, value in kept.items() if name != ENTERPRISE}
+    addresses = [dict(entry) for entry in attributes.get("addresses", [])]
+    new_address = {"formatted": after.address, "type": "work"}
+    _set_value(addresses, address_entries(addresses), before.address, after.address, new_address)
+    enterprise = {name: value for name, value in attributes.get(ENTERPRISE, {}).items() if name != "manager"}
+    if after.manager != before.manager and enterprise != attributes.get(ENTERPRISE, {}):
+        attributes = {name: value for name, value in attributes.items() if name != ENTERPRISE}
         if enterprise:
-            kept[ENTERPRISE] = enterprise
+            attributes[ENTERPRISE] = enterprise
         replace_keys(user, [f"{ENTERPRISE}:manager"], ())
     for name, entries in (("phoneNumbers", numbers), ("addresses", addresses)):
-        if entries != kept.get(name, []):
-            kept.pop(name, None)
+        if entries != attributes.get(name, []):
+            attributes.pop(name, None)
             if entries:
-                kept[name] = entries
+                attributes[name] = entries
             replace_keys(user, [name], keys_of(name, entries))
-    user.directory_attributes = kept
+    user.directory_attributes = attributes
 
 
 def _set_value(
-    entries: list[dict[str, Any]], chosen: list[dict[str, Any]], before: str, after: str, written: dict[str, str]
+    entries: list[dict[str, Any]], candidates: list[dict[str, Any]], before: str, after: str, new_entry: dict[str, str]
 ) -> None:
-    """Write a changed fact into the entry that has held it; if none has, add `written`, and the others stay.
+    """Write a changed fact into the entry that has held it; if none has, add `new_entry`, and the others stay.
 
-    `chosen` are the entries that can hold the fact, in the order in which they are looked at.
+    `candidates` are the entries that can hold the fact, in the order in which they are looked at.
     """
     if after == before:
         return
     holder = next(
         (
             entry
-            for entry in chosen
+            for entry in candidates
             if before and _lines(before) in (_lines(text_of(entry)), _lines(lines_of_parts(entry)))
         ),
         None,
     )
     if holder is None:
         if after:
-            entries.insert(entries.index(chosen[0]) if chosen else len(entries), dict(written))
+            entries.insert(entries.index(candidates[0]) if candidates else len(entries), dict(new_entry))
     elif not after:
         entries.remove(holder)
     else:
-        repeated = ["display"] if _lines(str(holder.get("display", ""))) == _lines(before) else []
-        for part in (*_ADDRESS_PARTS, "formatted", *repeated):
+        display_part = ["display"] if _lines(str(holder.get("display", ""))) == _lines(before) else []
+        for part in (*_ADDRESS_PARTS, "formatted", *display_part):
             holder.pop(part, None)
-        holder |= {**written, "type": holder.get("type", written["type"])}
+        holder |= {**new_entry, "type": holder.get("type", new_entry["type"])}
 
 
 def _lines(text: str) -> list[str]:
-    return folded(text).splitlines()
+    return fold_case(text).splitlines()
 
 
 _ADDRESS_PARTS = ("streetAddress", "postalCode", "locality", "region", "country")
@@ -213,7 +213,7 @@ def _kind(entry: dict[str, object]) -> str:
 
 
 def keys_of(
-    attribute: str, value: object, comparable: Callable[[str, object], str] = lambda path, part: folded(str(part))
+    attribute: str, value: object, comparable: Callable[[str, object], str] = lambda path, part: fold_case(str(part))
 ) -> Iterator[Key]:
     """Yield one key for each part of a stored attribute's value, which is a text, an object, or a list of either.
 

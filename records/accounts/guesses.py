@@ -51,13 +51,13 @@ class Attempt:
 
     limits: list[Limit]
     moment: float
-    locked: frozenset[str] = field(default_factory=frozenset)
+    locked_keys: frozenset[str] = field(default_factory=frozenset)
     slow: bool = False
 
     @property
     def locks_account(self) -> bool:
         """Return whether this attempt, unless it was right, locked the account for unknown browsers."""
-        return any(key.startswith("account:") for key in self.locked)
+        return any(key.startswith("account:") for key in self.locked_keys)
 
     def was_right(self) -> None:
         """Remove the attempt from the counters, and undo the locks that only this attempt caused."""
@@ -66,7 +66,7 @@ class Attempt:
             for counter in _locked_rows(list(mine)):
                 if self.moment in counter.times:
                     counter.times.remove(self.moment)
-                if counter.key in self.locked and len(counter.times) < mine[counter.key].most:
+                if counter.key in self.locked_keys and len(counter.times) < mine[counter.key].most:
                     counter.locked_until = 0
                 counter.save()
 
@@ -74,15 +74,15 @@ class Attempt:
 def counted_address(address: str) -> str:
     """Return the key that counts attempts from an address: the IPv4 address, or the /64 network of an IPv6 address."""
     try:
-        parsed = ipaddress.ip_address(address)
+        ip = ipaddress.ip_address(address)
     except ValueError:
         return address[:64]
-    mapped = getattr(parsed, "ipv4_mapped", None)
-    if mapped is not None:
-        return str(mapped)
-    if parsed.version == 6:
-        return str(ipaddress.ip_network((parsed, 64), strict=False))
-    return str(parsed)
+    ipv4 = getattr(ip, "ipv4_mapped", None)
+    if ipv4 is not None:
+        return str(ipv4)
+    if ip.version == 6:
+        return str(ipaddress.ip_network((ip, 64), strict=False))
+    return str(ip)
 
 
 def begin(account: str, *, address: str, browser: str = "") -> Attempt:
@@ -122,7 +122,7 @@ def _count(limits: list[Limit]) -> Attempt:
     attempt = Attempt(limits, moment)
     by_key = {limit.key: limit for limit in limits}
     GuessCounter.objects.filter(touched__lt=moment - 24 * HOUR).delete()
-    reached = set()
+    locked_keys = set()
     with transaction.atomic():
         GuessCounter.objects.bulk_create(
             [GuessCounter(key=key, touched=moment) for key in sorted(by_key)], ignore_conflicts=True
@@ -136,10 +136,10 @@ def _count(limits: list[Limit]) -> Attempt:
             counter.times = [*recent, moment][-limit.most - 1 :]
             if len(counter.times) >= limit.most and counter.locked_until <= moment:
                 counter.locked_until = moment + limit.window
-                reached.add(counter.key)
+                locked_keys.add(counter.key)
             counter.touched = moment
             counter.save()
-    attempt.locked = frozenset(reached)
+    attempt.locked_keys = frozenset(locked_keys)
     return attempt
 
 

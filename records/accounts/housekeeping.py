@@ -12,17 +12,17 @@ from records.accounts.directory_mails import TOKEN_ENDS, notify_administrators
 from records.accounts.models import AccessChange, OAuthClient, ProvisioningToken, SecurityEvent, SubscriptionKey
 from records.history.trail import now, recording
 
-MARKS_KEPT = datetime.timedelta(hours=1)
+MARK_RETENTION = datetime.timedelta(hours=1)
 """Far longer than any process remembers a caller, so that a remembered access version never recurs."""
 
 
 def drop_old_access_changes() -> int:
     """Delete old marks of access, except the newest of each user and site; returns how many there were."""
     newer = AccessChange.objects.filter(owner_id=OuterRef("owner_id"), pk__gt=OuterRef("pk"))
-    return AccessChange.objects.filter(Exists(newer), at__lt=now() - MARKS_KEPT).delete()[0]
+    return AccessChange.objects.filter(Exists(newer), at__lt=now() - MARK_RETENTION).delete()[0]
 
 
-ANNOUNCED = datetime.timedelta(days=14)
+ANNOUNCE_BEFORE = datetime.timedelta(days=14)
 """How long before the end of a provisioning token the Site Administrators are notified (DECISIONS 9.6)."""
 AT_ONCE = 1_000
 
@@ -47,10 +47,10 @@ def announce_ends() -> int:
         revoked__isnull=True,
         end_announced__isnull=True,
         expires__gt=moment,
-        expires__lte=moment + ANNOUNCED,
+        expires__lte=moment + ANNOUNCE_BEFORE,
         directory__is_archived=False,
     )
-    announced = 0
+    count = 0
     for key in list(soon.order_by("expires", "pk").values_list("pk", flat=True)):
         with recording():
             token = soon.select_for_update(of=("self",), no_key=True).filter(pk=key).first()
@@ -60,8 +60,8 @@ def announce_ends() -> int:
             notify_administrators(token.directory, TOKEN_ENDS, detail)
             token.end_announced = moment
             token.save(update_fields=["end_announced"])
-            announced += 1
-    return announced
+            count += 1
+    return count
 
 
 def forget_old_events() -> int:

@@ -13,7 +13,7 @@ from records.accounts import access
 from records.accounts.authority import Act, actor_of, require
 from records.accounts.credentials import issue, revoke
 from records.accounts.models import ProvisioningToken, SecurityKind, SubscriptionKey, User
-from records.accounts.opening import Kind, Opening, Proof, look_up, remember, remembered
+from records.accounts.opening import Kind, Opening, Proof, look_up, remember, remembered_opening
 from records.accounts.security import security_event
 from records.history.trail import Author, Channel, now, recording
 from records.sites.models import Site
@@ -52,7 +52,7 @@ class Caller:
 
     def may(self, permission: str) -> bool:
         """Return whether the caller may do this at the key's site."""
-        return access.granted(self.permissions, permission)
+        return access.contains_any(self.permissions, permission)
 
     def author(self, request_id: str) -> Author:
         """Return the author to whom the caller's changes are attributed."""
@@ -91,13 +91,13 @@ def open_key(secret: str) -> Opening | None:
 
 def remembered_caller(secret: str) -> Caller | None:
     """Return who used this key within the last minute; the caller's proof must still be checked. Runs no query."""
-    opening = remembered(KEY, secret)
+    opening = remembered_opening(KEY, secret)
     if opening is None:
         return None
     if None not in opening.callers:
         opening.callers[None] = _caller(opening)
-    found: Caller = opening.callers[None]
-    return found
+    caller: Caller = opening.callers[None]
+    return caller
 
 
 def _caller(opening: Opening) -> Caller:

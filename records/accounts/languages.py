@@ -14,14 +14,14 @@ from records.history.trail import Author
 from records.sites.text import fault_at
 from records.sites.writing import changing
 
-OFFERED: dict[str, str] = dict(settings.LANGUAGES)
+LANGUAGES: dict[str, str] = dict(settings.LANGUAGES)
 """The languages by their codes; each is called by its own name."""
 
 
 def chosen_language(user: object) -> str:
     """Return the language that the person chose, or an empty text if they chose none that is offered."""
     language = getattr(user, "language", None)
-    return language if language in OFFERED else ""
+    return language if language in LANGUAGES else ""
 
 
 def in_language_of(user: object) -> AbstractContextManager[None]:
@@ -34,7 +34,7 @@ def choose_language(user: User, language: str, *, author: Author) -> None:
 
     Raises ValidationError if the language is not offered.
     """
-    if language and language not in OFFERED:
+    if language and language not in LANGUAGES:
         raise fault_at("language", gettext("Choose one of the languages."), "InvalidValue")
     with changing(User, None, user.pk, author=author, operation="ChooseLanguage") as locked:
         locked.language = language or None

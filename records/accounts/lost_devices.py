@@ -32,11 +32,11 @@ def remove_factors(user: User, *, author: Author, reason: str) -> int:
     with recording():
         locked = User.objects.select_for_update(of=("self",), no_key=True).get(pk=user.pk)
         require(actor_of(author), Act.SET_FACTOR, locked)
-        removed, _ = Authenticator.objects.filter(user=locked).delete()
-        if removed:
+        count, _ = Authenticator.objects.filter(user=locked).delete()
+        if count:
             end_sessions(locked)
             security_event(SecurityKind.FACTOR_REMOVED, account=locked, author=author, detail=reason)
-    return removed
+    return count
 
 
 def has_factors(user: User) -> bool:

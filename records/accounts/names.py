@@ -50,16 +50,16 @@ def check_user_name(user_name: str, user: "User | None" = None) -> None:
     except ValidationError as fault:
         raise ValidationError({"user_name": fault}) from fault
     invisible = gettext("A user name must not contain invisible characters.")
-    mixed = gettext("A word of a user name must not mix letters of several scripts.")
-    if reason := _fault_of(user_name.strip(), invisible, mixed):
+    mixed_scripts = gettext("A word of a user name must not mix letters of several scripts.")
+    if reason := _fault_of(user_name.strip(), invisible, mixed_scripts):
         raise fault_at("user_name", reason, "InvalidValue")
     key = fold(user_name)
-    others = User.objects.exclude(pk=user.pk) if user is not None else User.objects.all()
-    alike = others.filter(Q(user_name_key=key) | Q(user_name_look=look_of(user_name)))
-    taken = set(alike.values_list("user_name_key", flat=True)[:2])
-    if key in taken:
+    other_users = User.objects.exclude(pk=user.pk) if user is not None else User.objects.all()
+    alike = other_users.filter(Q(user_name_key=key) | Q(user_name_look=look_of(user_name)))
+    used_keys = set(alike.values_list("user_name_key", flat=True)[:2])
+    if key in used_keys:
         raise _duplicate(gettext("Another account has this user name."))
-    if taken:
+    if used_keys:
         raise _duplicate(gettext("Another account has a user name that looks like this one."))
 
 
@@ -70,8 +70,8 @@ def check_address(address: str, name: str) -> None:
     that mails go to somebody else. Only new addresses are checked, so that an older one never blocks another change.
     """
     invisible = gettext("An e-mail address must not contain invisible characters.")
-    mixed = gettext("A word of an e-mail address must not mix letters of several scripts.")
-    if reason := _fault_of(address, invisible, mixed):
+    mixed_scripts = gettext("A word of an e-mail address must not mix letters of several scripts.")
+    if reason := _fault_of(address, invisible, mixed_scripts):
         raise fault_at(name, reason, "InvalidValue")
 
 
@@ -80,8 +80,8 @@ def look_of(user_name: str) -> str:
     text = unicodedata.normalize("NFKC", user_name)
     if text.isascii():
         return fold(text)[:LONGEST_LOOK]
-    folded = fold("".join(map(_as_latin, text)))
-    return fold("".join(map(_as_latin, folded)))[:LONGEST_LOOK]
+    latin_text = fold("".join(map(_as_latin, text)))
+    return fold("".join(map(_as_latin, latin_text)))[:LONGEST_LOOK]
 
 
 def _as_latin(character: str) -> str:
@@ -93,12 +93,12 @@ def _as_latin(character: str) -> str:
     from confusable_homoglyphs import categories, confusables
 
     entries: list[dict[str, str]] = confusables.confusables_data.get(character, [])
-    found = (entry["c"] for entry in entries if entry["c"].isascii() and entry["c"].isalnum())
+    lookalikes = (entry["c"] for entry in entries if entry["c"].isascii() and entry["c"].isalnum())
     is_latin = categories.alias(character) == "LATIN"
-    return next((text for text in found if len(text) == 1 or not is_latin), character)
+    return next((text for text in lookalikes if len(text) == 1 or not is_latin), character)
 
 
-def _fault_of(text: str, invisible: str, mixed: str) -> str:
+def _fault_of(text: str, invisible: str, mixed_scripts: str) -> str:
     """Return which of two faults the characters of a name or an address have; '' if they have none."""
     if text.isascii():
         return ""
@@ -109,7 +109,7 @@ def _fault_of(text: str, invisible: str, mixed: str) -> str:
     for word in _words(text):
         scripts = {categories.alias(character).upper() for character in word} - _NEUTRAL
         if len(scripts) > 1 and not any(scripts <= together for together in _WRITTEN_TOGETHER):
-            return mixed
+            return mixed_scripts
     return ""
 
 

@@ -18,7 +18,7 @@ from records.accounts.models import SCOPES, AccessToken, OAuthClient
 from records.history.trail import now
 
 LIFETIME = datetime.timedelta(minutes=30)
-KEPT = datetime.timedelta(days=1)
+RETENTION = datetime.timedelta(days=1)
 """How long an expired token is kept."""
 AUTH_METHODS = ["client_secret_basic", "client_secret_post"]
 LONGEST = 200
@@ -76,7 +76,7 @@ def _basic(authorization: str) -> tuple[str, str] | None:
 
 
 class Server(AuthorizationServer):
-    """Issues tokens to our clients; every failed authentication is a 401 with invalid_client."""
+    """Issues tokens to the clients; every failed authentication is a 401 with invalid_client."""
 
     def authenticate_client(self, request: FormRequest, methods: list[str], endpoint: str = "token") -> OAuthClient:
         """Return the client that the Basic header or the body's fields authenticate; raises InvalidClientError."""
@@ -84,12 +84,12 @@ class Server(AuthorizationServer):
             return request.client
         basic = _basic(request.headers["Authorization"])
         form = request.form
-        posted = (str(form.get("client_id", "")), str(form.get("client_secret", "")))
-        if basic is not None and posted[1]:
+        form_credentials = (str(form.get("client_id", "")), str(form.get("client_secret", "")))
+        if basic is not None and form_credentials[1]:
             raise InvalidRequestError("Authenticate in the header or in the body, not in both.")
-        if basic is not None and posted[0].casefold() not in ("", basic[0].casefold()):
+        if basic is not None and form_credentials[0].casefold() not in ("", basic[0].casefold()):
             raise InvalidRequestError("The header and the body name two clients.")
-        client_id, secret = basic or posted
+        client_id, secret = basic or form_credentials
         if not client_id or not secret:
             raise InvalidClientError(description="Send the client id and the client secret.", status_code=401)
         client = clients.client_of(client_id, secret) if len(client_id) + len(secret) <= LONGEST else None
@@ -113,7 +113,7 @@ class Server(AuthorizationServer):
             locked = OAuthClient.objects.select_for_update(of=("self",), no_key=True)
             if locked.filter(pk=client.pk, digest=client.digest, revoked__isnull=True).first() is None:
                 raise WrongClientError(description=UNKNOWN, status_code=401)
-            AccessToken.objects.filter(client=client, expires__lt=moment - KEPT).delete()
+            AccessToken.objects.filter(client=client, expires__lt=moment - RETENTION).delete()
             AccessToken.objects.create(
                 digest=peppers.digest(token["access_token"]),
                 client=client,
@@ -125,21 +125,21 @@ class Server(AuthorizationServer):
 
     def generate_token(self, grant_type: str, client: OAuthClient, **options: Any) -> dict[str, object]:
         """Return a new bearer token with the requested scopes (default: all of the client); it ends with the client."""
-        left = LIFETIME if client.expires is None else min(LIFETIME, client.expires - now())
+        lifetime = LIFETIME if client.expires is None else min(LIFETIME, client.expires - now())
         return {
             "access_token": peppers.new_secret("la"),
             "token_type": "Bearer",
-            "expires_in": max(int(left.total_seconds()), 0),
-            "scope": _granted(client, options.get("scope")),
+            "expires_in": max(int(lifetime.total_seconds()), 0),
+            "scope": _scope_of(client, options.get("scope")),
         }
 
 
-def _granted(client: OAuthClient, asked: str | None) -> str:
-    allowed = client.scopes.split()
-    wanted = (asked or "").split() or allowed
-    if not set(wanted) <= set(allowed):
-        raise InvalidScopeError(f"This client's scopes are: {' '.join(allowed)}.")
-    return " ".join(scope for scope in SCOPES if scope in wanted)
+def _scope_of(client: OAuthClient, requested_scope: str | None) -> str:
+    client_scopes = client.scopes.split()
+    scopes = (requested_scope or "").split() or client_scopes
+    if not set(scopes) <= set(client_scopes):
+        raise InvalidScopeError(f"This client's scopes are: {' '.join(client_scopes)}.")
+    return " ".join(scope for scope in SCOPES if scope in scopes)
 
 
 class ClientCredentials(grants.ClientCredentialsGrant):

@@ -22,7 +22,7 @@ from records.history.sets import id_of
 from records.history.statements import Statement, parameter, together
 from records.history.trail import now
 
-REMEMBERED = 60.0
+REMEMBER_SECONDS = 60.0
 """Seconds for which a process remembers an opening; after that it reads the end and the last use again."""
 MOST_REMEMBERED = 10_000
 NO_SITE = uuid.UUID(int=0)
@@ -56,7 +56,7 @@ class Kind:
         """Return the statement that looks a credential up; it returns a row per role or site, but at least one row."""
         # The statement contains only text from this module and from the kinds.
         columns = "".join(f", {column} AS x{number}" for number, column in enumerate(self.columns))
-        named = "".join(f", c.x{number}" for number in range(len(self.columns)))
+        extra = "".join(f", c.x{number}" for number in range(len(self.columns)))
         return f"""
 WITH RECURSIVE c AS (
     SELECT t.id, {self.name} AS name, {self.last_used} AS last_used, t.expires, u.id AS user_id, s.id AS site_id,
@@ -64,11 +64,11 @@ WITH RECURSIVE c AS (
            COALESCE(NULLIF(u.display_name, ''), NULLIF(TRIM(u.given_name || ' ' || u.family_name), ''), u.user_name)
              AS printed{columns}
       FROM {self.tables} WHERE t.digest {match}
-), {access.HELD.format(users="IN (SELECT c.user_id FROM c)")},
+), {access.HELD_ROLES.format(users="IN (SELECT c.user_id FROM c)")},
 reach(site_id, name, role_id, revision) AS ({self.reach})
 SELECT c.id, c.name, c.last_used, c.expires, c.user_id, c.site_id, c.is_superuser, c.opens, c.printed,
        {_VERSION.format(owners="= c.user_id")}, {_VERSION.format(owners="= c.site_id")},
-       reach.site_id, reach.name, reach.role_id, reach.revision, {_VERSION.format(owners="= reach.site_id")}{named}
+       reach.site_id, reach.name, reach.role_id, reach.revision, {_VERSION.format(owners="= reach.site_id")}{extra}
   FROM c LEFT JOIN reach ON TRUE
 """  # noqa: S608
 
@@ -151,7 +151,7 @@ def check(proof: Proof, version: int) -> None:
         raise StaleAccessError
 
 
-_remembered: dict[tuple[Kind, tuple[str, ...]], tuple[float, Opening]] = {}
+_openings: dict[tuple[Kind, tuple[str, ...]], tuple[float, Opening]] = {}
 """The key contains the digests under all peppers, so that removing a pepper also invalidates what was remembered."""
 
 
@@ -165,38 +165,38 @@ def look_up(kind: Kind, secret: str) -> Opening | None:
 def remember(kind: Kind, secret: str, opening: Opening) -> None:
     """Remember an opening for the next minute, unless its account has no access version."""
     if opening.versions[opening.user_id]:
-        while len(_remembered) >= MOST_REMEMBERED:
-            _remembered.pop(next(iter(_remembered)), None)
-        _remembered[kind, tuple(peppers.digests(secret))] = (time.monotonic(), opening)
+        while len(_openings) >= MOST_REMEMBERED:
+            _openings.pop(next(iter(_openings)), None)
+        _openings[kind, tuple(peppers.digests(secret))] = (time.monotonic(), opening)
 
 
-def remembered(kind: Kind, secret: str) -> Opening | None:
+def remembered_opening(kind: Kind, secret: str) -> Opening | None:
     """Return what the secret opened within the last minute, if this process looked it up.
 
     The result is valid only together with a check of its proof.
     """
-    known = _remembered.get((kind, tuple(peppers.digests(secret))))
-    if known is None or time.monotonic() - known[0] > REMEMBERED or not known[1].is_live():
+    entry = _openings.get((kind, tuple(peppers.digests(secret))))
+    if entry is None or time.monotonic() - entry[0] > REMEMBER_SECONDS or not entry[1].is_live():
         return None
-    return known[1]
+    return entry[1]
 
 
 def forget() -> None:
     """Forget every opening."""
-    _remembered.clear()
+    _openings.clear()
 
 
 def _opening(rows: Sequence[Sequence[Any]]) -> Opening:
-    key, name, last_used, expires, user, site, superuser, opens, printed, of_user, of_site = rows[0][:11]
+    key, name, last_used, expires, user, site, superuser, opens, user_name, of_user, of_site = rows[0][:11]
     user_id, site_id = id_of(user), NO_SITE if site is None else id_of(site)
     sites: dict[uuid.UUID, str] = {}
     roles: dict[uuid.UUID, list[tuple[uuid.UUID, int]]] = defaultdict(list)
     versions: dict[uuid.UUID, int] = {user_id: of_user, site_id: of_site}
     for row in rows:
-        reached, site_name, role, revision, version = row[11:16]
-        if reached is None:
+        reached_site, site_name, role, revision, version = row[11:16]
+        if reached_site is None:
             continue
-        at = id_of(reached)
+        at = id_of(reached_site)
         sites[at], versions[at] = site_name, version
         if role is not None:
             roles[at].append((id_of(role), revision))
@@ -208,7 +208,7 @@ def _opening(rows: Sequence[Sequence[Any]]) -> Opening:
         id_of(key),
         name,
         user_id,
-        printed,
+        user_name,
         site_id,
         None if expires is None else aware(expires),
         None if last_used is None else aware(last_used),

@@ -19,7 +19,7 @@ _LETTERS = str.maketrans("0134578@$!", "oieastbasi")
 
 
 class LengthValidator(MinimumLengthValidator):
-    """Refuses short passwords, in the words of our other messages."""
+    """Refuses short passwords, in the words of the other messages."""
 
     def get_error_message(self) -> str:
         """Return the message for a password that is too short."""
@@ -37,14 +37,14 @@ class GuessablePasswordValidator(CommonPasswordValidator):
 
     def validate(self, password: str, user: object = None) -> None:
         """Raise ValidationError for a password that attackers try first."""
-        folded = fold(password)
-        core = folded.strip(_AROUND)
-        tried = {folded, core, folded.translate(_LETTERS), core.translate(_LETTERS).strip(_AROUND)}
-        if any(word in self.passwords for word in tried if len(word) >= SHORTEST_NAME):
+        text = fold(password)
+        core = text.strip(_AROUND)
+        words = {text, core, text.translate(_LETTERS), core.translate(_LETTERS).strip(_AROUND)}
+        if any(word in self.passwords for word in words if len(word) >= SHORTEST_NAME):
             raise ValidationError(gettext("This password is too common."), code="password_too_common")
-        if folded.isdecimal():
+        if text.isdecimal():
             raise ValidationError(gettext("This password is only digits."), code="password_entirely_numeric")
-        if len(set(folded)) < LEAST_DIFFERENT or _is_repetition(folded) or _is_row(folded):
+        if len(set(text)) < LEAST_DIFFERENT or _is_repetition(text) or _is_row(text):
             raise ValidationError(gettext("This password repeats itself too much."), code="password_repeats")
 
     def get_help_text(self) -> str:
@@ -57,12 +57,12 @@ class NameInPasswordValidator:
 
     def validate(self, password: str, user: Any = None) -> None:
         """Raise ValidationError if the password contains a word of such a name with four letters or more."""
-        folded = fold(password)
+        text = fold(password)
         names = [settings.ORGANISATION_NAME, *Site.objects.values_list("name", flat=True)]
         if user is not None:
             names += [user.user_name, user.given_name, user.family_name, user.display_name]
         words = {word for name in names for word in re.findall(r"\w+", fold(name)) if len(word) >= SHORTEST_NAME}
-        if any(word in folded for word in words):
+        if any(word in text for word in words):
             raise ValidationError(
                 gettext("This password contains your name, or the name of your site or organisation."),
                 code="password_has_name",

@@ -35,18 +35,22 @@ from records.sites.text import fault_at, fold
 class PasswordNotHashedError(Exception):
     """Raised for a password that may be set but is not hashed yet, which takes long and is not done under locks.
 
-    The caller ends the transaction, asks for the hash, and writes again with `DesiredAccount.hashed`.
+    The caller ends the transaction, asks for the hash, and writes again with `DesiredAccount.password_hash`.
     """
 
-    def __init__(self, password: str, stored: str) -> None:
+    def __init__(self, password: str, stored_hash: str) -> None:
         super().__init__("The password has to be hashed before the transaction begins.")
         self.password = password
-        self.stored = stored
+        self.stored_hash = stored_hash
 
     def hash(self) -> str:
         """Return a hash of the password: the stored one if the account has this password already."""
-        has_one = bool(self.stored) and is_password_usable(self.stored)
-        return self.stored if has_one and check_password(self.password, self.stored) else make_password(self.password)
+        has_one = bool(self.stored_hash) and is_password_usable(self.stored_hash)
+        return (
+            self.stored_hash
+            if has_one and check_password(self.password, self.stored_hash)
+            else make_password(self.password)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,7 @@ class DesiredAccount:
     active: bool = True
     external_id: str = ""
     password: str | None = None
-    hashed: str | None = None
+    password_hash: str | None = None
     """The hash of the password."""
     emails: Sequence[DesiredEmail] = ()
     kept_email: str | None = None
@@ -95,8 +99,8 @@ class DesiredAccount:
 
 def main_address(entries: Iterable[DesiredEmail | UserEmail]) -> tuple[str, bool]:
     """Return the primary address, or the first one if none is primary, and whether it is primary; '' without any."""
-    found = [(entry.value, entry.primary) for entry in entries]
-    return next((one for one in found if one[1]), found[0] if found else ("", False))
+    addresses = [(entry.value, entry.primary) for entry in entries]
+    return next((one for one in addresses if one[1]), addresses[0] if addresses else ("", False))
 
 
 _COLUMNS = (
@@ -112,7 +116,7 @@ _COLUMNS = (
 )
 
 
-_UNCHECKED = ("password", "home_site", "directory")
+_UNCHECKED_COLUMNS = ("password", "home_site", "directory")
 """Columns that are not checked: the request does not set them, or sets them to rows that are already loaded."""
 
 
@@ -120,11 +124,11 @@ def add_account(key: uuid.UUID, desired: DesiredAccount, directory: Directory, *
     """Make the account of a person whom the directory adds; raises ValidationError (Duplicate: the name is in use)."""
     check_user_name(desired.user_name)
     _check_password(desired, directory, None)
-    hashed = _hashed(desired, "")
+    password_hash = _password_hash(desired, "")
     with recording() as trail:
         user = User(
             id=key,
-            password=hashed,
+            password=password_hash,
             home_site=directory.home_site,
             directory=directory,
             made_by_directory=True,
@@ -135,16 +139,16 @@ def add_account(key: uuid.UUID, desired: DesiredAccount, directory: Directory, *
             user_name_look=look_of(desired.user_name),
             **{name: getattr(desired, name) for name in _COLUMNS},
         )
-        user.clean_fields(exclude=_UNCHECKED)
+        user.clean_fields(exclude=_UNCHECKED_COLUMNS)
         user.save(force_insert=True)
         _keep_emails(user, [])
         _replace_emails(user, desired.emails)
         add_keys(user, desired.keys)
         set_external_id(user, directory, desired.external_id, None)
-        changed = differences(user, {}, snapshot(user))
+        changes = differences(user, {}, snapshot(user))
         if desired.external_id:
-            changed.append({"field": "external_id", "old": "", "new": desired.external_id})
-        trail.add(user, changed, author=author, operation="AddUser", site_id=user.home_site_id)
+            changes.append({"field": "external_id", "old": "", "new": desired.external_id})
+        trail.add(user, changes, author=author, operation="AddUser", site_id=user.home_site_id)
     return user
 
 
@@ -173,7 +177,7 @@ def change_account(
     before_name, was_active = user.user_name, user.is_active
     check_user_name(desired.user_name, user)
     ends = user.is_active and not desired.active
-    hashed = _hashed(desired, user.password)
+    password_hash = _password_hash(desired, user.password)
     with recording() as trail:
         before = snapshot(user)
         if desired.email != user.email:
@@ -189,35 +193,35 @@ def change_account(
             replace_keys(user, None, desired.keys)
         _replace_emails(user, desired.emails)
         if desired.password:
-            user.password = hashed
-        user.clean_fields(exclude=_UNCHECKED)
-        changed = differences(user, before, snapshot(user))
+            user.password = password_hash
+        user.clean_fields(exclude=_UNCHECKED_COLUMNS)
+        changes = differences(user, before, snapshot(user))
         extra: list[FieldChange] = []
-        called = set_external_id(user, directory, desired.external_id, external)
-        if called != desired.external_id:
-            extra.append({"field": "external_id", "old": called, "new": desired.external_id})
+        previous_id = set_external_id(user, directory, desired.external_id, external)
+        if previous_id != desired.external_id:
+            extra.append({"field": "external_id", "old": previous_id, "new": desired.external_id})
         if desired.password:
             extra.append({"field": "password", "old": None, "new": "set"})
-        touched = bool(changed or extra)
-        if touched:
+        has_changed = bool(changes or extra)
+        if has_changed:
             _save(user)
-        trail.add(user, changed, author=author, operation=operation, site_id=user.home_site_id)
+        trail.add(user, changes, author=author, operation=operation, site_id=user.home_site_id)
         trail.add(user, extra, author=author, operation=operation, site_id=user.home_site_id)
         if ends:
             end_credentials(user, author=author)
             count_removal(directory, user.pk, switches_off=True)
         _note_events(user, before_name, was_active=was_active, password=bool(desired.password), author=author)
-    return touched
+    return has_changed
 
 
 def _note_events(user: User, before_name: str, *, was_active: bool, password: bool, author: Author) -> None:
-    happened = (
+    events = (
         (SecurityKind.ACCESS_ENDED, was_active and not user.is_active, ""),
         (SecurityKind.ACCESS_GIVEN, user.is_active and not was_active, ""),
         (SecurityKind.NAME_CHANGED, user.user_name != before_name, f"before: {before_name}"),
         (SecurityKind.PASSWORD_SET, password, ""),
     )
-    for kind, happens, detail in happened:
+    for kind, happens, detail in events:
         if happens:
             security_event(kind, account=user, author=author, detail=detail)
 
@@ -229,12 +233,12 @@ def _check_password(desired: DesiredAccount, directory: Directory, user: User | 
     """
     if not desired.password:
         return
-    ignored = (
+    reasons = (
         (not directory.may_set_passwords, "this directory may not set passwords"),
         (user is not None and not user.made_by_directory, "this directory did not make the account"),
         (user is not None and user.is_active and not desired.active, "the account is switched off"),
     )
-    if reason := next((reason for applies, reason in ignored if applies), ""):
+    if reason := next((reason for applies, reason in reasons if applies), ""):
         desired.password = None
         desired.notes.append(f"The password was ignored: {reason}.")
         return
@@ -252,34 +256,34 @@ def _check_password(desired: DesiredAccount, directory: Directory, user: User | 
         raise ValidationError({"password": faults}) from fault
 
 
-def _hashed(desired: DesiredAccount, stored: str) -> str:
+def _password_hash(desired: DesiredAccount, stored_hash: str) -> str:
     """Return what the account stores as its password; raises PasswordNotHashedError. A dry run needs no hash.
 
-    `stored` is the hash that the account has now; '' for a new one. If it is of the same password, that is not desired
-    any more, so that the account's sessions go on.
+    `stored_hash` is the hash that the account has now; '' for a new one. If the desired password is the same,
+    it becomes None in the desired state, so that the account's sessions go on.
     """
     if desired.password is None or is_rehearsal():
         return make_password(None)
-    if desired.hashed is None:
-        raise PasswordNotHashedError(desired.password, stored)
-    if desired.hashed == stored:
+    if desired.password_hash is None:
+        raise PasswordNotHashedError(desired.password, stored_hash)
+    if desired.password_hash == stored_hash:
         desired.password = None
-    return desired.hashed
+    return desired.password_hash
 
 
 def _leave_undone(user: User, desired: DesiredAccount, actor: Actor) -> None:
     """Remove from the desired state what the directory may not do, if it switches the account off; otherwise raise."""
-    asked = (
+    requests = (
         (Act.RENAME, "user_name", user.user_name, desired.user_name != user.user_name),
         (Act.GIVE_ACCESS, "active", False, desired.active and not user.is_active),
         (Act.SET_PASSWORD, "password", None, bool(desired.password)),
     )
-    for act, name, kept, is_asked in asked:
-        reason = refusal(actor, act, user) if is_asked else ""
+    for act, name, old_value, is_requested in requests:
+        reason = refusal(actor, act, user) if is_requested else ""
         if reason and not (user.is_active and not desired.active):
             raise NotAllowedError(reason)
         if reason:
-            setattr(desired, name, kept)
+            setattr(desired, name, old_value)
             desired.notes.append(reason)
 
 
@@ -296,9 +300,9 @@ def remove_account(user: User, directory: Directory, *, author: Author) -> None:
         user.directory = directory
         user.removed = now()
         user.user_name_key = user.user_name_look = None
-        changed = differences(user, before, snapshot(user))
+        changes = differences(user, before, snapshot(user))
         _save(user)
-        trail.add(user, changed, author=author, operation="RemoveUser", site_id=user.home_site_id)
+        trail.add(user, changes, author=author, operation="RemoveUser", site_id=user.home_site_id)
         end_credentials(user, author=author)
         security_event(SecurityKind.ACCESS_ENDED, account=user, author=author, detail="deleted by its directory")
         ExternalId.objects.filter(user=user).delete()
@@ -357,17 +361,19 @@ def inactive_user(directory: Directory, external_id: str) -> uuid.UUID | None:
     """Return the id of the directory's own inactive user with this identifier; an empty value identifies nobody."""
     if not external_id:
         return None
-    found = ExternalId.objects.filter(directory=directory, value=external_id, user__directory=directory)
-    return found.filter(user__is_active=False, user__removed__isnull=True).values_list("user_id", flat=True).first()
+    external_ids = ExternalId.objects.filter(directory=directory, value=external_id, user__directory=directory)
+    return (
+        external_ids.filter(user__is_active=False, user__removed__isnull=True).values_list("user_id", flat=True).first()
+    )
 
 
 def _replace_emails(user: User, entries: Iterable[DesiredEmail]) -> None:
     """Give the account the desired addresses, in their order; rows that stay keep their ids."""
-    wanted = list(entries)
+    desired_emails = list(entries)
     stored = list(user.emails.all())
     rows: list[UserEmail] = []
     faults: list[str] = []
-    for idx, desired in enumerate(wanted):
+    for idx, desired in enumerate(desired_emails):
         row = stored[idx] if idx < len(stored) else UserEmail(user=user)
         before = (row.value, row.type, row.display, row.primary, row.idx)
         after = (desired.value, desired.type, desired.display, desired.primary, idx)
@@ -388,13 +394,13 @@ def _replace_emails(user: User, entries: Iterable[DesiredEmail]) -> None:
     if faults:
         raise ValidationError({"emails": [ValidationError(text, code="InvalidValue") for text in faults]})
     UserEmail.objects.bulk_create(row for row in rows if row._state.adding)
-    if len(stored) > len(wanted):
-        UserEmail.objects.filter(pk__in=[row.pk for row in stored[len(wanted) :]]).delete()
+    if len(stored) > len(desired_emails):
+        UserEmail.objects.filter(pk__in=[row.pk for row in stored[len(desired_emails) :]]).delete()
     _keep_emails(user, rows)
 
 
 def _keep_emails(user: User, rows: list[UserEmail]) -> None:
     """Make `user.emails.all()` return these rows, which are the stored ones, without another query."""
-    loaded: Any = user.emails.all()
-    loaded._result_cache, loaded._prefetch_done = rows, True
-    vars(user).setdefault("_prefetched_objects_cache", {})["emails"] = loaded
+    queryset: Any = user.emails.all()
+    queryset._result_cache, queryset._prefetch_done = rows, True
+    vars(user).setdefault("_prefetched_objects_cache", {})["emails"] = queryset

@@ -56,7 +56,7 @@ def confirm_address(user: User, token: str, *, author: Author) -> bool:
         address = address_in(token, locked)
         if not address or not locked.is_staff:
             return False
-        set_recovery_address(locked, address, author=author, actor=Actor(user=locked, reauthenticated=True))
+        set_recovery_address(locked, address, author=author, actor=Actor(user=locked, is_reauthenticated=True))
     return True
 
 

@@ -40,7 +40,7 @@ class DesiredMembers:
         return bool(self.put or self.drop or self.exact)
 
 
-class Known(NamedTuple):
+class MemberFacts(NamedTuple):
     """What the database knows about an id: which user or role it is, and whether it is or can become a member."""
 
     name: str
@@ -62,44 +62,44 @@ def change_members(role: Role, desired: DesiredMembers, directory: Directory, *,
     for a cycle of roles. Raises NotAllowedError if the brake on mass removal refuses it.
     """
     with recording(partial(about_members, role.pk, desired, directory), savepoint=False) as trail:
-        known = _known(role, trail.answers[0])
-        stored = {key for key, of in known.items() if of.membership and of.is_visible}
+        facts = _facts_of(role, trail.answers[0])
+        stored = {key for key, of in facts.items() if of.membership and of.is_visible}
         new = [key for key in desired.put if key not in stored]
-        _refuse_unknown(role, new, known)
-        _refuse_wrong_types(desired.users, known)
-        shows_others = _redisplay(desired, stored, known)
-        droppable = {key for key in desired.drop if known[key].membership} if desired.drops_unseen else stored
-        gone = {key for key in droppable if key in desired.drop or desired.exact} - desired.put.keys()
-        if not new and not gone:
+        _refuse_unknown(role, new, facts)
+        _refuse_wrong_types(desired.users, facts)
+        shows_others = _redisplay(desired, stored, facts)
+        droppable = {key for key in desired.drop if facts[key].membership} if desired.drops_unseen else stored
+        removed_ids = {key for key in droppable if key in desired.drop or desired.exact} - desired.put.keys()
+        if not new and not removed_ids:
             if shows_others:
                 trail.store([_stamping(role)])
             return shows_others
         if new:
-            require(Actor(directory=directory), Act.GIVE_ROLE, role, given=trail.answers[1])
-        statements = _writes(role, desired, directory, new, gone, known)
-        came, left = _people(new, known), _people(gone, known)
-        for kind, people in ((SecurityKind.ROLE_GIVEN, came), (SecurityKind.ROLE_TAKEN, left)):
-            names = {key: known[key].name for key in people}
+            require(Actor(directory=directory), Act.GIVE_ROLE, role, giving_rows=trail.answers[1])
+        statements = _writes(role, desired, directory, new, removed_ids, facts)
+        new_people, removed_people = _people(new, facts), _people(removed_ids, facts)
+        for kind, people in ((SecurityKind.ROLE_GIVEN, new_people), (SecurityKind.ROLE_TAKEN, removed_people)):
+            names = {key: facts[key].name for key in people}
             statements += noting_people(kind, names, author=author, detail=str(role), site_id=role.site_id)
-        if removed := {*left, *people_within([key for key in gone if not known[key].is_user])}:
+        if all_removed := {*removed_people, *people_within([key for key in removed_ids if not facts[key].is_user])}:
             answers = trail.answers[-2:]
-            if not _asks_brake(desired) or removed != desired.drop:
+            if not _asks_brake(desired) or all_removed != desired.drop:
                 # Not at the end: the people must be locked before the directory.
-                answers = together([*statements, *asking_brake(directory, removed)])[-2:]
+                answers = together([*statements, *asking_brake(directory, all_removed)])[-2:]
                 statements = []
-            statements += counting_removals(removed, answers)
+            statements += counting_removals(all_removed, answers)
         trail.store(statements)
         entry: FieldChange = {
             "field": "members",
-            "old": [{"id": str(key), "name": known[key].name} for key in sorted(gone)],
-            "new": [{"id": str(key), "name": known[key].name} for key in new],
+            "old": [{"id": str(key), "name": facts[key].name} for key in sorted(removed_ids)],
+            "new": [{"id": str(key), "name": facts[key].name} for key in new],
         }
         trail.add(role, [entry], author=author, operation="ChangeMembers", site_id=role.site_id)
     return True
 
 
-_KNOWN = """
-WITH named(id) AS ({named})
+_FACTS = """
+WITH named(id) AS ({ids})
 SELECT named.id, u.id IS NOT NULL, u.display_name, u.given_name, u.family_name, u.user_name, r.name,
        u.home_site_id IN ({sites}) AND u.removed IS NULL AND NOT u.is_service_account AND e.id IS NOT NULL,
        NOT r.is_archived AND NOT (r.directory_id IS NOT NULL AND r.directory_id = %s AND r.hidden_from_directory)
@@ -120,16 +120,16 @@ def about_members(role_id: uuid.UUID, desired: DesiredMembers, directory: Direct
     They ask about each id of the desired state, and about all members if it is exact. If it only removes, they also ask
     the brake whether all of them can be removed.
     """
-    key, (named, about) = parameter(role_id), ids_selection(desired.put.keys() | desired.drop)
+    key, (id_sql, about) = parameter(role_id), ids_selection(desired.put.keys() | desired.drop)
     sites = [parameter(key) for key in sites_of(directory)]
     marks = ", ".join(["%s"] * len(sites))
-    sql = _KNOWN.format(named=named + (_PRESENT if desired.exact else ""), sites=marks)
+    sql = _FACTS.format(ids=id_sql + (_PRESENT if desired.exact else ""), sites=marks)
     if desired.exact:
         about = [*about, key]
-    known = sql, [*about, *sites, parameter(directory.pk), *sites, key, key]
+    facts = sql, [*about, *sites, parameter(directory.pk), *sites, key, key]
     if _asks_brake(desired):
-        return [known, *locking_people(role_id, desired.drop), *asking_brake(directory, desired.drop)]
-    return [known, giving(role_id)] if desired.put else [known]
+        return [facts, *locking_people(role_id, desired.drop), *asking_brake(directory, desired.drop)]
+    return [facts, giving(role_id)] if desired.put else [facts]
 
 
 def _asks_brake(desired: DesiredMembers) -> bool:
@@ -137,13 +137,26 @@ def _asks_brake(desired: DesiredMembers) -> bool:
     return bool(desired.drop) and not desired.put and not desired.exact
 
 
-def _known(role: Role, rows: Rows) -> dict[uuid.UUID, Known]:
+def _facts_of(role: Role, rows: Rows) -> dict[uuid.UUID, MemberFacts]:
     """Return what the first statement of `about_members` has found of each id."""
-    known: dict[uuid.UUID, Known] = {}
-    for key, is_user, shown, given, family, user_name, name, sees_user, sees_role, site, membership, display in rows:
+    facts: dict[uuid.UUID, MemberFacts] = {}
+    for (
+        key,
+        is_user,
+        display_name,
+        given_name,
+        family_name,
+        user_name,
+        name,
+        sees_user,
+        sees_role,
+        site,
+        membership,
+        display,
+    ) in rows:
         if is_user:
-            name, site = printed_name(shown, given, family, user_name), None
-        known[id_of(key)] = Known(
+            name, site = printed_name(display_name, given_name, family_name, user_name), None
+        facts[id_of(key)] = MemberFacts(
             name or "",
             bool(is_user),
             bool(sees_user or sees_role),
@@ -151,26 +164,26 @@ def _known(role: Role, rows: Rows) -> dict[uuid.UUID, Known]:
             membership and id_of(membership),
             display,
         )
-    return known
+    return facts
 
 
-def _refuse_unknown(role: Role, new: Collection[uuid.UUID], known: dict[uuid.UUID, Known]) -> None:
+def _refuse_unknown(role: Role, new: Collection[uuid.UUID], facts: dict[uuid.UUID, MemberFacts]) -> None:
     """Raise ValidationError for an id that cannot be a member, and for a role that would contain itself."""
     for key in new:
-        if not known[key].is_eligible:
+        if not facts[key].is_eligible:
             raise fault_at("members", f"There is no member with the id {str(key)!r}.", "InvalidReference")
-    if roles := {key for key in new if not known[key].is_user}:
+    if roles := {key for key in new if not facts[key].is_user}:
         try:
             refuse_circle(role, roles)
         except ValidationError as fault:
             raise ValidationError({"members": fault}) from fault
 
 
-def _refuse_wrong_types(users: dict[uuid.UUID, bool], known: dict[uuid.UUID, Known]) -> None:
+def _refuse_wrong_types(users: dict[uuid.UUID, bool], facts: dict[uuid.UUID, MemberFacts]) -> None:
     """Raise ValidationError for a member of another type than the request states."""
     for key, is_user in users.items():
-        if known[key].is_user != is_user:
-            text = f"'{key}' is the id of a {'User' if known[key].is_user else 'Group'}, not of what type says."
+        if facts[key].is_user != is_user:
+            text = f"'{key}' is the id of a {'User' if facts[key].is_user else 'Group'}, not of what type says."
             raise fault_at("members", text, "InvalidValue")
 
 
@@ -179,23 +192,23 @@ def _writes(
     desired: DesiredMembers,
     directory: Directory,
     new: Collection[uuid.UUID],
-    gone: Collection[uuid.UUID],
-    known: dict[uuid.UUID, Known],
+    removed_ids: Collection[uuid.UUID],
+    facts: dict[uuid.UUID, MemberFacts],
 ) -> list[Statement]:
     """Return the statements that delete and store memberships and increment the role's and the people's revisions."""
     statements, stamp = list[Statement](), _stamping(role)
-    if gone:
-        chosen, memberships = ids_selection([known[key].membership for key in gone])  # type: ignore[misc]
-        statements.append((f"DELETE FROM accounts_rolemembership WHERE id IN ({chosen})", memberships))  # noqa: S608
+    if removed_ids:
+        id_sql, memberships = ids_selection([facts[key].membership for key in removed_ids])  # type: ignore[misc]
+        statements.append((f"DELETE FROM accounts_rolemembership WHERE id IN ({id_sql})", memberships))  # noqa: S608
     if new:
         alike = {"role": role.pk, "directory": directory.pk, "created": role.last_modified}
-        users = [(key, None) if known[key].is_user else (None, key) for key in new]
+        users = [(key, None) if facts[key].is_user else (None, key) for key in new]
         rows = [(uuid.uuid4(), *member, desired.put[key]) for key, member in zip(new, users, strict=True)]
         statements.append(insertion(RoleMembership, alike, ("id", "user", "member_role", "display"), rows))
     statements.append(stamp)
-    people = {key for key in (*new, *gone) if known[key].is_user}
-    nested = {*new, *gone} - people
-    people |= people_within(nested)
+    people = {key for key in (*new, *removed_ids) if facts[key].is_user}
+    nested_roles = {*new, *removed_ids} - people
+    people |= people_within(nested_roles)
     return [*statements, touching(people)] if people else statements
 
 
@@ -207,17 +220,17 @@ def _stamping(role: Role) -> Statement:
     return sql, [role.revision, at, parameter(role.pk)]
 
 
-def _people(keys: Iterable[uuid.UUID], known: dict[uuid.UUID, Known]) -> list[uuid.UUID]:
+def _people(keys: Iterable[uuid.UUID], facts: dict[uuid.UUID, MemberFacts]) -> list[uuid.UUID]:
     """Return those of the members who are users."""
-    return [key for key in keys if known[key].is_user]
+    return [key for key in keys if facts[key].is_user]
 
 
-def _redisplay(desired: DesiredMembers, stored: Collection[uuid.UUID], known: dict[uuid.UUID, Known]) -> bool:
+def _redisplay(desired: DesiredMembers, stored: Collection[uuid.UUID], facts: dict[uuid.UUID, MemberFacts]) -> bool:
     """Store the display names of present members that differ from those shown; returns whether there are any."""
     rows = [
-        RoleMembership(pk=known[key].membership, display=display)
+        RoleMembership(pk=facts[key].membership, display=display)
         for key, display in desired.put.items()
-        if key in stored and display and display != (known[key].display or known[key].name)
+        if key in stored and display and display != (facts[key].display or facts[key].name)
     ]
     if rows:
         RoleMembership.objects.bulk_update(rows, ["display"], batch_size=500)

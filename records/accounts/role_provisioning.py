@@ -36,10 +36,10 @@ def locking_role(role_id: uuid.UUID) -> Statement:
 
 def locked_role(rows: Rows) -> Role:
     """Return the role that `locking_role` locked; raises Role.DoesNotExist."""
-    found: list[Role] = locking(Role).objects(rows)
-    if not found or found[0].is_archived:
+    roles: list[Role] = locking(Role).objects(rows)
+    if not roles or roles[0].is_archived:
         raise Role.DoesNotExist
-    return found[0]
+    return roles[0]
 
 
 def lock_roles_of(user_id: uuid.UUID) -> None:
@@ -55,22 +55,22 @@ def add_or_match_role(site_id: uuid.UUID, desired: DesiredRole, directory: Direc
     """
     name = desired.name or ""
     with recording():
-        found = None
+        existing = None
         _check_name(name)
         if fold(name):
             rows = Role.objects.at(site_id).filter(name_key=fold(name), is_archived=False)
             for key in rows.values_list("pk", flat=True):
                 lock_outer_roles(key)
-            found = rows.select_for_update(of=("self",), no_key=True).first()
-        if found is None:
+            existing = rows.select_for_update(of=("self",), no_key=True).first()
+        if existing is None:
             role = Role(site_id=site_id, name=name, directory=directory, made_by_directory=True)
             _set_external_id(role, directory, desired.external_id or "")
             add_record(role, author=author, operation="AddRole")
         else:
-            again = found.directory_id == directory.pk and found.hidden_from_directory
-            if found.directory_id is not None and not again:
+            again = existing.directory_id == directory.pk and existing.hidden_from_directory
+            if existing.directory_id is not None and not again:
                 raise _used_name()
-            role = change_role(found, DesiredRole(external_id=desired.external_id), directory, author=author)
+            role = change_role(existing, DesiredRole(external_id=desired.external_id), directory, author=author)
         if desired.members:
             change_members(role, desired.members, directory, author=author)
     return role
@@ -88,14 +88,14 @@ def change_role(role: Role, desired: DesiredRole, directory: Directory, *, autho
         change_members(role, desired.members, directory, author=author)
         return role
     with recording():
-        renamed = desired.name is not None and desired.name != role.name
-        if renamed:
+        is_renamed = desired.name is not None and desired.name != role.name
+        if is_renamed:
             _check_name(desired.name or "")
-        if renamed and fold(desired.name or ""):
-            others = Role.objects.at(role.site_id).filter(name_key=fold(desired.name or ""), is_archived=False)
-            if others.exclude(pk=role.pk).exists():
+        if is_renamed and fold(desired.name or ""):
+            roles = Role.objects.at(role.site_id).filter(name_key=fold(desired.name or ""), is_archived=False)
+            if roles.exclude(pk=role.pk).exists():
                 raise _used_name()
-        appears = renamed or role.hidden_from_directory
+        appears = is_renamed or role.hidden_from_directory
         with _changing(role, "UpdateRole", author=author):
             role.directory = directory
             role.hidden_from_directory = False

@@ -32,14 +32,14 @@ def refuse_circle(role: Role, members: Iterable[uuid.UUID]) -> None:
     memberships = RoleMembership.objects.filter(role__site_id=role.site_id, member_role__isnull=False)
     for outer, inner in memberships.values_list("role_id", "member_role_id"):
         edges[outer].add(inner)
-    waiting, seen = list(members), set()
+    waiting, visited = list(members), set()
     while waiting:
         step = waiting.pop()
         if step == role.pk:
             text = gettext("A role cannot be its own member, neither directly nor through other roles.")
             raise ValidationError(text, code="InvalidValue")
-        if step not in seen:
-            seen.add(step)
+        if step not in visited:
+            visited.add(step)
             waiting += edges[step]
 
 
@@ -50,10 +50,10 @@ def touch_users(keys: Iterable[uuid.UUID]) -> None:
 
 def touching(keys: Iterable[uuid.UUID]) -> Statement:
     """Return the statement of `touch_users`."""
-    listed = [*keys]
-    chosen, given = ids_selection(listed)
-    in_order = vendor() == "postgresql" and len(listed) > 1
-    return (_TOUCH_IN_ORDER if in_order else _TOUCH).format(ids=chosen), given
+    key_list = [*keys]
+    id_sql, parameters = ids_selection(key_list)
+    in_order = vendor() == "postgresql" and len(key_list) > 1
+    return (_TOUCH_IN_ORDER if in_order else _TOUCH).format(ids=id_sql), parameters
 
 
 _TOUCH = "UPDATE accounts_user SET revision = revision + 1 WHERE id IN ({ids})"
@@ -63,15 +63,15 @@ UPDATE accounts_user SET revision = revision + 1 FROM locked WHERE accounts_user
 
 
 def locking_people(role_id: uuid.UUID, keys: Collection[uuid.UUID]) -> list[Statement]:
-    """Return the statement that locks in the order of `touching` those of the ids who are users in the role.
+    """Return the statement that locks those of the ids that are users in the role, in the order of `touching`.
 
-    It also locks the people in those of them that are roles in the role, and nobody else: everybody in the role may be
-    locked already, and somebody else would come too late in that order.
+    It also locks the people in those of the ids that are roles in the role, but nobody else: everybody in the role may
+    be locked already, and locking another person after them would break that order.
     """
-    chosen, given = ids_selection(keys)
+    id_sql, parameters = ids_selection(keys)
     key = parameter(role_id)
-    locked = _LOCK_PEOPLE.format(ids=chosen), [key, *given, key, *given]
-    return [locked] if connection.vendor == "postgresql" else []
+    statement = _LOCK_PEOPLE.format(ids=id_sql), [key, *parameters, key, *parameters]
+    return [statement] if connection.vendor == "postgresql" else []
 
 
 _LOCK_PEOPLE = """
@@ -87,9 +87,9 @@ WITH RECURSIVE inside(user_id, role_id) AS (
 def locking_outer_roles(role_id: uuid.UUID) -> list[Statement]:
     """Return the statement that locks a role and those that directly contain it in order, where rows can be locked."""
     outer = "SELECT role_id FROM accounts_rolemembership WHERE member_role_id = %s"
-    locked = f"SELECT id FROM accounts_role WHERE id = %s OR id IN ({outer}) ORDER BY id FOR NO KEY UPDATE"  # noqa: S608
+    sql = f"SELECT id FROM accounts_role WHERE id = %s OR id IN ({outer}) ORDER BY id FOR NO KEY UPDATE"  # noqa: S608
     key = parameter(role_id)
-    return [(locked, [key, key])] if connection.vendor == "postgresql" else []
+    return [(sql, [key, key])] if connection.vendor == "postgresql" else []
 
 
 def lock_outer_roles(role_id: uuid.UUID) -> None:
@@ -109,7 +109,7 @@ def touch_outer_roles(role: Role) -> None:
 def touch_members(role: Role, coming: Iterable[uuid.UUID] = ()) -> None:
     """Increment the revision of all who show the role: the roles that contain it, and all people in it.
 
-    So it does for the people, and for those in the roles, that are about to become its members. Call it inside the
+    It does the same for the people and roles (`coming`) that are about to become its members. Call it inside the
     writing transaction, before anything else locks a user: all are locked in one statement.
     """
     touch_outer_roles(role)
@@ -118,14 +118,14 @@ def touch_members(role: Role, coming: Iterable[uuid.UUID] = ()) -> None:
 
 def people_within(roles: Iterable[uuid.UUID]) -> set[uuid.UUID]:
     """Return all people in these roles, active or not, including those in nested roles; one query per level."""
-    people, seen, step = set[uuid.UUID](), set[uuid.UUID](), set(roles)
+    people, visited, step = set[uuid.UUID](), set[uuid.UUID](), set(roles)
     while step:
-        seen |= step
+        visited |= step
         inner: set[uuid.UUID] = set()
         memberships = RoleMembership.objects.filter(role_id__in=ids(step)).order_by()
         for user, role in memberships.values_list("user_id", "member_role_id"):
             (people if user else inner).add(user or role)
-        step = inner - seen
+        step = inner - visited
     return people
 
 
@@ -148,19 +148,19 @@ def people_with(permission: str, sites: Collection[uuid.UUID]) -> dict[uuid.UUID
     Superusers without such a role are not among them.
     """
     app, codename = permission.split(".")
-    named = {"permissions__content_type__app_label": app, "permissions__codename": codename}
-    rows = Role.objects.filter(site__in=sites, is_archived=False, **named).values_list("pk", "site_id")
+    conditions = {"permissions__content_type__app_label": app, "permissions__codename": codename}
+    rows = Role.objects.filter(site__in=sites, is_archived=False, **conditions).values_list("pk", "site_id")
     site_of = dict(rows)
-    found: dict[uuid.UUID, set[uuid.UUID]] = {site: set() for site in sites}
+    people_by_site: dict[uuid.UUID, set[uuid.UUID]] = {site: set() for site in sites}
     for role, people in people_of(site_of).items():
-        found[site_of[role]] |= people
-    return found
+        people_by_site[site_of[role]] |= people
+    return people_by_site
 
 
 def people_of(roles: Iterable[uuid.UUID]) -> dict[uuid.UUID, set[uuid.UUID]]:
     """Return the active people who hold each role, directly or through other roles; one query."""
-    found: dict[uuid.UUID, set[uuid.UUID]] = {key: set() for key in roles}
-    [rows] = together([(_MEMBERS.format(ids=ids_sql()), [ids_parameter(found)])])
+    people_by_role: dict[uuid.UUID, set[uuid.UUID]] = {key: set() for key in roles}
+    [rows] = together([(_MEMBERS.format(ids=ids_sql()), [ids_parameter(people_by_role)])])
     for role, user in rows:
-        found[id_of(role)].add(id_of(user))
-    return found
+        people_by_role[id_of(role)].add(id_of(user))
+    return people_by_role

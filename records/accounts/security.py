@@ -10,7 +10,7 @@ from typing import Any
 from django.db import transaction
 
 from records.accounts.models import SecurityEvent, SecurityKind, User
-from records.accounts.security_mails import MAILED, queue_notice
+from records.accounts.security_mails import MAILED_KINDS, queue_notice
 from records.history.digests import FieldChange
 from records.history.english import stored_text
 from records.history.origin import origin_id
@@ -55,8 +55,8 @@ def security_event(
 ) -> None:
     """Record an event of an account or a credential in the security log, the history and the log (DECISIONS 9.9).
 
-    The person gets a mail if the kind is one of MAILED. Runs in the writing transaction; if that fails, nothing is
-    recorded. `author` is who did it (default: the account's own person), `address` the network address it came from
+    The person gets a mail if the kind is one of MAILED_KINDS. Runs in the writing transaction; nothing is recorded if
+    that fails. `author` is who did it (default: the account's own person), `address` the network address it came from
     (default: the request's), `detail` a few plain words, such as the name of a key, a factor or a role. Kinds of
     ONLY_LOGGED write no row. The address is stored as it is given. Callers never pass a name that somebody typed unless
     it is an account's name.
@@ -81,7 +81,7 @@ def security_events(
     if kind not in ONLY_LOGGED:
         with recording() if kind in WITHOUT_CHANGE else nullcontext() as trail:
             SecurityEvent.objects.bulk_create(events, batch_size=500)
-            if kind in MAILED:
+            if kind in MAILED_KINDS:
                 for account in accounts:
                     if account is not None:
                         by = author.name if author is not None and author.id != account.pk else ""

@@ -25,7 +25,7 @@ DELAYS = tuple(datetime.timedelta(minutes=minutes) for minutes in (1, 5, 15, 60,
 SALT = "larder.recovery-address"
 LINK_DAYS = 3
 
-MAILED = frozenset(
+MAILED_KINDS = frozenset(
     {
         SecurityKind.PASSWORD_SET,
         SecurityKind.FACTOR_ADDED,
@@ -46,7 +46,7 @@ def queue_notice(user: User, kind: SecurityKind, to: str, detail: str = "", *, b
 
 
 @task()
-def mail_notice(user_id: str, kind: str, to: str, detail: str, by: str, at: str, failed: int = 0) -> bool:
+def mail_notice(user_id: str, kind: str, to: str, detail: str, by: str, at: str, failures: int = 0) -> bool:
     """Send one mail and return whether it was sent; while the mail server is down, it is retried for a day.
 
     The mail to an address that is to be confirmed contains the link, as long as that address is still waiting.
@@ -57,7 +57,7 @@ def mail_notice(user_id: str, kind: str, to: str, detail: str, by: str, at: str,
     asks = kind == SecurityKind.ADDRESS_ASKED and to == user.pending_address
     with in_language_of(user):
         message = _notice(user, kind, to, detail, by, at, asks=asks)
-    return send_or_retry(message.send, mail_notice, (user_id, kind, to, detail, by, at), failed)
+    return send_or_retry(message.send, mail_notice, (user_id, kind, to, detail, by, at), failures)
 
 
 def _notice(user: User, kind: str, to: str, detail: str, by: str, at: str, *, asks: bool) -> EmailMessage:
@@ -90,7 +90,7 @@ def send_or_retry(
     send: Callable[[], object],
     task_of_mail: Any,
     arguments: Sequence[object],
-    failed: int,
+    failures: int,
     delays: Sequence[datetime.timedelta] = DELAYS,
 ) -> bool:
     """Send a mail and return whether it was sent; if it was not, queue its task again after the next of the delays.
@@ -101,11 +101,11 @@ def send_or_retry(
     try:
         send()
     except Exception as error:
-        if failed >= len(delays):
+        if failures >= len(delays):
             raise
         name = task_of_mail.name
-        logger.warning("A mail could not be sent by %s (attempt %s): %s", name, failed + 1, type(error).__name__)
-        task_of_mail.using(run_after=now() + delays[failed]).enqueue(*arguments, failed + 1)
+        logger.warning("A mail could not be sent by %s (attempt %s): %s", name, failures + 1, type(error).__name__)
+        task_of_mail.using(run_after=now() + delays[failures]).enqueue(*arguments, failures + 1)
         return False
     return True
 

@@ -62,22 +62,22 @@ class AccountBackend(ModelBackend):
         if not settings.PASSWORD_SIGN_IN or not username or password is None:
             return None
         if request is None:
-            return self._checked(username, password)
+            return self._user_with_password(username, password)
         account = User.objects.filter(user_name_key=fold(username)).first()
         try:
             attempt = begin_guess(request, account, username)
         except guesses.TooManyGuessesError as refusal:
             raise PermissionDenied(refusal.message) from refusal
-        found = self._checked(username, password)
-        if found is not None:
+        user = self._user_with_password(username, password)
+        if user is not None:
             attempt.was_right()
         else:
             note_wrong(request, account, attempt)
-        return found
+        return user
 
-    def _checked(self, username: str, password: str) -> User | None:
-        found = super().authenticate(None, username=username, password=password)
-        return found if isinstance(found, User) else None
+    def _user_with_password(self, username: str, password: str) -> User | None:
+        user = super().authenticate(None, username=username, password=password)
+        return user if isinstance(user, User) else None
 
     def user_can_authenticate(self, user: User | None) -> bool:  # type: ignore[override]
         """Return whether the account may have a session."""

@@ -5,7 +5,7 @@ import uuid
 from dataclasses import dataclass, field
 
 from records.accounts.keys import KEY, Caller, KeyEndedError, open_key
-from records.accounts.opening import Kind, Opening, look_up, remember, remembered
+from records.accounts.opening import Kind, Opening, look_up, remember, remembered_opening
 
 ACCESS_TOKEN = Kind(
     "accounts_accesstoken t JOIN accounts_oauthclient o ON o.id = t.client_id JOIN accounts_user u ON u.id = o.user_id "
@@ -27,21 +27,21 @@ class TokenCaller(Caller):
 
     token_id: uuid.UUID = NO_TOKEN
     scopes: frozenset[str] = frozenset()
-    _entered: dict[uuid.UUID, "TokenCaller"] = field(default_factory=dict, compare=False, repr=False)
+    _callers_at_sites: dict[uuid.UUID, "TokenCaller"] = field(default_factory=dict, compare=False, repr=False)
 
     def at(self, site_id: uuid.UUID) -> "TokenCaller":
         """Return the caller at a site, without any permission if the site does not exist or is archived."""
-        found = self._entered.get(site_id)
-        if found is None:
+        caller = self._callers_at_sites.get(site_id)
+        if caller is None:
             permissions, proof = self.opening.permissions.get(site_id, frozenset()), self.opening.proof(site_id)
-            found = dataclasses.replace(self, site_id=site_id, permissions=permissions, proof=proof)
+            caller = dataclasses.replace(self, site_id=site_id, permissions=permissions, proof=proof)
             if permissions:
-                self._entered[site_id] = found
-        return found
+                self._callers_at_sites[site_id] = caller
+        return caller
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class KeyAndToken:
     """What a key and a token opened. There is a caller only if both are valid; `key_opens` is about the key alone."""
 
     key_opens: bool
@@ -50,7 +50,7 @@ class Opened:
     """The key, if there is one, even if it has ended."""
 
 
-def opened_by(key: str, token: str) -> Opened:
+def opened_by(key: str, token: str) -> KeyAndToken:
     """Return the caller with this key and this token; two queries, and at most one small write per minute.
 
     A token that is unknown, expired, revoked or another user's opens nothing.
@@ -58,14 +58,14 @@ def opened_by(key: str, token: str) -> Opened:
     try:
         of_key = open_key(key)
     except KeyEndedError as ended:
-        return Opened(False, None, ended.key_id)
+        return KeyAndToken(False, None, ended.key_id)
     if of_key is None:
-        return Opened(False, None)
+        return KeyAndToken(False, None)
     of_token = look_up(ACCESS_TOKEN, token)
     if of_token is None or not of_token.is_live() or of_token.user_id != of_key.user_id:
-        return Opened(True, None, of_key.id)
+        return KeyAndToken(True, None, of_key.id)
     remember(ACCESS_TOKEN, token, of_token)
-    return Opened(True, _caller(of_key, of_token), of_key.id)
+    return KeyAndToken(True, _caller(of_key, of_token), of_key.id)
 
 
 def remembered_caller(key: str, token: str) -> TokenCaller | None:
@@ -73,15 +73,15 @@ def remembered_caller(key: str, token: str) -> TokenCaller | None:
 
     Runs no query. Also returns None if the user's access has changed between the two.
     """
-    of_key, of_token = remembered(KEY, key), remembered(ACCESS_TOKEN, token)
+    of_key, of_token = remembered_opening(KEY, key), remembered_opening(ACCESS_TOKEN, token)
     if of_key is None or of_token is None or of_key.user_id != of_token.user_id:
         return None
     if of_key.versions[of_key.user_id] != of_token.versions[of_key.user_id]:
         return None
-    found: TokenCaller | None = of_token.callers.get(of_key.id)
-    if found is None or found.opening is not of_key:
-        found = of_token.callers[of_key.id] = _caller(of_key, of_token)
-    return found
+    caller: TokenCaller | None = of_token.callers.get(of_key.id)
+    if caller is None or caller.opening is not of_key:
+        caller = of_token.callers[of_key.id] = _caller(of_key, of_token)
+    return caller
 
 
 def _caller(key: Opening, token: Opening) -> TokenCaller:

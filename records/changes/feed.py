@@ -31,7 +31,7 @@ def rank_of(permissions: access.Permissions) -> int:
     """Return the rank of the highest default role of which the caller has all permissions; 0 for Reader and below."""
     highest = 0
     for place, role in enumerate(default_roles.ORDER):
-        if all(access.granted(permissions, one) for one in default_roles.permissions_of(role)):
+        if all(access.contains_any(permissions, one) for one in default_roles.permissions_of(role)):
             highest = place
     return highest
 
@@ -59,7 +59,7 @@ def rows(
     seen = [
         model._meta.label
         for name, model in entities().items()
-        if (not only or name in only) and access.granted(permissions, permission_on(model))
+        if (not only or name in only) and access.contains_any(permissions, permission_on(model))
     ]
     changes = Change.objects.filter(
         chain=site_id,

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from records.accounts.authority import Act, Actor, may_act
-from records.accounts.calls import KEPT, NEWEST, recent_calls
+from records.accounts.calls import NEWEST, RETENTION, recent_calls
 from records.accounts.models import SubscriptionKey, User
 from records.backoffice.current import current_site, show_times_of, user_of
 from records.backoffice.datetimes import wall_clock
@@ -44,7 +44,7 @@ def calls_of_key(request: HttpRequest, key_id: uuid.UUID) -> HttpResponse:
         calls=[line for line in lines([key.pk]) if line["failed"] or not failed],
         failed=failed,
         newest=NEWEST,
-        days=KEPT.days,
+        days=RETENTION.days,
     )
 
 

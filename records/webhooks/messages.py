@@ -24,7 +24,9 @@ def _reader() -> access.Permissions:
 def entities() -> list[str]:
     """Return the kinds of record whose changes a Reader can see, by name."""
     permissions = _reader()
-    return sorted(name for name, model in feed.entities().items() if access.granted(permissions, permission_on(model)))
+    return sorted(
+        name for name, model in feed.entities().items() if access.contains_any(permissions, permission_on(model))
+    )
 
 
 def rows(site_id: uuid.UUID, *, after: int, up_to: int, limit: int, only: Collection[str] = ()) -> list[dict[str, Any]]:

@@ -27,49 +27,51 @@ class PermissionMatrix(forms.SelectMultiple):
     def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, object]:
         """Return the table's context."""
         context = super().get_context(name, None, attrs)
-        chosen = {number for key in value or () if (number := as_number(key)) is not None}
+        permission_ids = {number for key in value or () if (number := as_number(key)) is not None}
         context["columns"] = [gettext(column).capitalize() for column in COLUMNS]
         choices: Any = self.choices
-        context["rows"] = self.rows(choices.queryset, chosen)
+        context["rows"] = self.rows(choices.queryset, permission_ids)
         return context
 
     def optgroups(self, name: str, value: object, attrs: object = None) -> Any:
         """Return an empty list: the table contains the choices."""
         return []
 
-    def rows(self, permissions: Iterable[Permission], chosen: set[int]) -> list[dict[str, Any]]:
+    def rows(self, permissions: Iterable[Permission], permission_ids: set[int]) -> list[dict[str, Any]]:
         """Return one row per kind of record: its name, a cell per column, and the other permissions."""
         by_model: dict[Any, dict[str, Permission]] = defaultdict(dict)
         for permission in permissions:
             by_model[permission.content_type][permission.codename] = permission
         rows = []
-        for content_type, found in by_model.items():
+        for content_type, by_codename in by_model.items():
             model = content_type.model_class()
             if model is None:
                 continue
-            rest = dict(found)
+            rest = dict(by_codename)
             kind = model._meta.verbose_name
             cells = [
-                _cell(rest.pop(f"{column}_{content_type.model}", None), chosen, CAN.get(column, ""), kind)
+                _cell(rest.pop(f"{column}_{content_type.model}", None), permission_ids, CAN.get(column, ""), kind)
                 for column in COLUMNS
             ]
-            others = [_cell(permission, chosen) for permission in sorted(rest.values(), key=lambda p: p.codename)]
+            other_cells = [
+                _cell(permission, permission_ids) for permission in sorted(rest.values(), key=lambda p: p.codename)
+            ]
             name = capfirst(str(model._meta.verbose_name_plural))
-            rows.append({"name": name, "app": content_type.app_label, "cells": cells, "others": others})
+            rows.append({"name": name, "app": content_type.app_label, "cells": cells, "others": other_cells})
         return sorted(rows, key=lambda row: (row["app"] == "reference", row["app"], row["name"]))
 
 
 def permission_words(name: str) -> str:
     """Return what a permission of a room allows, from its stored English name: `Archive and restore items`."""
-    shown = gettext(name).removeprefix("Can ")
-    return f"{shown[:1].upper()}{shown[1:]}"
+    text = gettext(name).removeprefix("Can ")
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _cell(
-    permission: Permission | None, chosen: set[int], pattern: str = "", kind: object = ""
+    permission: Permission | None, permission_ids: set[int], pattern: str = "", kind: object = ""
 ) -> dict[str, object] | None:
     """Return a checkbox; Django names the permissions that every kind has after their `pattern`."""
     if permission is None:
         return None
     name = gettext(pattern) % {"kind": kind} if pattern else gettext(permission.name)
-    return {"key": permission.pk, "checked": permission.pk in chosen, "name": name}
+    return {"key": permission.pk, "checked": permission.pk in permission_ids, "name": name}

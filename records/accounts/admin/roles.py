@@ -43,11 +43,11 @@ MEMBERS_A_PAGE = 100
 
 def grantable() -> QuerySet[Permission]:
     """Return the permissions that the product checks somewhere, in the order of the matrix."""
-    wanted = Q(pk__in=[])
+    condition = Q(pk__in=[])
     for name in permissions_of(DefaultRole.SITE_ADMINISTRATOR):
         app, codename = name.split(".")
-        wanted |= Q(content_type__app_label=app, codename=codename)
-    return Permission.objects.filter(wanted).select_related("content_type")
+        condition |= Q(content_type__app_label=app, codename=codename)
+    return Permission.objects.filter(condition).select_related("content_type")
 
 
 class PermissionsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
@@ -84,8 +84,12 @@ class RoleAdmin(PlainAdmin):
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return whether name and permissions may be changed; those of a default role or a directory's role may not."""
-        kept = obj is not None and (bool(obj.default_role) or obj.directory_id is not None)
-        return not kept and super().has_change_permission(request, obj) and (obj is None or self.may_give(request, obj))
+        is_fixed = obj is not None and (bool(obj.default_role) or obj.directory_id is not None)
+        return (
+            not is_fixed
+            and super().has_change_permission(request, obj)
+            and (obj is None or self.may_give(request, obj))
+        )
 
     def may_give(self, request: HttpRequest, role: Role) -> bool:
         """Return whether the user may give the role: the user must hold everything that it permits (DECISIONS 9.4)."""
@@ -120,8 +124,11 @@ class RoleAdmin(PlainAdmin):
         state = form_state(request)
         if state is not None and state.writable:
             return ()
-        chosen = set(record.permissions.values_list("pk", flat=True))
-        context = {"rows": PermissionMatrix().rows(grantable(), chosen), "is_default": bool(record.default_role)}
+        permission_ids = set(record.permissions.values_list("pk", flat=True))
+        context = {
+            "rows": PermissionMatrix().rows(grantable(), permission_ids),
+            "is_default": bool(record.default_role),
+        }
         return (RecordPanel("accounts/matrix.html", context),)
 
     def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Role:
@@ -149,8 +156,8 @@ class RoleAdmin(PlainAdmin):
             people = User.objects.filter(is_active=True)
             if user_of(request).is_superuser or site_id is None:
                 return people
-            here = access.accounts_at(site_id).order_by().values("pk")
-            return people.filter(Q(home_site_id=site_id) | Q(pk__in=here))
+            local_accounts = access.accounts_at(site_id).order_by().values("pk")
+            return people.filter(Q(home_site_id=site_id) | Q(pk__in=local_accounts))
         return super().field_choices(request, field, site_id)
 
     # --- Members ---------------------------------------------------------------------------------------------------
@@ -172,8 +179,8 @@ class RoleAdmin(PlainAdmin):
                 else:
                     self.message_user(request, gettext("The members of %(role)s were changed.") % {"role": role})
                     return redirect(request.path)
-        asked = as_number(request.GET.get("p", "1"), 5)
-        number = 1 if asked is None else asked
+        page_number = as_number(request.GET.get("p", "1"), 5)
+        number = 1 if page_number is None else page_number
         rows = role.memberships.select_related("user", "member_role", "directory").order_by("created", "id")
         pages: Any = UncountedPaginator(rows, MEMBERS_A_PAGE)
         if number < 1:
@@ -193,12 +200,12 @@ class RoleAdmin(PlainAdmin):
         )
 
     def _set_members(self, request: HttpRequest, role: Role, form: "MembersForm") -> None:
-        marked = RoleMembership.objects.filter(role=role, pk__in=form.cleaned_data["remove"])
-        removed = [entry.user or entry.member_role for entry in marked.select_related("user", "member_role")]
+        memberships = RoleMembership.objects.filter(role=role, pk__in=form.cleaned_data["remove"])
+        members = [entry.user or entry.member_role for entry in memberships.select_related("user", "member_role")]
         set_members(
             role,
             add=[*form.cleaned_data["users"], *form.cleaned_data["roles"]],
-            remove=[member for member in removed if member is not None],
+            remove=[member for member in members if member is not None],
             author=author_of(request),
             reason=form.cleaned_data["change_reason"],
         )
@@ -211,7 +218,7 @@ class MembersForm(ReasonForm):
 
     def __init__(self, data: Any, *, role: Role, people: Any) -> None:
         super().__init__(data)
-        self.sent = data
+        self.post_data = data
         url = partial(choose_url, RoleMembership._meta.get_field("user"), role.site_id)
         self.fields["users"] = reference_field(
             lambda: people, url, several=True, required=False, label=gettext("Add people")
@@ -231,8 +238,8 @@ class MembersForm(ReasonForm):
     def clean(self) -> dict[str, object]:
         """Return the cleaned data with the selected memberships."""
         data = super().clean() or self.cleaned_data
-        marked: Iterable[str] = self.sent.getlist("remove") if self.sent is not None else ()
-        data["remove"] = [key for key in map(read_uuid, marked) if key is not None]
+        texts: Iterable[str] = self.post_data.getlist("remove") if self.post_data is not None else ()
+        data["remove"] = [key for key in map(read_uuid, texts) if key is not None]
         if not (data["remove"] or data.get("users") or data.get("roles")):
             raise ValidationError(gettext("Choose whom to add or to remove."))
         return data

@@ -65,8 +65,8 @@ GIVE_ACCESS = RecordStep(
 
 def _invite(model_admin: object, request: HttpRequest, user: User, reason: str, data: dict[str, object]) -> None:
     with recording() as trail:
-        mailed: list[FieldChange] = [{"field": "invitation", "old": "", "new": "mailed"}]
-        trail.add(user, mailed, author=author_of(request), operation="InviteUser", site_id=user.home_site_id)
+        notes: list[FieldChange] = [{"field": "invitation", "old": "", "new": "mailed"}]
+        trail.add(user, notes, author=author_of(request), operation="InviteUser", site_id=user.home_site_id)
         invite.enqueue(str(user.pk))
 
 
@@ -174,12 +174,12 @@ class UserAdmin(PlainAdmin):
         user = user_of(request)
         if user.is_superuser:
             return True
-        allowed = set(self.sites_where(request, action))
+        site_ids = set(self.sites_where(request, action))
         if record is None:
             site = site_of_form(request)
-            return site is not None and site.pk in allowed
+            return site is not None and site.pk in site_ids
         if action == "view":
-            return record.home_site_id in allowed or not allowed.isdisjoint(self._sites_of(request, record))
+            return record.home_site_id in site_ids or not site_ids.isdisjoint(self._sites_of(request, record))
         answers: dict[uuid.UUID, bool] = request.__dict__.setdefault("larder_may_change", {})
         if record.pk not in answers:
             answers[record.pk] = may_act(Actor(user=user), Act.RENAME, record)
@@ -195,8 +195,8 @@ class UserAdmin(PlainAdmin):
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return whether the account can be changed here; only the directory changes an account that belongs to it."""
-        owned = obj is not None and (obj.directory_id is not None or obj.removed is not None)
-        return not owned and super().has_change_permission(request, obj)
+        is_owned = obj is not None and (obj.directory_id is not None or obj.removed is not None)
+        return not is_owned and super().has_change_permission(request, obj)
 
     def own_fieldsets(self, request: HttpRequest, obj: models.Model | None = None) -> Any:
         """Return the fields; only superusers see the fields that make somebody a superuser."""
@@ -209,8 +209,8 @@ class UserAdmin(PlainAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: models.Model | None = None) -> Any:
         """Return the read-only fields: a stored account cannot change between a person's and an integration's."""
-        fixed = super().get_readonly_fields(request, obj)
-        return (*fixed, "is_service_account") if obj is not None else fixed
+        names = super().get_readonly_fields(request, obj)
+        return (*names, "is_service_account") if obj is not None else names
 
     def hidden_fields(self, request: HttpRequest, record: object = None) -> tuple[str, ...]:
         """Return the private fields, or none for a user who may see them or change accounts at one of its sites.
@@ -220,16 +220,18 @@ class UserAdmin(PlainAdmin):
         """
         site, user = current_site(request), user_of(request)
         sites = {site.pk if site is not None else None} if record is None else self._sites_of(request, record)
-        needed = (self.private_permission, self.permission("change"))
-        may = any(access.may(user, one, *needed) for one in sites)
+        permissions = (self.private_permission, self.permission("change"))
+        may = any(access.may(user, one, *permissions) for one in sites)
         return () if may else self.private_fields
 
     def _sites_of(self, request: HttpRequest, record: Any) -> set[uuid.UUID | None]:
         """Return the account's home site and the sites where it holds a role; one query a request."""
-        kept: dict[uuid.UUID, set[uuid.UUID | None]] = request.__dict__.setdefault("larder_sites_of_account", {})
-        if record.pk not in kept:
-            kept[record.pk] = {record.home_site_id, *access.roles_held(record.pk)}
-        return kept[record.pk]
+        sites_of_accounts: dict[uuid.UUID, set[uuid.UUID | None]] = request.__dict__.setdefault(
+            "larder_sites_of_account", {}
+        )
+        if record.pk not in sites_of_accounts:
+            sites_of_accounts[record.pk] = {record.home_site_id, *access.roles_held(record.pk)}
+        return sites_of_accounts[record.pk]
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: object = None, **also: object) -> Any:
         """Return an account that the user may see, with the sites whose roles the user may see."""
@@ -243,9 +245,9 @@ class UserAdmin(PlainAdmin):
         """Return the account's roles with their sites; those at sites that the viewer may not see are not named."""
         memberships = RoleMembership.objects.filter(user=user, role__is_archived=False).select_related("role__site")
         seen_at: set[uuid.UUID] = getattr(user, "seen_at", set())
-        here = [entry.role for entry in memberships if entry.role.site_id in seen_at]
-        names = [f"{site}: {role}" for site, role in sorted((str(role.site), str(role)) for role in here)]
-        if len(here) < len(memberships):
+        visible_roles = [entry.role for entry in memberships if entry.role.site_id in seen_at]
+        names = [f"{site}: {role}" for site, role in sorted((str(role.site), str(role)) for role in visible_roles)]
+        if len(visible_roles) < len(memberships):
             names.append(gettext("further roles at other sites"))
         return "; ".join(names) or NOTHING
 

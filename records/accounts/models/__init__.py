@@ -1,4 +1,4 @@
-"""The models of accounts: users, roles and memberships, directories, credentials, kept answers."""
+"""The models of accounts: users, roles and memberships, directories, credentials, stored responses."""
 
 from records.accounts.models.access_changes import AccessChange
 from records.accounts.models.answers import KeptAnswer

@@ -49,8 +49,8 @@ class Credential(models.Model):
         """Return "live", "expired" or "revoked". One that was recorded as ended at its expiry date is "expired"."""
         if self.is_live:
             return "live"
-        expired = self.expires is not None and (self.revoked is None or self.revoked >= self.expires)
-        return "expired" if expired else "revoked"
+        has_expired = self.expires is not None and (self.revoked is None or self.revoked >= self.expires)
+        return "expired" if has_expired else "revoked"
 
 
 class SubscriptionKey(Credential):

@@ -85,12 +85,12 @@ class Directory(models.Model):
     @property
     def seen_sites(self) -> Iterable["Site"]:
         """Return the sites whose roles it may see; for the directory of a token they are loaded already."""
-        loaded: Iterable[Site] | None = vars(self).get("_seen_sites")
-        return self.sites.all() if loaded is None else loaded
+        sites: Iterable[Site] | None = vars(self).get("_seen_sites")
+        return self.sites.all() if sites is None else sites
 
     @seen_sites.setter
-    def seen_sites(self, loaded: Iterable["Site"]) -> None:
-        vars(self)["_seen_sites"] = loaded
+    def seen_sites(self, sites: Iterable["Site"]) -> None:
+        vars(self)["_seen_sites"] = sites
 
 
 class DirectoryRemoval(models.Model):

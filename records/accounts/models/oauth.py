@@ -17,8 +17,8 @@ SCOPES = (READ_MATERIALS, WRITE_MATERIALS)
 
 def are_scopes(value: str) -> None:
     """Raise ValidationError unless the value is a list of known scopes, separated by spaces."""
-    named = value.split()
-    if not named or not set(named) <= set(SCOPES):
+    scopes = value.split()
+    if not scopes or not set(scopes) <= set(SCOPES):
         raise ValidationError(
             gettext("Possible scopes: %(names)s.") % {"names": ", ".join(SCOPES)}, code="InvalidValue"
         )

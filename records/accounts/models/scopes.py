@@ -38,5 +38,5 @@ def users_seen_by(scope: DirectoryScope, path: str = "") -> Q:
 
 def roles_seen_by(scope: DirectoryScope, path: str = "") -> Q:
     """Return the condition for the roles that a token sees: those of its sites, except those that it deleted itself."""
-    hidden = Q((f"{path}directory_id", scope.directory_id), (f"{path}hidden_from_directory", True))
-    return Q((f"{path}site_id__in", scope.site_ids), (f"{path}is_archived", False)) & ~hidden
+    is_hidden = Q((f"{path}directory_id", scope.directory_id), (f"{path}hidden_from_directory", True))
+    return Q((f"{path}site_id__in", scope.site_ids), (f"{path}is_archived", False)) & ~is_hidden

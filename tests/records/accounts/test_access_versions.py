@@ -138,7 +138,7 @@ def test_a_caller_is_remembered_for_a_minute_and_not_beyond_the_keys_end(key: ma
     monkeypatch.setattr(opening.time, "monotonic", lambda: clock[0])
     assert keys.remembered_caller(key.secret) is None
     assert keys.caller_of(key.secret) is not None
-    clock[0] += opening.REMEMBERED
+    clock[0] += opening.REMEMBER_SECONDS
     assert keys.remembered_caller(key.secret) is not None
     clock[0] += 1
     assert keys.remembered_caller(key.secret) is None
@@ -158,7 +158,7 @@ def test_no_more_callers_are_remembered_than_allowed(site: Site, monkeypatch: An
 
 def test_no_secret_is_kept_in_memory(key: make.Key) -> None:
     keys.caller_of(key.secret)
-    assert key.secret not in repr(opening._remembered)
+    assert key.secret not in repr(opening._openings)
 
 
 def test_a_token_that_ends_is_noticed_although_the_key_lives(key: make.Key) -> None:
@@ -334,7 +334,7 @@ def test_what_a_token_does_not_depend_on_does_not_make_a_process_forget_it(direc
 
 
 def test_every_column_that_a_provisioning_token_opens_is_watched() -> None:
-    watched = {of.table: of.columns for of in access_triggers.WATCHED}
+    watched = {of.table: of.columns for of in access_triggers.TRIGGERS}
     assert set(directories.DIRECTORY) - {"id"} <= set(watched["accounts_directory"])
     shown = {name.removeprefix("t.") for name in directories.PROVISIONING_TOKEN.columns if name.startswith("t.")}
     assert shown <= set(watched["accounts_provisioningtoken"])

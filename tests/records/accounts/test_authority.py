@@ -41,7 +41,7 @@ GIVERS = {("site_administrator", "site"), ("superuser", "site"), ("superuser", "
 def test_people_act_on_their_own_account_after_proving_who_they_are(world: World, name: str, act: Act) -> None:
     user = world.actors[name]
     assert may_act(Actor(user=user), act, user) == (name == "superuser" and act not in TAKE_OVER)
-    assert may_act(Actor(user=user, reauthenticated=True), act, user)
+    assert may_act(Actor(user=user, is_reauthenticated=True), act, user)
 
 
 @pytest.mark.parametrize("channel", [Channel.JSON, Channel.IMPORT, Channel.BACKOFFICE])

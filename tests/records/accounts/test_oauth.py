@@ -170,10 +170,10 @@ def test_a_token_opens_with_a_key_of_the_same_user_only_and_until_it_expires(use
     assert caller is not None
     assert caller.scopes == {"materials:read", "materials:write"}
     assert caller.at(site.pk).permissions
-    assert tokens.opened_by(other.secret, token) == tokens.Opened(True, None, key_id(other))
-    assert tokens.opened_by("lk_x", token) == tokens.Opened(False, None)
+    assert tokens.opened_by(other.secret, token) == tokens.KeyAndToken(True, None, key_id(other))
+    assert tokens.opened_by("lk_x", token) == tokens.KeyAndToken(False, None)
     AccessToken.objects.update(expires=now() - timedelta(seconds=1))
-    assert tokens.opened_by(key.secret, token) == tokens.Opened(True, None, key_id(key))
+    assert tokens.opened_by(key.secret, token) == tokens.KeyAndToken(True, None, key_id(key))
 
 
 def test_opening_with_key_and_token_costs_a_query_each(user: Any, site: Any, django_assert_num_queries: Any) -> None:

@@ -84,7 +84,7 @@ def test_noting_a_call_asks_the_database_nothing(api: Api, site: Site, django_as
 
 def test_only_the_newest_calls_of_a_week_are_kept(api: Api) -> None:
     key = key_of(api)
-    old = now() - kept_calls.KEPT - datetime.timedelta(minutes=1)
+    old = now() - kept_calls.RETENTION - datetime.timedelta(minutes=1)
     KeyCall.objects.create(key=key, at=old, operation="Old", status=200, duration_ms=1, request_id=uuid.uuid4())
     keeper = kept_calls.CallKeeper()
     for start in range(0, 180, 60):

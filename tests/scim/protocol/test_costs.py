@@ -147,7 +147,7 @@ def test_a_connection_that_sees_several_sites_costs_the_same(site, other_site, s
 def test_a_change_of_one_member_waits_for_postgresql_twice(scim_of, tmp_path, monkeypatch):
     if connection.vendor != "postgresql":
         pytest.skip("SQLite runs in the process: a statement costs no round trip.")
-    monkeypatch.setattr(opening, "REMEMBERED", 3_600)  # However long the calls take, the caller is remembered.
+    monkeypatch.setattr(opening, "REMEMBER_SECONDS", 3_600)  # However long the calls take, the caller is remembered.
     scim = scim_of(Dialect.ENTRA)
     members = [scim.add_user(f"u{number}")["id"] for number in range(3)]
     group = scim.add_group("Team", *members[:2])["id"]
