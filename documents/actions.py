@@ -15,15 +15,15 @@ from records.accounts.models import User
 from records.files.content import Incoming
 from records.files.names import check_file_name
 from records.files.storage import storing
-from records.history.statements import Asked, Reading, ask, reading, rows_with
+from records.history.statements import CompiledQuery, Reading, ask, reading, rows_with
 from records.history.trail import Author, recording
 from records.sites.models import Site
 from records.sites.text import fault_at, refuse
-from records.sites.values import Loaded, listed
+from records.sites.values import LockedContent, listed_keys
 from records.sites.writing import (
-    Recorded,
     RecordNotFoundError,
     Values,
+    WriteArgs,
     add_record,
     apply,
     archive_record,
@@ -68,7 +68,7 @@ def update_document(
     content: Incoming,
     *,
     operation: str = "UpdateDocument",
-    **recorded: Unpack[Recorded],
+    **options: Unpack[WriteArgs],
 ) -> Document:
     """Store a file as the document's next version, which gets the last number + 1 under the document's lock.
 
@@ -80,27 +80,27 @@ def update_document(
     known, people = _as_stored(site_id, document_id)
     if known is None:
         raise RecordNotFoundError
-    if (precondition := recorded.get("precondition")) is not None:
+    if (precondition := options.get("precondition")) is not None:
         precondition(known)
     check_file_name(values)
     with (
         storing(content) as file,
-        changing(Document, site_id, document_id, operation=operation, **recorded) as document,
+        changing(Document, site_id, document_id, operation=operation, **options) as document,
     ):
         document.site = known.site
-        Loaded.name(document, people.values())
+        LockedContent.name(document, people.values())
         reviewers, approvers, notified = _people(document, values, people)
         check_approvers(document, values)
         apply(document, values, in_order=USERS)
         status = versions.first_status(reviewers, approvers)
         versions.describe(document, versions.next_number(document), file, status)
         document.clean_fields(exclude=["site", "entity_folder", "created_by", "last_modified_by"])
-        author_id = recorded["author"].id
+        author_id = options["author"].id
         version, signers = versions.new_version(
             document, file, author_id=author_id, reviewers=reviewers, approvers=approvers
         )
         versions.replace_versions(document, version, signers)
-        notices.notify_first(version, signers, notified, listed(document, "must_read"))
+        notices.notify_first(version, signers, notified, listed_keys(document, "must_read"))
     return document
 
 
@@ -110,7 +110,7 @@ def change_details(
     values: Values,
     *,
     operation: str = "ChangeDetails",
-    **recorded: Unpack[Recorded],
+    **options: Unpack[WriteArgs],
 ) -> Document:
     """Change a document's details without a new version (back-office only).
 
@@ -118,8 +118,8 @@ def change_details(
     replaced one by one with `approvals.replace_signer`. Raises RecordNotFoundError, ValidationError, or the error of
     the precondition.
     """
-    with changing(Document, site_id, document_id, operation=operation, **recorded) as document:
-        before = {name: set(listed(document, name)) for name in USERS}  # one query for each list at most
+    with changing(Document, site_id, document_id, operation=operation, **options) as document:
+        before = {name: set(listed_keys(document, name)) for name in USERS}  # one query for each list at most
         if document.record_status in WAITING:
             text = gettext("These people still have to sign a version. Use “Replace” on its page.")
             faults = {
@@ -156,7 +156,7 @@ def _as_stored(site_id: uuid.UUID, document_id: uuid.UUID) -> tuple[Document | N
         [
             rows_with(Document, {document_id}),
             rows_with(Site, {site_id}),
-            Asked(listing := _listed_people(), listing.by(document_id)),
+            CompiledQuery(listing := _listed_people(), listing.by(document_id)),
         ]
     )
     if not documents or documents[0].site_id != site_id:
@@ -179,7 +179,7 @@ def _listed_people() -> Reading:
 
 def _people(document: Document, values: Values, people: Mapping[uuid.UUID, User]) -> list[list[User]]:
     """Return the reviewers, approvers and users to notify of the next version; `people` are loaded already."""
-    keys = [[user.pk for user in values[name]] if name in values else listed(document, name) for name in USERS]
+    keys = [[user.pk for user in values[name]] if name in values else listed_keys(document, name) for name in USERS]
     known = {**people, **{user.pk: user for name in USERS for user in values.get(name, ())}}
     if missing := {key for several in keys for key in several} - known.keys():
         known |= User.objects.in_bulk(missing)
@@ -189,6 +189,6 @@ def _people(document: Document, values: Values, people: Mapping[uuid.UUID, User]
 def check_approvers(document: Document, values: Values) -> None:
     """Raise ValidationError if the site demands an approver and neither values nor document name one (DECISIONS 5)."""
     name = "user_to_approve"
-    approvers = values[name] if name in values else listed(document, name)
+    approvers = values[name] if name in values else listed_keys(document, name)
     if not approvers and document.site.demands_approver:
         raise fault_at("user_to_approve", gettext("Every document of this site needs an approver."), "RequiredField")

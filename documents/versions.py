@@ -13,7 +13,7 @@ from records.files.storage import StoredFile
 from records.history.inserts import insertions, update_of
 from records.history.trail import now
 from records.sites.text import fault_at
-from records.sites.values import Loaded
+from records.sites.values import LockedContent
 
 AWAITING = (Status.AWAITING_REVIEW, Status.AWAITING_APPROVAL, Status.AWAITING_CHANGE)
 
@@ -81,14 +81,14 @@ def replace_versions(document: Document, version: DocumentVersion, signers: list
     Any newer file supersedes a version that waits for signatures or for a change. The version in force is superseded
     only by a version that itself comes into force (DECISIONS 5).
     """
-    rows, asked = (list(Loaded.rows(document, relation)) for relation in ("versions", "signers"))
+    rows, asked = (list(LockedContent.rows(document, relation)) for relation in ("versions", "signers"))
     replaced = (*AWAITING, *(IN_FORCE if version.record_status in IN_FORCE else ()))
     superseded = [row for row in rows if row.record_status in replaced]
     for row in superseded:
         row.record_status, row.revision = Status.SUPERSEDED, row.revision + 1
     storing = [*map(update_of, superseded), *insertions([version])]
-    Loaded.put(document, "versions", [*rows, version], storing, [version])
-    Loaded.put(document, "signers", [*asked, *signers], insertions(signers), [signer.user for signer in signers])
+    LockedContent.put(document, "versions", [*rows, version], storing, [version])
+    LockedContent.put(document, "signers", [*asked, *signers], insertions(signers), [signer.user for signer in signers])
 
 
 def supersede(document: Document, statuses: Sequence[Status]) -> None:

@@ -11,7 +11,7 @@ from materials.models import Material
 from materials.upserts import DesiredMaterial, duplicate, upsert
 from records.history.trail import Author, recording
 from records.sites.text import read_uuid
-from records.sites.writing import Recorded, Values, apply, changing
+from records.sites.writing import Values, WriteArgs, apply, changing
 
 
 def add_material(
@@ -32,13 +32,13 @@ def update_material(
     values: Values,
     *,
     operation: str = "UpdateMaterial",
-    **recorded: Unpack[Recorded],
+    **options: Unpack[WriteArgs],
 ) -> Material:
     """Change a material; raises RecordNotFoundError, ValidationError (code Duplicate) or the precondition's error."""
     try:
-        with changing(Material, site_id, material_id, operation=operation, **recorded) as material:
+        with changing(Material, site_id, material_id, operation=operation, **options) as material:
             apply(material, values)
-            material.reason_for_change = recorded.get("reason", "")
+            material.reason_for_change = options.get("reason", "")
             _refuse_taken(site_id, material.external_id, but=material_id)
     except IntegrityError as error:
         raise duplicate() from error
@@ -63,14 +63,14 @@ def archive_material(
     *,
     archived: bool,
     operation: str = "",
-    **recorded: Unpack[Recorded],
+    **options: Unpack[WriteArgs],
 ) -> Material:
     """Archive or restore a material; repeating it changes nothing.
 
     `operation` replaces the usual name in the history. Raises RecordNotFoundError, or the error of `precondition`.
     """
     name = operation or ("ArchiveMaterial" if archived else "RestoreMaterial")
-    with changing(Material, site_id, material_id, operation=name, **recorded) as material:
+    with changing(Material, site_id, material_id, operation=name, **options) as material:
         if material.is_archived != archived:
-            material.is_archived, material.reason_for_change = archived, recorded.get("reason", "")
+            material.is_archived, material.reason_for_change = archived, options.get("reason", "")
     return material

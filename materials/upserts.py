@@ -17,13 +17,13 @@ from records.history.appending import MARK
 from records.history.inserts import insertions
 from records.history.sets import among, among_parameter
 from records.history.snapshots import Snapshot, columns, differences
-from records.history.statements import ANY_SITE, Asked, Reading, Rows, Statement, compiled
+from records.history.statements import ANY_SITE, CompiledQuery, Reading, Rows, Statement, compile_rows
 from records.history.trail import Author, Trail, now, recording
 from records.reference.models import MaterialCategory
 from records.sites.checking import check_record
 from records.sites.models import EntityFolder
 from records.sites.sequences import counting_archived, insert_numbered, take_numbers
-from records.sites.targets import UNKNOWN, errors_of, holding_folders
+from records.sites.targets import UNKNOWN, errors_of, folder_lock_query
 from records.sites.text import fault_at, read_uuid
 from records.sites.writing import Precondition, RecordNotFoundError, Values, stamp
 
@@ -157,7 +157,7 @@ class Batch:
     names: dict[str, str] = field(default_factory=dict)
     touched: dict[uuid.UUID, Material] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[CompiledQuery] = field(default_factory=list)
 
     def reading(self, upserts: Sequence[DesiredMaterial]) -> list[Statement]:
         """Return the statements of `asking`."""
@@ -327,7 +327,7 @@ def differs(material: Material, name: str, value: object) -> bool:
     return bool(stored != (value.pk if isinstance(value, Model) else value))
 
 
-def asking(site_id: uuid.UUID, upserts: Sequence[DesiredMaterial]) -> list[Asked]:
+def asking(site_id: uuid.UUID, upserts: Sequence[DesiredMaterial]) -> list[CompiledQuery]:
     """Return the queries that lock the materials that the upserts may concern and the folders that they name.
 
     The references of the upserts need not be resolved yet.
@@ -338,14 +338,14 @@ def asking(site_id: uuid.UUID, upserts: Sequence[DesiredMaterial]) -> list[Asked
     keys = dict.fromkeys(key for key in named if key is not None)
     folders = dict.fromkeys(folder.id for one in values if (folder := one.get("entity_folder")) is not None)
     found = [locking(site_id, external_ids, keys)] if external_ids or keys else []
-    return [*found, holding_folders(folders)] if folders else found
+    return [*found, folder_lock_query(folders)] if folders else found
 
 
 _TEXTS, _KEYS = str(uuid.uuid4()), uuid.uuid4()
 """The placeholders in the compiled queries."""
 
 
-def locking(site_id: uuid.UUID, external_ids: Collection[str], keys: Collection[uuid.UUID]) -> Asked:
+def locking(site_id: uuid.UUID, external_ids: Collection[str], keys: Collection[uuid.UUID]) -> CompiledQuery:
     """Return the query that locks the site's materials with these external ids or Ids, in the order of their Ids.
 
     It is compiled once for each process: for one material, of which PostgreSQL keeps the plan, and for many.
@@ -357,7 +357,7 @@ def locking(site_id: uuid.UUID, external_ids: Collection[str], keys: Collection[
     else:
         given |= {_TEXTS: among_parameter(external_ids), _KEYS: among_parameter(keys)}
     read = _locking(alone)
-    return Asked(read, read.given(given))
+    return CompiledQuery(read, read.with_values(given))
 
 
 @cache
@@ -368,7 +368,7 @@ def _locking(alone: tuple[int, int] | None) -> Reading:
     else:
         named = Q(among("external_id", "text", _TEXTS)), Q(among("id", "uuid", _KEYS))
     # PostgreSQL uses the index of the external ids only for a query that says that they are not empty.
-    return compiled(rows.filter((named[0] & ~Q(external_id="")) | named[1]).order_by("pk"))
+    return compile_rows(rows.filter((named[0] & ~Q(external_id="")) | named[1]).order_by("pk"))
 
 
 def duplicate() -> ValidationError:

@@ -18,7 +18,7 @@ from django_scim import views as stock
 
 from records.accounts.opening import Proof
 from records.history.models import Change
-from records.history.retrying import begun_again, lost_deadlock, waited_too_long
+from records.history.retrying import lost_deadlock, retry_transaction, waited_too_long
 from records.history.trail import is_rehearsal, rehearsing
 from records.operations import limits
 from records.operations.credentials import keep_private
@@ -110,7 +110,7 @@ class ProvisioningView(stock.SCIMView):
         An inner call of a dry run leaves that to the outer call, whose transaction it is.
         """
         try:
-            return begun_again(
+            return retry_transaction(
                 lambda: self._identify_and_answer(request, inner, *args, **kwargs),
                 lambda error: self._lost_locks(error) and not is_rehearsal(),
             )

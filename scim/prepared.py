@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.db.models.expressions import RawSQL
 
 from records.history.sets import ids_parameter, ids_selection, ids_sql
-from records.history.statements import Statement, converted, together
+from records.history.statements import Statement, convert, together
 from scim.callers import Scope
 
 MOST_CACHED = 512
@@ -54,7 +54,7 @@ class PreparedQuery(NamedTuple):
 
     def convert_rows(self, rows: list[tuple[object, ...]]) -> list[tuple[Any, ...]]:
         """Return the rows with the values that the ORM would return."""
-        return [tuple(converted(row, self.converters)) for row in rows] if self.converters else rows
+        return [tuple(convert(row, self.converters)) for row in rows] if self.converters else rows
 
 
 _cache: dict[tuple[str, str, Scope], PreparedQuery] = {}

@@ -25,7 +25,7 @@ from records.history.digests import FieldChange
 from records.history.trail import Author, recording
 from records.sites.models import Site
 from records.sites.text import refuse
-from records.sites.writing import Recorded, add_record, apply, changing, stamp
+from records.sites.writing import WriteArgs, add_record, apply, changing, stamp
 
 
 def add_site(site: Site, *, author: Author) -> Site:
@@ -83,15 +83,15 @@ def give_access(user: User, *, author: Author, reason: str = "") -> None:
         security_event(SecurityKind.ACCESS_GIVEN, account=locked, author=author, detail=reason)
 
 
-def update_user(user: User, values: Mapping[str, Any], **recorded: Unpack[Recorded]) -> User:
+def update_user(user: User, values: Mapping[str, Any], **options: Unpack[WriteArgs]) -> User:
     """Change an account's names, e-mail address or superuser flag; the recovery address follows (DECISIONS 9.3).
 
     Raises ValidationError if the name is in use, NotAllowedError if the author may not change the account's identity,
     or the error of the precondition.
     """
-    author = recorded["author"]
+    author = options["author"]
     actor = actor_of(author)
-    with changing(User, None, user.pk, operation="UpdateUser", **recorded) as locked:
+    with changing(User, None, user.pk, operation="UpdateUser", **options) as locked:
         require(actor, Act.RENAME, locked)
         if values.get("is_superuser", locked.is_superuser) != locked.is_superuser:
             require(actor, Act.MAKE_SUPERUSER, locked)
@@ -149,20 +149,20 @@ def update_role(
     *,
     name: str | None = None,
     permissions: Iterable[Permission] | None = None,
-    **recorded: Unpack[Recorded],
+    **options: Unpack[WriteArgs],
 ) -> Role:
     """Rename a role or change what it permits; None leaves a value as it is.
 
     Raises ValidationError if the name is in use, NotAllowedError if the author does not hold everything that the role
     permits, before and after the change (DECISIONS 9.4), or the error of the precondition.
     """
-    author = recorded["author"]
+    author = options["author"]
     new_permissions = None if permissions is None else list(permissions)
     adding = {f"{one.content_type.app_label}.{one.codename}" for one in new_permissions or ()}
     with recording():
         if name is not None:
             lock_outer_roles(role.pk)
-        with changing(Role, None, role.pk, operation="UpdateRole", **recorded) as locked:
+        with changing(Role, None, role.pk, operation="UpdateRole", **options) as locked:
             require(actor_of(author), Act.GIVE_ROLE, locked, adding=adding)
             if name is not None:
                 locked.name = name

@@ -16,7 +16,7 @@ from records.history.snapshots import columns
 from records.history.statements import Rows, Statement
 from records.history.trail import Author, recording
 from records.sites.text import fault_at, fold, is_blank, refuse_breaks
-from records.sites.values import Loaded
+from records.sites.values import LockedContent
 from records.sites.writing import add_record, changing_locked, locking
 
 
@@ -118,7 +118,7 @@ def _changing(role: Role, operation: str, *, author: Author) -> Iterator[None]:
     """
     with (
         recording() as trail,
-        changing_locked(trail, role, Loaded(role, columns(role), {}), author=author, operation=operation),
+        changing_locked(trail, role, LockedContent(role, columns(role), {}), author=author, operation=operation),
     ):
         yield
 

@@ -27,7 +27,7 @@ from records.backoffice.records import RecordAdmin
 from records.backoffice.transitions import ARCHIVE, RESTORE, RecordStep
 from records.sites.about import record_at, unknown
 from records.sites.text import read_uuid
-from records.sites.writing import Recorded, Values
+from records.sites.writing import Values, WriteArgs
 
 
 class NewActionForm(RecordForm):
@@ -150,8 +150,8 @@ class ActionAdmin(RecordAdmin):
         return actions.add_action(site_id, given, author=author_of(request), sees=sees, on=record)
 
     def update_record(
-        self, request: HttpRequest, record: Action, values: Values, **recorded: Unpack[Recorded]
+        self, request: HttpRequest, record: Action, values: Values, **options: Unpack[WriteArgs]
     ) -> Action:
         """Change an open action."""
-        by, precondition = mover(request, record, recorded["reason"]), recorded.get("precondition")
+        by, precondition = mover(request, record, options["reason"]), options.get("precondition")
         return actions.update_action(record.site_id, record.pk, values, mover=by, precondition=precondition)

@@ -17,7 +17,7 @@ from records.history.trail import Author
 from records.sites.about import finding_statements
 from records.sites.hidden import exists_for
 from records.sites.models import Entity, SiteRecord
-from records.sites.sequences import holding_number
+from records.sites.sequences import sequence_lock
 from records.sites.text import fault_at
 from records.sites.writing import Values, add_record, locking
 
@@ -66,7 +66,7 @@ def add_attachment(
         found = finding_statements(kind, record.pk, finding_id)
         return [
             locking(kind).by(record.pk),
-            holding_number(site_id, Entity.ATTACHMENT),
+            sequence_lock(site_id, Entity.ATTACHMENT),
             _sizes(site_id),
             *found,
         ]

@@ -14,9 +14,9 @@ from records.history.trail import Author, recording
 from records.sites.targets import errors_of
 from records.sites.text import fault_at, refuse
 from records.sites.writing import (
-    Recorded,
     RecordNotFoundError,
     Values,
+    WriteArgs,
     add_record,
     apply,
     archive_record,
@@ -41,10 +41,10 @@ def update_audit_program(
     values: Values,
     *,
     operation: str = "UpdateAuditProgram",
-    **recorded: Unpack[Recorded],
+    **options: Unpack[WriteArgs],
 ) -> AuditProgram:
     """Change an audit program; audits that are already scheduled keep their values. Raises the errors of `changing`."""
-    with changing(AuditProgram, site_id, program_id, operation=operation, **recorded) as program:
+    with changing(AuditProgram, site_id, program_id, operation=operation, **options) as program:
         apply(program, values)
     return program
 

@@ -24,9 +24,9 @@ from records.reference.models import RatingResponse
 from records.sites.reasons import required_reason
 from records.sites.text import fault_at, refuse
 from records.sites.writing import (
-    Recorded,
     RecordNotFoundError,
     Values,
+    WriteArgs,
     apply,
     archive_record,
     changing,
@@ -38,7 +38,7 @@ SCHEDULED, IN_PROGRESS, AWAITING_REVIEW, COMPLETED, CANCELLED = RecordStatus
 
 @contextmanager
 def _auditing(
-    site_id: uuid.UUID, record_id: uuid.UUID, *, operation: str, **recorded: Unpack[Recorded]
+    site_id: uuid.UUID, record_id: uuid.UUID, *, operation: str, **options: Unpack[WriteArgs]
 ) -> Iterator[AuditRecord]:
     """Open a write to an audit, lock its program first and update the program's due date; raises as `changing`."""
     with recording():
@@ -53,7 +53,7 @@ def _auditing(
             record_id,
             operation=operation,
             skip=["audit_program", "completed_by"],
-            **recorded,
+            **options,
         ) as record:
             record.audit_program = program
             was = (record.record_status, record.due_date)
@@ -65,8 +65,8 @@ def _auditing(
         else:
             return
         if due != program.next_due_date:
-            recorded.pop("precondition", None)
-            update_audit_program(site_id, program_id, {"next_due_date": due}, operation=operation, **recorded)
+            options.pop("precondition", None)
+            update_audit_program(site_id, program_id, {"next_due_date": due}, operation=operation, **options)
 
 
 def _move(record: AuditRecord, allowed: Sequence[RecordStatus], to: RecordStatus) -> None:
@@ -89,7 +89,7 @@ def update_audit_record(
     values: Values,
     *,
     operation: str = "UpdateAudit",
-    **recorded: Unpack[Recorded],
+    **options: Unpack[WriteArgs],
 ) -> AuditRecord:
     """Change an open audit's dates, people, checklists, rating scale, notes or findings.
 
@@ -97,10 +97,10 @@ def update_audit_record(
     is In Progress and, with a reason, while it is Awaiting Review. For a completed or cancelled audit, only the folder
     can be changed. If the program has the due date of this regular audit, both due dates change together.
     """
-    with _auditing(site_id, record_id, operation=operation, **recorded) as record:
+    with _auditing(site_id, record_id, operation=operation, **options) as record:
         before = snapshot(record)
         if "findings" in values:
-            _check_findings(record, values, recorded.get("reason", ""))
+            _check_findings(record, values, options.get("reason", ""))
         apply(record, values)
         changed = {name for name, value in snapshot(record).items() if value != before[name]}
         if changed - {"entity_folder"} and not record.is_open:
@@ -134,13 +134,13 @@ def start_audit_record(
     record_id: uuid.UUID,
     *,
     start_date: datetime.datetime | None = None,
-    **recorded: Unpack[Recorded],
+    **options: Unpack[WriteArgs],
 ) -> AuditRecord:
     """Start a scheduled audit, now or at a given time, and create one finding for each question of its checklists.
 
     A checklist without questions gives one finding with the checklist's name. Existing findings are kept.
     """
-    with _auditing(site_id, record_id, operation="StartAudit", **recorded) as record:
+    with _auditing(site_id, record_id, operation="StartAudit", **options) as record:
         _move(record, (SCHEDULED,), IN_PROGRESS)
         record.start_date = start_date or now()
         if not record.findings.exists():
@@ -162,7 +162,7 @@ def save_findings(
     rows: Sequence[Values],
     *,
     values: Values | None = None,
-    **recorded: Unpack[Recorded],
+    **options: Unpack[WriteArgs],
 ) -> AuditRecord:
     """Make rows (id, question, rating_response, comment, nonconformance) the audit's findings; see update_audit_record.
 
@@ -170,7 +170,7 @@ def save_findings(
     ValidationError.
     """
     given = {**(values or {}), "findings": rows}
-    return update_audit_record(site_id, record_id, given, operation="SaveFindings", **recorded)
+    return update_audit_record(site_id, record_id, given, operation="SaveFindings", **options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,12 +281,12 @@ def _rate(record: AuditRecord) -> None:
     record.score, record.rating, record.result = outcome.score, outcome.rating, outcome.result
 
 
-def submit_audit_record(site_id: uuid.UUID, record_id: uuid.UUID, **recorded: Unpack[Recorded]) -> AuditRecord:
+def submit_audit_record(site_id: uuid.UUID, record_id: uuid.UUID, **options: Unpack[WriteArgs]) -> AuditRecord:
     """Submit an audit for review; it needs findings and, if it has a rating scale, a response for each of them.
 
     The finish date is set to now unless it was entered. The score, rating and result are calculated.
     """
-    with _auditing(site_id, record_id, operation="SubmitAudit", **recorded) as record:
+    with _auditing(site_id, record_id, operation="SubmitAudit", **options) as record:
         _move(record, (IN_PROGRESS,), AWAITING_REVIEW)
         _refuse_unanswered(record)
         record.finish_date = record.finish_date or max(now(), record.start_date or now())
@@ -294,22 +294,22 @@ def submit_audit_record(site_id: uuid.UUID, record_id: uuid.UUID, **recorded: Un
     return record
 
 
-def complete_audit_record(site_id: uuid.UUID, record_id: uuid.UUID, **recorded: Unpack[Recorded]) -> AuditRecord:
+def complete_audit_record(site_id: uuid.UUID, record_id: uuid.UUID, **options: Unpack[WriteArgs]) -> AuditRecord:
     """Complete a reviewed audit; this records by whom and when, and sets the program's next due date."""
-    with _auditing(site_id, record_id, operation="CompleteAudit", **recorded) as record:
+    with _auditing(site_id, record_id, operation="CompleteAudit", **options) as record:
         _move(record, (AWAITING_REVIEW,), COMPLETED)
         record.completed_date = now()
-        record.completed_by_id = recorded["author"].id
+        record.completed_by_id = options["author"].id
     return record
 
 
-def cancel_audit_record(site_id: uuid.UUID, record_id: uuid.UUID, **recorded: Unpack[Recorded]) -> AuditRecord:
+def cancel_audit_record(site_id: uuid.UUID, record_id: uuid.UUID, **options: Unpack[WriteArgs]) -> AuditRecord:
     """Cancel an open audit, with a reason; it then has no score.
 
     The program keeps its due date, so that the audit can be planned again.
     """
-    with _auditing(site_id, record_id, operation="CancelAudit", **recorded) as record:
-        required_reason(recorded.get("reason", ""), gettext("Say why the audit is cancelled."))
+    with _auditing(site_id, record_id, operation="CancelAudit", **options) as record:
+        required_reason(options.get("reason", ""), gettext("Say why the audit is cancelled."))
         _move(record, (SCHEDULED, IN_PROGRESS, AWAITING_REVIEW), CANCELLED)
         _rate(record)
     return record

@@ -67,7 +67,7 @@ def name_pointers(user: User, changes: Sequence[Change]) -> None:
         removed_name = gettext("a finding that was removed")
         for (_, key), name in names_of(site_id, records, visible_rows).items():
             names[key].append(name)
-        for key, name in findings_called(site_id, findings, visible_rows, removed=removed_name).items():
+        for key, name in findings_called(site_id, findings, visible_rows, removed_name=removed_name).items():
             names[key].append(name)
     for _, entry in entries:
         for side in SIDES:

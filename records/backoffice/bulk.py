@@ -31,7 +31,7 @@ from records.backoffice.forms import ReasonForm
 from records.backoffice.lists import UnreadableListError
 from records.backoffice.permissions import Pages
 from records.backoffice.transitions import RecordStep
-from records.history.retrying import begun_again
+from records.history.retrying import retry_transaction
 from records.history.trail import recording
 from records.sites.text import read_uuid
 from records.sites.writing import RecordNotFoundError
@@ -242,7 +242,7 @@ class BulkPages(FormPages):
 
         # Those before a batch that lost a deadlock are stored, so the page as a whole must not begin again.
         steps = (keys[start : start + BATCH] for start in range(0, len(keys), BATCH))
-        return [one for some in steps for one in begun_again(partial(write, some))]
+        return [one for some in steps for one in retry_transaction(partial(write, some))]
 
     def _report(
         self, request: HttpRequest, bulk: Bulk, count: int, failures: Sequence[tuple[Any, str]]

@@ -43,7 +43,7 @@ from records.backoffice.once import FIELD, acting_once
 from records.backoffice.transitions import StepPages
 from records.sites.hidden import hideable_references, hides, references, with_hidden_kept
 from records.sites.models import SiteRecord
-from records.sites.writing import Recorded, RecordNotFoundError, Values, add_record, apply, changing
+from records.sites.writing import RecordNotFoundError, Values, WriteArgs, add_record, apply, changing
 
 Action = Callable[..., Any]
 
@@ -63,16 +63,16 @@ class FormPages(StepPages, HistoryPages):
             return type(self).add_action(site_id, values, author=author)  # type: ignore[misc]
         return add_record(self.model(site_id=site_id), values, author=author, operation=f"Add{self.model.__name__}")
 
-    def update_record(self, request: HttpRequest, record: Any, values: Values, **recorded: Unpack[Recorded]) -> Any:
+    def update_record(self, request: HttpRequest, record: Any, values: Values, **options: Unpack[WriteArgs]) -> Any:
         """Change a record through the room's action and return it.
 
         Raises ValidationError, RecordNotFoundError, or what the precondition raises under the record's lock.
         """
         site_id = self.site_in_write(record)
         if self.update_action is not None:
-            return type(self).update_action(site_id, record.pk, values, **recorded)  # type: ignore[misc]
+            return type(self).update_action(site_id, record.pk, values, **options)  # type: ignore[misc]
         operation = f"Update{self.model.__name__}"
-        with changing(self.model, site_id, record.pk, operation=operation, **recorded) as locked:
+        with changing(self.model, site_id, record.pk, operation=operation, **options) as locked:
             apply(locked, values)
         return locked
 

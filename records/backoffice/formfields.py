@@ -25,7 +25,7 @@ from records.backoffice.fields import (
     TextField,
 )
 from records.reference.lists import LISTS
-from records.sites.hidden import seen_by
+from records.sites.hidden import visible_to
 from records.sites.text import FREE_TEXT
 
 
@@ -90,7 +90,7 @@ class RecordFields:
     def field_choices(self, request: HttpRequest, field: Any, site_id: uuid.UUID | None) -> models.QuerySet[Any]:
         """Return what a foreign key or list may newly refer to, both in the form and where its choices are searched."""
         user = user_of(request)
-        return seen_by(user.pk, access.asking(user, site_id), choices_at(field, site_id))
+        return visible_to(user.pk, access.asking(user, site_id), choices_at(field, site_id))
 
     def _choices(self, request: HttpRequest, field: Any) -> models.QuerySet[Any]:
         return self.field_choices(request, field, _site_of(request))

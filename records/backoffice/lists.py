@@ -21,8 +21,8 @@ from records.backoffice.about import address_of
 from records.backoffice.choice_filters import ArchivedFilter
 from records.backoffice.current import current_site, user_of
 from records.history import replica
-from records.history.statements import Reads, answered
-from records.sites.hidden import hides, references, seen_by, without_hidden
+from records.history.statements import Reads, run_reads
+from records.sites.hidden import hides, references, visible_to, without_hidden
 from records.sites.models import SiteRecord
 from records.sites.sequences import totals
 from records.sites.text import read_uuid
@@ -209,7 +209,7 @@ class RecordList(ChangeList):
         rows: Any = model._default_manager.filter(pk__in=[key for key in map(read_uuid, values) if key])
         if any(field.name == "site" for field in model._meta.concrete_fields):
             rows = rows.filter(site=self.site)
-            rows = seen_by(self.reader.pk, self.may, rows)
+            rows = visible_to(self.reader.pk, self.may, rows)
         elif model._meta.app_label != "reference":
             return []
         return list(rows.order_by("pk")[:10])
@@ -258,7 +258,7 @@ def _unreadable(specs: Sequence[object]) -> str:
 
 def search(rows: models.QuerySet[Any], names: Sequence[str], text: str) -> models.QuerySet[Any]:
     """Filter rows as `searching` does; on PostgreSQL one query."""
-    return answered([searching(rows, names, text)])[0]
+    return run_reads([searching(rows, names, text)])[0]
 
 
 def searching(rows: models.QuerySet[Any], names: Sequence[str], text: str) -> Reads[models.QuerySet[Any]]:

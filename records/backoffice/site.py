@@ -25,7 +25,7 @@ from records.backoffice.datetimes import NOTHING
 from records.backoffice.permissions import SitePermissions
 from records.backoffice.responses import page_response
 from records.backoffice.unsaved_input import keeping
-from records.history.retrying import begun_again
+from records.history.retrying import retry_transaction
 from records.sites.models import SiteRecord
 
 FOLDED_GROUPS = ("Lists", "Administration")
@@ -68,7 +68,7 @@ class BackofficeSite(AdminSite):
 
         @wraps(view)
         def page(request: HttpRequest, *args: object, **kwargs: object) -> Any:
-            return begun_again(partial(view, request, *args, **kwargs))
+            return retry_transaction(partial(view, request, *args, **kwargs))
 
         return super().admin_view(page, cacheable)
 

@@ -10,7 +10,7 @@ from records.category.views import (
 )
 from records.operations.operation import SITE_ADMINISTRATOR, Parameter, lists, operation_urls, permits, reads
 from records.reference.lists import LISTS, SITE_LISTS
-from records.sites.models import FILED
+from records.sites.models import FOLDER_ENTITIES
 
 NAME_OR_CODE = (Parameter("name"), Parameter("code"))
 ENTRY_NAME_OR_CODE = (Parameter("name", lookup="name_key"), Parameter("code", lookup="code_key"))
@@ -39,7 +39,7 @@ urlpatterns = operation_urls(
         FolderEntrySerializer,
         examples.GET_FOLDER_LIST,
         *NAME_OR_CODE,
-        Parameter("entity", "choice", choices=[str(entity.value) for entity in FILED]),
+        Parameter("entity", "choice", choices=[str(entity.value) for entity in FOLDER_ENTITIES]),
     ),
     lists("GetSiteList", SiteEntrySerializer, examples.GET_SITE_LIST, *NAME_OR_CODE),
     lists("GetUserList", UserEntrySerializer, examples.GET_USER_LIST, *NAME_OR_CODE),

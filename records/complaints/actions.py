@@ -13,9 +13,9 @@ from records.history.trail import Author, now
 from records.sites.text import refuse
 from records.sites.writing import (
     Precondition,
-    Recorded,
     RecordNotFoundError,
     Values,
+    WriteArgs,
     add_record,
     add_records,
     apply,
@@ -43,14 +43,14 @@ def update_complaint_detail(
     *,
     may_change_completed: bool,
     operation: str = "UpdateComplaintDetail",
-    **recorded: Unpack[Recorded],
+    **options: Unpack[WriteArgs],
 ) -> Complaint:
     """Change a submitted complaint; its status stays the same (DECISIONS 5).
 
     Raises RecordNotFoundError (also for a draft), ValidationError (code InvalidTransition for a completed complaint,
     unless `may_change_completed`), or the error of the precondition.
     """
-    with changing_submitted(site_id, complaint_id, operation=operation, **recorded) as complaint:
+    with changing_submitted(site_id, complaint_id, operation=operation, **options) as complaint:
         if complaint.is_completed and not may_change_completed:
             raise refuse(gettext("This complaint is completed; only a Manager can change it."))
         apply(complaint, values)
@@ -77,7 +77,7 @@ def import_complaints(
 
 
 def changing_submitted(
-    site_id: uuid.UUID, complaint_id: uuid.UUID, *, precondition: Precondition | None = None, **recorded: Any
+    site_id: uuid.UUID, complaint_id: uuid.UUID, *, precondition: Precondition | None = None, **options: Any
 ) -> AbstractContextManager[Complaint]:
     """Lock a submitted complaint and let the block change it; raises RecordNotFoundError for a draft."""
 
@@ -87,7 +87,7 @@ def changing_submitted(
         if precondition is not None:
             precondition(complaint)
 
-    return changing(Complaint, site_id, complaint_id, precondition=check, **recorded)
+    return changing(Complaint, site_id, complaint_id, precondition=check, **options)
 
 
 def add_units_sold(site_id: uuid.UUID, values: Values, *, author: Author, reason: str = "") -> UnitsSold:
@@ -96,9 +96,9 @@ def add_units_sold(site_id: uuid.UUID, values: Values, *, author: Author, reason
 
 
 def update_units_sold(
-    site_id: uuid.UUID | None, key: uuid.UUID, values: Values, **recorded: Unpack[Recorded]
+    site_id: uuid.UUID | None, key: uuid.UUID, values: Values, **options: Unpack[WriteArgs]
 ) -> UnitsSold:
     """Change the month or the number of an entry; raises ValidationError, or the error of the precondition."""
-    with changing(UnitsSold, site_id, key, operation="UpdateUnitsSold", **recorded) as units:
+    with changing(UnitsSold, site_id, key, operation="UpdateUnitsSold", **options) as units:
         apply(units, values)
     return units

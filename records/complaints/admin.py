@@ -22,7 +22,7 @@ from records.complaints.filters import ResponseFilter, TargetFilter, TriageFilte
 from records.complaints.models import ABOUT_CONSUMER, CONSUMER, HANDLING, Complaint, RecordStatus, UnitsSold
 from records.complaints.transitions import COMPLETE, ERASE, REOPEN, SUBMIT, TRIAGE
 from records.history.trail import recording
-from records.sites.writing import Recorded, Values
+from records.sites.writing import Values, WriteArgs
 
 SUBMIT_TOO = "_submit"
 """The name of the button that saves a new complaint and submits it at once."""
@@ -177,13 +177,13 @@ class ComplaintAdmin(RecordAdmin):
         return draft
 
     def update_record(
-        self, request: HttpRequest, record: Complaint, values: Values, **recorded: Unpack[Recorded]
+        self, request: HttpRequest, record: Complaint, values: Values, **options: Unpack[WriteArgs]
     ) -> Complaint:
         """Change a draft or a submitted complaint."""
         site_id, key, may = record.site_id, record.pk, self.may_complete(request, record)
         if record.is_draft:
-            return workflow.update_draft(site_id, key, values, **recorded)
-        return actions.update_complaint_detail(site_id, key, values, may_change_completed=may, **recorded)
+            return workflow.update_draft(site_id, key, values, **options)
+        return actions.update_complaint_detail(site_id, key, values, may_change_completed=may, **options)
 
 
 @admin.register(UnitsSold)

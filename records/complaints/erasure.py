@@ -6,7 +6,7 @@ from typing import Unpack
 from records.complaints.models import CONSUMER, Complaint
 from records.history.erasure import Personal
 from records.retention.erasing import ERASE_CONSUMER, erasing
-from records.sites.writing import Recorded
+from records.sites.writing import WriteArgs
 
 PERSONAL = Personal(CONSUMER)
 IDENTIFYING = ("consumer_last_name", "consumer_address", "consumer_phone", "consumer_mobile", "consumer_email")
@@ -14,7 +14,7 @@ IDENTIFYING = ("consumer_last_name", "consumer_address", "consumer_phone", "cons
 
 
 def erase_consumer(
-    site_id: uuid.UUID, complaint_id: uuid.UUID, *, with_texts: bool = False, **recorded: Unpack[Recorded]
+    site_id: uuid.UUID, complaint_id: uuid.UUID, *, with_texts: bool = False, **options: Unpack[WriteArgs]
 ) -> Complaint:
     """Replace the consumer's name, address, phones and e-mail by a keyed digest, also in the history.
 
@@ -31,7 +31,7 @@ def erase_consumer(
         IDENTIFYING,
         operation=ERASE_CONSUMER,
         with_texts=with_texts,
-        **recorded,
+        **options,
     ) as erasure:
         erasure.erase(*CONSUMER)
     complaint: Complaint = erasure.record

@@ -15,7 +15,7 @@ from records.history.trail import Author, now
 from records.sites.reasons import required_reason
 from records.sites.sequences import take_numbers
 from records.sites.text import refuse
-from records.sites.writing import Recorded, Values, add_record, apply, changing
+from records.sites.writing import Values, WriteArgs, add_record, apply, changing
 
 
 def add_draft(
@@ -39,13 +39,13 @@ def update_draft(
     values: Values,
     *,
     operation: str = "UpdateComplaintDraft",
-    **recorded: Unpack[Recorded],
+    **options: Unpack[WriteArgs],
 ) -> Complaint:
     """Change a draft.
 
     Raises RecordNotFoundError, ValidationError, or the error of the precondition.
     """
-    with changing(Complaint, site_id, complaint_id, operation=operation, **recorded) as complaint:
+    with changing(Complaint, site_id, complaint_id, operation=operation, **options) as complaint:
         if not complaint.is_draft:
             raise refuse(gettext("This complaint is not a draft any more; somebody submitted it meanwhile."))
         apply(complaint, values)
@@ -53,14 +53,14 @@ def update_draft(
 
 
 def submit(
-    site_id: uuid.UUID, complaint_id: uuid.UUID, *, operation: str = "SubmitComplaint", **recorded: Unpack[Recorded]
+    site_id: uuid.UUID, complaint_id: uuid.UUID, *, operation: str = "SubmitComplaint", **options: Unpack[WriteArgs]
 ) -> Complaint:
     """Turn a draft into a complaint that awaits its review, with the next number.
 
     A missing date becomes the present time. Raises RecordNotFoundError, or ValidationError that names each required
     field that is empty.
     """
-    with changing(Complaint, site_id, complaint_id, operation=operation, **recorded) as complaint:
+    with changing(Complaint, site_id, complaint_id, operation=operation, **options) as complaint:
         if not complaint.is_draft:
             raise refuse(
                 gettext("Only a draft can be submitted; this complaint is %(record_status)s.")
@@ -81,13 +81,13 @@ def complete(
     *,
     review_report: str | None = None,
     operation: str = "CompleteComplaint",
-    **recorded: Unpack[Recorded],
+    **options: Unpack[WriteArgs],
 ) -> Complaint:
     """Complete the complaint; a given report replaces the stored one, and there must be a report.
 
     Raises RecordNotFoundError, or ValidationError (RequiredField at review_report, or InvalidTransition).
     """
-    with changing(Complaint, site_id, complaint_id, operation=operation, **recorded) as complaint:
+    with changing(Complaint, site_id, complaint_id, operation=operation, **options) as complaint:
         if complaint.is_draft:
             raise refuse(gettext("This complaint is a draft; submit it before it is completed."))
         if complaint.is_completed:
@@ -105,14 +105,14 @@ def reopen(
     complaint_id: uuid.UUID,
     *,
     operation: str = "ReopenComplaint",
-    **recorded: Unpack[Recorded],
+    **options: Unpack[WriteArgs],
 ) -> Complaint:
     """Return a completed complaint to its review, with a reason; the report is kept.
 
     Raises RecordNotFoundError, or ValidationError (RequiredField at reason, or InvalidTransition).
     """
-    recorded["reason"] = required_reason(recorded.get("reason", ""))
-    with changing(Complaint, site_id, complaint_id, operation=operation, **recorded) as complaint:
+    options["reason"] = required_reason(options.get("reason", ""))
+    with changing(Complaint, site_id, complaint_id, operation=operation, **options) as complaint:
         if not complaint.is_completed:
             raise refuse(
                 gettext("Only a completed complaint can be reopened; this one is %(record_status)s.")

@@ -6,7 +6,7 @@ from typing import Unpack
 from records.customers.models import Customer
 from records.history.statements import new_row
 from records.history.trail import Author
-from records.sites.writing import Recorded, Values, add_record, apply, changing
+from records.sites.writing import Values, WriteArgs, add_record, apply, changing
 
 
 def add_customer(
@@ -22,9 +22,9 @@ def update_customer(
     values: Values,
     *,
     operation: str = "UpdateCustomer",
-    **recorded: Unpack[Recorded],
+    **options: Unpack[WriteArgs],
 ) -> Customer:
     """Change a customer. Raises RecordNotFoundError, ValidationError, or what the precondition raises."""
-    with changing(Customer, site_id, customer_id, operation=operation, **recorded) as customer:
+    with changing(Customer, site_id, customer_id, operation=operation, **options) as customer:
         apply(customer, values)
     return customer

@@ -13,7 +13,7 @@ from records.history.snapshots import columns
 from records.retention.erasing import ERASE_CONTACT, erasing
 from records.retention.marks import keyed
 from records.sites.text import fault_at
-from records.sites.writing import Recorded
+from records.sites.writing import WriteArgs
 
 RELATION = "party_contacts"
 CONTACT = ("first_name", "last_name", "email", "phone")
@@ -30,7 +30,7 @@ def erase_contact(
     contact: str,
     *,
     with_texts: bool = False,
-    **recorded: Unpack[Recorded],
+    **options: Unpack[WriteArgs],
 ) -> Customer:
     """Replace a contact's name, e-mail and phone by a keyed digest, also in the history of the customer.
 
@@ -47,7 +47,7 @@ def erase_contact(
         IDENTIFYING,
         operation=ERASE_CONTACT,
         with_texts=with_texts,
-        **recorded,
+        **options,
     ) as erasure:
         customer: Customer = erasure.record
         row = next((row for row in customer.party_contacts.all() if str(row.pk) == contact), None)

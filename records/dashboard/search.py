@@ -32,7 +32,7 @@ from records.complaints.models import Complaint
 from records.customers.models import Customer, PartyContact
 from records.dashboard.tracing.lookup import written
 from records.employees.models import Employee, JobDescription
-from records.history.statements import Reads, answered
+from records.history.statements import Reads, run_reads
 from records.items.models import Item
 from records.reference.models import Nonconformance, Product, ReferenceEntry
 from records.sites.models import SiteRecord, permission_on
@@ -166,7 +166,7 @@ def find(request: HttpRequest, text: str, only: str = "") -> list[Group]:
     """Return the matching records that the user may see, of all kinds or of one; a fixed number of queries."""
     most = MOST if only else SHOWN
     kinds = [kind for kind in KINDS if only in ("", kind.key) and admin.site.is_registered(kind.record)]
-    return [group for group in answered([_group(request, kind, text, most) for kind in kinds]) if group.hits]
+    return [group for group in run_reads([_group(request, kind, text, most) for kind in kinds]) if group.hits]
 
 
 def _group(request: HttpRequest, kind: Kind, text: str, most: int) -> Reads[Group]:

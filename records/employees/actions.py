@@ -17,7 +17,7 @@ from records.history.statements import Statement, new_row, parameter, together
 from records.history.trail import Author, now, recording
 from records.sites.targets import errors_of
 from records.sites.text import fault_at, is_blank, refuse
-from records.sites.writing import Recorded, Values, add_record, apply, archive_record, changing
+from records.sites.writing import Values, WriteArgs, add_record, apply, archive_record, changing
 
 REPORTING = 1
 """The number of the advisory lock that every change of a superior takes. Only this lock here has two keys."""
@@ -61,14 +61,14 @@ def update_employee(
     values: Values,
     *,
     operation: str = "UpdateEmployee",
-    **recorded: Unpack[Recorded],
+    **options: Unpack[WriteArgs],
 ) -> Employee:
     """Change an employee. Raises RecordNotFoundError, ValidationError, or what the precondition raises."""
     before = EmployeeFacts()
 
     def follow(changed: Employee) -> None:
         if changed.user_id is not None:
-            follow_employee(changed.user_id, before, facts_of(changed), author=recorded["author"])
+            follow_employee(changed.user_id, before, facts_of(changed), author=options["author"])
 
     with changing(
         Employee,
@@ -77,7 +77,7 @@ def update_employee(
         operation=operation,
         skip=["reporting_to", "user"],
         followed_by=follow,
-        **recorded,
+        **options,
     ) as employee:
         if employee.user_id is not None:
             before = facts_of(employee)
@@ -238,13 +238,13 @@ def update_job_description(
     values: Values,
     *,
     operation: str = "UpdateJobDescription",
-    **recorded: Unpack[Recorded],
+    **options: Unpack[WriteArgs],
 ) -> JobDescription:
     """Change a job description (back-office and import only). Raises RecordNotFoundError or ValidationError."""
-    with changing(JobDescription, site_id, record_id, operation=operation, **recorded) as record:
+    with changing(JobDescription, site_id, record_id, operation=operation, **options) as record:
         before = set(record.employees.values_list("pk", flat=True))
         apply(record, values)
-        touch_holders(before, set(record.employees.values_list("pk", flat=True)), recorded["author"])
+        touch_holders(before, set(record.employees.values_list("pk", flat=True)), options["author"])
     return record
 
 

@@ -14,7 +14,7 @@ from records.retention.erasing import ERASE_EMPLOYEE, Erasure, erasing
 from records.retention.marks import keyed
 from records.retention.words import Words
 from records.sites.text import refuse
-from records.sites.writing import Recorded
+from records.sites.writing import WriteArgs
 
 PRIVATE = tuple(Employee.HISTORY_PRIVATE)
 PERSONAL = Personal(PRIVATE)
@@ -22,22 +22,20 @@ IDENTIFYING = ("address", "phone", "mobile")
 """The fields whose values few other people share."""
 
 
-def erase_private_facts(site_id: uuid.UUID, employee_id: uuid.UUID, **recorded: Unpack[Recorded]) -> Employee:
+def erase_private_facts(site_id: uuid.UUID, employee_id: uuid.UUID, **options: Unpack[WriteArgs]) -> Employee:
     """Erase date of birth, address, phones, nationality and notes, also in the history and at the account.
 
     The name, the job and the training stay, since signatures and other records refer to them. Raises as `erasing` does,
     also when it is repeated, and ValidationError (InvalidTransition) for an employee who is not archived.
     """
-    with erasing(
-        Employee, site_id, employee_id, PERSONAL, IDENTIFYING, operation=ERASE_EMPLOYEE, **recorded
-    ) as erasure:
+    with erasing(Employee, site_id, employee_id, PERSONAL, IDENTIFYING, operation=ERASE_EMPLOYEE, **options) as erasure:
         employee: Employee = erasure.record
         if not employee.is_archived:
             text = gettext("Only what is private to an employee who left can be erased. Archive the employee first.")
             raise refuse(text)
         erasure.erase(*PRIVATE)
         if employee.user_id is not None:
-            author, reason = recorded["author"], recorded.get("reason", "")
+            author, reason = options["author"], options.get("reason", "")
             _erase_from_account(employee.user_id, erasure, author=author, reason=reason)
     return employee
 

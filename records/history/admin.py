@@ -113,7 +113,7 @@ class ChangeAdmin(LogAdmin, SavedFilterPages):
         show_times_of(site)
         query = f"?{request.GET.urlencode()}" if request.GET else ""
         exports = [(kind.upper(), self.url_of("export", kind) + query) for kind in KINDS]
-        return {**super().list_context(request), **_proven(site.pk if site else None), "exports": exports}
+        return {**super().list_context(request), **_proof_context(site.pk if site else None), "exports": exports}
 
     def entry_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show one change, field by field."""
@@ -125,13 +125,13 @@ class ChangeAdmin(LogAdmin, SavedFilterPages):
             raise Http404(gettext("There is no such change."))
         show_times_of(site_at(request, change.site_id))
         name_pointers(user_of(request), [change])
-        proven = _proven(change.site_id)
+        proof_context = _proof_context(change.site_id)
         return self.page_response(
             request,
             "history/change.html",
             gettext("Change %(number)s") % {"number": change.number},
-            **proven,
-            is_later=proven["proof"] is not None and change.at > proven["proof"].at,
+            **proof_context,
+            is_later=proof_context["proof"] is not None and change.at > proof_context["proof"].at,
             change_shown=change,
             kind=self.kind(change),
             did=self.did(change),
@@ -148,11 +148,11 @@ class ChangeAdmin(LogAdmin, SavedFilterPages):
             return lines_of(Change, change.fields, (), lambda name: False)
         may = asking(request.user, change.site_id)
         private = getattr(page, "private_fields", ())
-        hidden = () if not private or may(page.private_permission) else private
-        return lines_of(model, change.fields, [*hidden, *revealing_fields(model, may)], page.is_day)
+        hidden_fields = () if not private or may(page.private_permission) else private
+        return lines_of(model, change.fields, [*hidden_fields, *revealing_fields(model, may)], page.is_day)
 
 
-def _proven(site_id: uuid.UUID | None) -> dict[str, Any]:
+def _proof_context(site_id: uuid.UUID | None) -> dict[str, Any]:
     """Return what the pages say about the last proof of the history; one query."""
     proof = last_proof()
     at = format_datetime(proof.at) if proof is not None else ""

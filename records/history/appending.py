@@ -29,7 +29,7 @@ def appending(change: Change) -> Statement:
 
     The number of a new record (`Change.counts`) is read from the record's row, which an earlier statement stored.
     """
-    lines, given = _lines(change)
+    lines, parameters = _lines(change)
     head = connection.ops.quote_name(ChainHead._meta.db_table)
     clause = f"""
 WITH {_numbered(change)}lines AS (SELECT {lines} AS text{" FROM numbered" if change.counts else ""}),
@@ -47,13 +47,13 @@ WITH {_numbered(change)}lines AS (SELECT {lines} AS text{" FROM numbered" if cha
         "hash": ("(SELECT hash FROM head)", ()),
     }
     if change.counts:
-        stored = json_text(change.fields)
-        computed["fields"] = ("jsonb_set(%s, '{0,new}', (SELECT to_jsonb(number) FROM numbered))", [stored])
+        fields = json_text(change.fields)
+        computed["fields"] = ("jsonb_set(%s, '{0,new}', (SELECT to_jsonb(number) FROM numbered))", [fields])
         computed["record_name"] = (
             "(SELECT replace(%s, %s, number::text) FROM numbered)",
             [change.record_name, str(MARK)],
         )
-    return insertion_of(change, computed, before=(clause, [*before, *given, parameter(change.chain)]))
+    return insertion_of(change, computed, before=(clause, [*before, *parameters, parameter(change.chain)]))
 
 
 def complete(change: Change, record: models.Model) -> None:

@@ -1,12 +1,12 @@
-"""Counts of a site's records, which are kept until something changes that they depend on.
+"""Counts of a site's records, which are cached until something changes that they depend on.
 
 Every write adds a change to the chain of its site in the same transaction. While the head of the chain is the same, a
-query that reads nothing but records of the site has the same answer, which is therefore kept in the cache together with
+query that reads nothing but records of the site has the same answer, which is therefore cached together with
 the head. When the head has moved, the changes since then say which records were written:
 
-- Sums over single records (`sums`), or over what belongs to single records (`sums_of`), are kept for each thousand of
+- Sums over single records (`sums`), or over what belongs to single records (`sums_of`), are cached for each thousand of
   record numbers, and only the thousands that contain a written record are counted again.
-- The most frequent values (`most`) are found among those kept and those that the written records have now, because no
+- The most frequent values (`most`) are found among those cached and those that the written records have now, because no
   other value can have become more frequent. Only values that a written record has, or had before, are counted again.
 - Every other answer is counted again if a record of one of the apps was written whose tables the query reads.
 """
@@ -31,8 +31,8 @@ from django.db.models import Count, F, Q, QuerySet
 
 from records.history.models import INSTALLATION, ChainHead, Change
 
-KEPT = 24 * 60 * 60
-"""How many seconds an answer is kept for a site that does not change. Each query keeps one answer only."""
+CACHE_SECONDS = 24 * 60 * 60
+"""How many seconds an answer is cached for a site that does not change. Each query keeps one answer only."""
 PART = 1000
 """How many record numbers are counted together."""
 MOST_CHANGES = 1000
@@ -40,11 +40,11 @@ MOST_CHANGES = 1000
 UNREADABLE = (OSError, EOFError, ValueError, pickle.UnpicklingError, zlib.error)
 """What reading a file of the cache raises that a crash has left behind."""
 SPARE = 4
-"""The factor by which more values are kept than are asked for, so that some of them may become less frequent."""
+"""The factor by which more values are cached than are asked for, so that some of them may become less frequent."""
 _TABLES = re.compile(r'(?:FROM|JOIN) "(\w+)"')
 
 
-class Written:
+class WrittenValues:
     """The numbers of records that were written, and the Ids at which they point or pointed, by their columns."""
 
     def __init__(self, model: type[Any], changes: Sequence[tuple[uuid.UUID, Sequence[Mapping[str, Any]]]]) -> None:
@@ -55,7 +55,7 @@ class Written:
         for row in model._base_manager.filter(pk__in={pk for pk, _ in changes}).values_list(*columns):
             for column, value in zip(columns, row, strict=True):
                 self.values[column].add(value)
-        for change in chain.from_iterable(changed for _, changed in changes):
+        for change in chain.from_iterable(entries for _, entries in changes):
             if (field := fields.get(change["field"])) is not None and change["old"] is not None:
                 self.values[field.attname].add(field.target_field.to_python(change["old"]["id"]))
         for values in self.values.values():
@@ -74,12 +74,12 @@ class Counting:
         self._chain = site_id or INSTALLATION
         heads = ChainHead.objects.filter(chain=self._chain).values_list("number", "hash")
         self._number, self._hash = (heads.first() if site_id is not None else None) or (0, "")
-        self._changed: dict[tuple[int, str], AbstractSet[str] | None] = {}
-        self._written: dict[tuple[type[Any], int], Written] = {}
+        self._labels_by_head: dict[tuple[int, str], AbstractSet[str] | None] = {}
+        self._written_values: dict[tuple[type[Any], int], WrittenValues] = {}
 
     def __call__(self, rows: QuerySet[Any]) -> list[Any]:
-        """Return the rows of any query about the site; one query, unless its answer is kept."""
-        return self._found(rows)
+        """Return the rows of any query about the site; one query, unless its answer is cached."""
+        return self._rows_of(rows)
 
     def sums(self, rows: QuerySet[Any], *names: str, **sums: Any) -> list[tuple[Any, ...]]:
         """Return what is counted or added up for each group of records that have the same values under these names.
@@ -103,15 +103,15 @@ class Counting:
             some = rows(condition).order_by().annotate(part=F(number) / PART)
             return some.values_list("part", *names).annotate(**sums)
 
-        def renewed(kept: list[Any], written: Written) -> list[Any]:
+        def update(cached: list[Any], written: WrittenValues) -> list[Any]:
             parts = {number // PART for number in written.values["site_sequence_id"]}
             if not parts:
-                return kept
+                return cached
             within = [Q(**{f"{number}__gte": part * PART, f"{number}__lt": (part + 1) * PART}) for part in parts]
-            return [row for row in kept if row[0] not in parts] + list(by_part(reduce(or_, within)))
+            return [row for row in cached if row[0] not in parts] + list(by_part(reduce(or_, within)))
 
         groups: dict[tuple[object, ...], list[object]] = {}
-        for _, *row in self._found(by_part(Q()), model, renewed):
+        for _, *row in self._rows_of(by_part(Q()), model, update):
             group, values = tuple(row[: len(names)]), row[len(names) :]
             former = groups.get(group, [0] * len(values))
             groups[group] = [one + other for one, other in zip(former, values, strict=True)]
@@ -127,31 +127,31 @@ class Counting:
         def by_value(some: QuerySet[Any]) -> QuerySet[Any]:
             return some.order_by().values_list(name).annotate(count=Count("*"))
 
-        def renewed(kept: list[Any], written: Written) -> list[Any] | None:
+        def update(cached: list[Any], written: WrittenValues) -> list[Any] | None:
             again = written.values[name]
             # The last row is only a limit if it has a third value.
-            counts = {value: count for value, count, *limit in kept if not limit and value not in again}
+            counts = {value: count for value, count, *limit in cached if not limit and value not in again}
             counts |= dict(by_value(rows.filter(**{f"{name}__in": again})))
-            found = sorted(counts.items(), key=lambda row: (-row[1], row[0]))[: number * SPARE]
-            if len(kept) < number * SPARE:
-                return found
-            # Values that are not kept come after the last one that is, which stays the limit even if it is rarer now.
-            value, count = kept[-1][:2]
-            found = [row for row in found if (-row[1], row[0]) <= (-count, value)]
-            limits = [(value, count, "limit")] * (number * SPARE - len(found))
-            return [*found, *limits] if len(found) >= number else None
+            latest = sorted(counts.items(), key=lambda row: (-row[1], row[0]))[: number * SPARE]
+            if len(cached) < number * SPARE:
+                return latest
+            # Values that are not cached come after the last one that is, which stays the limit even if it is rarer now.
+            value, count = cached[-1][:2]
+            latest = [row for row in latest if (-row[1], row[0]) <= (-count, value)]
+            limits = [(value, count, "limit")] * (number * SPARE - len(latest))
+            return [*latest, *limits] if len(latest) >= number else None
 
-        return self._found(by_value(rows).order_by("-count", name)[: number * SPARE], rows.model, renewed)[:number]
+        return self._rows_of(by_value(rows).order_by("-count", name)[: number * SPARE], rows.model, update)[:number]
 
-    def _found(
+    def _rows_of(
         self,
         query: QuerySet[Any],
         model: type[Any] | None = None,
-        renewed: Callable[[list[Any], Written], list[Any] | None] | None = None,
+        update: Callable[[list[Any], WrittenValues], list[Any] | None] | None = None,
     ) -> list[Any]:
-        """Return the rows of the query: those that are kept, or else all anew.
+        """Return the rows of the query: those that are cached, or else all anew.
 
-        `renewed` makes them of those that are kept if they depend on no other written records than those of the model.
+        `update` makes them of the cached ones if, of what they depend on, only records of the model were written.
         """
         if not self._hash:
             return list(query)
@@ -161,48 +161,48 @@ class Counting:
             return []
         key = f"counts-{hashlib.sha256(statement.encode()).hexdigest()}"
         try:
-            number, head, found = caches["counted"].get(key) or (0, "", [])
+            number, head, cached = caches["counted"].get(key) or (0, "", [])
         except UNREADABLE:
-            number, head, found = 0, "", []
+            number, head, cached = 0, "", []
         if head == self._hash:
-            return list(found)
+            return list(cached)
         again: list[Any] | None = None
         tables = set(_TABLES.findall(statement))
-        if head and (changed := self._kinds_since(number, head)) is not None:
+        if head and (labels := self._labels_since(number, head)) is not None:
             apps_read = set(map(_app_of, tables))
-            written = {label for label in changed if label.partition(".")[0] in apps_read}
+            written = {label for label in labels if label.partition(".")[0] in apps_read}
             if not written:
-                again = found
-            elif renewed and model and (tables == {model._meta.db_table} or written == {model._meta.label}):
-                again = renewed(found, self._written_since(model, number))
-        found = list(query) if again is None else again
+                again = cached
+            elif update and model and (tables == {model._meta.db_table} or written == {model._meta.label}):
+                again = update(cached, self._written_since(model, number))
+        cached = list(query) if again is None else again
         with suppress(OSError):
-            caches["counted"].set(key, (self._number, self._hash, found), KEPT)
-        return found
+            caches["counted"].set(key, (self._number, self._hash, cached), CACHE_SECONDS)
+        return cached
 
     def _since(self, number: int) -> QuerySet[Change]:
         return Change.objects.filter(chain=self._chain, number__gt=number).order_by()
 
-    def _kinds_since(self, number: int, head: str) -> AbstractSet[str] | None:
+    def _labels_since(self, number: int, head: str) -> AbstractSet[str] | None:
         """Return the labels of the kinds of which records were written since a change of the chain.
 
         Returns None if there are too many changes, or if the chain does not have that change, as after a backup was
         restored.
         """
-        if (number, head) not in self._changed:
+        if (number, head) not in self._labels_by_head:
             is_known = number < self._number <= number + MOST_CHANGES and (
                 Change.objects.filter(chain=self._chain, number=number, hash=head).exists()
             )
             labels = self._since(number).values_list("model", flat=True).distinct() if is_known else ()
-            self._changed[number, head] = set(labels) if is_known else None
-        return self._changed[number, head]
+            self._labels_by_head[number, head] = set(labels) if is_known else None
+        return self._labels_by_head[number, head]
 
-    def _written_since(self, model: type[Any], number: int) -> Written:
+    def _written_since(self, model: type[Any], number: int) -> WrittenValues:
         """Return what the records of the model are and were that were written since a change; two queries at most."""
-        if (model, number) not in self._written:
+        if (model, number) not in self._written_values:
             changes = self._since(number).filter(model=model._meta.label).values_list("record_id", "fields")
-            self._written[model, number] = Written(model, list(changes))
-        return self._written[model, number]
+            self._written_values[model, number] = WrittenValues(model, list(changes))
+        return self._written_values[model, number]
 
 
 @cache

@@ -63,7 +63,7 @@ Side = Literal["old", "new"]
 SIDES: tuple[Side, Side] = ("old", "new")
 
 
-class Digested(Protocol):
+class ChangeLike(Protocol):
     """What a digest covers: a Change, or a row that was read from its table, in which the time is already a text."""
 
     digest_version: int
@@ -87,12 +87,12 @@ class Digested(Protocol):
     previous_hash: str
 
 
-def values_of(change: Digested) -> list[object]:
+def values_of(change: ChangeLike) -> list[object]:
     """Return the values that have digests of their own: printed name, reason, old and new value of each field."""
-    found: list[object] = [change.record_name, change.reason]
+    values: list[object] = [change.record_name, change.reason]
     for entry in change.fields:
-        found += (entry.get("old"), entry.get("new"))
-    return found
+        values += (entry.get("old"), entry.get("new"))
+    return values
 
 
 def new_salts(values: Sequence[object]) -> list[str]:
@@ -131,7 +131,7 @@ def is_erased(value: object) -> bool:
     return isinstance(value, dict) and value.keys() == {ERASED}
 
 
-def facts(change: Digested) -> bytes:
+def facts(change: ChangeLike) -> bytes:
     """Return the JSON array of what a digest of version 2 covers besides number, previous hash and values."""
     return canonical(
         [
@@ -152,14 +152,14 @@ def facts(change: Digested) -> bytes:
     )
 
 
-def lines_of(change: Digested) -> str:
+def lines_of(change: ChangeLike) -> str:
     """Return the lines of a digest of version 2 that follow the number."""
     pairs = zip(change.salts, values_of(change), strict=True)
     digests = ["" if value is None and not salt else value_digest(salt, value) for salt, value in pairs]
     return "\n".join([facts(change).decode(), *digests])
 
 
-def digest(change: Digested, lines: str = "") -> str:
+def digest(change: ChangeLike, lines: str = "") -> str:
     """Return the SHA-256 (hex) of the change, in the change's own digest version; `lines` are its `lines_of`."""
     if change.digest_version == 1:
         return _first_version(change)
@@ -167,7 +167,7 @@ def digest(change: Digested, lines: str = "") -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _first_version(change: Digested) -> str:
+def _first_version(change: ChangeLike) -> str:
     content = {
         "chain": str(change.chain),
         "number": change.number,

@@ -45,12 +45,12 @@ class Personal:
             if relation != self.relation or (self.row and entry.get("row") != self.row):
                 return []
         if name in self.columns:
-            found = [value["name"] or value["id"] if isinstance(value, dict) and "id" in value else value]
+            values = [value["name"] or value["id"] if isinstance(value, dict) and "id" in value else value]
         elif self.relation and not name and isinstance(value, dict):
-            found = [value.get(column) for column in self.columns]
+            values = [value.get(column) for column in self.columns]
         else:
             return []
-        return [str(text) for text in found if text not in (None, "") and not is_erased(text) and not is_mark(text)]
+        return [str(text) for text in values if text not in (None, "") and not is_erased(text) and not is_mark(text)]
 
 
 def erase_from_history(
@@ -62,28 +62,28 @@ def erase_from_history(
     replaced as a whole. Call this inside `recording` and add the entries to the record's Change; without them the
     verification of the history fails.
     """
-    rewritten: list[FieldChange] = []
+    entries: list[FieldChange] = []
     changes = Change.objects.filter(record_id=record.pk, model=record._meta.label).order_by("number")
     for change in changes.select_for_update(of=("self",), no_key=True):
-        erased = [(at, side) for at, entry in enumerate(change.fields) for side in SIDES if personal.texts(entry, side)]
-        for at, side in erased:
+        places = [(at, side) for at, entry in enumerate(change.fields) for side in SIDES if personal.texts(entry, side)]
+        for at, side in places:
             _erase_value(change, at, side, key)
-        whole = {
+        flags = {
             "reason": quotes(change.reason),
             "record_name": personal.has_name and personal.says(change.record_name),
         }
-        texts = [name for name, is_personal in whole.items() if is_personal and not is_erased(getattr(change, name))]
+        texts = [name for name, is_personal in flags.items() if is_personal and not is_erased(getattr(change, name))]
         for name in texts:
             _drop_salt(change, PLACES[name], getattr(change, name))
             setattr(change, name, f"[{ERASED} {key(getattr(change, name))}]")
-        if not erased and not texts:
+        if not places and not texts:
             continue
         # The queryset of changes refuses every update, so this update bypasses it.
         models.QuerySet(Change).filter(pk=change.pk).update(
             fields=change.fields, salts=change.salts, reason=change.reason, record_name=change.record_name
         )
-        rewritten.append({"field": ERASED_FROM, "row": str(change.number), "old": change.hash, "new": digest(change)})
-    return rewritten
+        entries.append({"field": ERASED_FROM, "row": str(change.number), "old": change.hash, "new": digest(change)})
+    return entries
 
 
 def is_mark(value: object) -> bool:

@@ -35,18 +35,18 @@ def insertions(rows: Sequence[models.Model], *, replacing: Sequence[str] = ()) -
     (`pre_save`, adaption to the database). No signals are sent; the product has none. With `replacing`, an existing row
     gets these columns. Then the rows are marked as stored.
     """
-    found: list[Statement] = []
+    statements: list[Statement] = []
     if len(rows) > 1 and vendor() == "postgresql":
         head, _, tail = _insertion(type(rows[0]), tuple(replacing))
         by_column = [array_text(_column(rows, *one[:3])) for one in _fields(type(rows[0]))]
-        found.append((f"{head} SELECT * FROM unnest({_arrays(type(rows[0]))}){tail}", by_column))  # noqa: S608
+        statements.append((f"{head} SELECT * FROM unnest({_arrays(type(rows[0]))}){tail}", by_column))  # noqa: S608
         for row in rows:
             row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
-        return found
+        return statements
     for start in range(0, len(rows), ROWS_AT_ONCE):
         part = rows[start : start + ROWS_AT_ONCE]
         head, places, tail = _insertion(type(part[0]), tuple(replacing))
-        found.append(
+        statements.append(
             (
                 f"{head} VALUES {', '.join([places] * len(part))}{tail}",
                 [value for row in part for value in database_values(row)],
@@ -54,7 +54,7 @@ def insertions(rows: Sequence[models.Model], *, replacing: Sequence[str] = ()) -
         )
         for row in part:
             row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
-    return found
+    return statements
 
 
 def insertion_of(row: models.Model, computed: Mapping[str, Statement], *, before: Statement = ("", ())) -> Statement:
@@ -84,30 +84,30 @@ def _computed_insertion(model: type[models.Model], before: str, computed: Sequen
 def database_values(row: models.Model) -> list[object]:
     """Return the values of the row's columns for the database, in the order of the model's fields."""
     database = connections[DEFAULT_DB_ALIAS]  # not its proxy, which would be asked several times a value
-    found: list[object] = []
-    adapted: dict[int, Any] = {}
-    for field, name, kind, sized in _fields(type(row)):
+    values: list[object] = []
+    fields_at: dict[int, Any] = {}
+    for field, name, kind, convert in _fields(type(row)):
         value = getattr(row, name) if kind else None
         if not kind or (value is not None and type(value) is not kind):
-            adapted[len(found)] = field
-        found.append(sized(value) if sized and value is not None else value)
-    for place, value in zip(adapted, _adapted([row] * len(adapted), adapted.values(), database), strict=True):
-        found[place] = value
-    return found
+            fields_at[len(values)] = field
+        values.append(convert(value) if convert and value is not None else value)
+    for place, value in zip(fields_at, _orm_values([row] * len(fields_at), fields_at.values(), database), strict=True):
+        values[place] = value
+    return values
 
 
-def values_by_field(model: type[models.Model], given: Mapping[str, object]) -> list[object]:
+def values_by_field(model: type[models.Model], values_by_name: Mapping[str, object]) -> list[object]:
     """Return values, given by field, for the database."""
     database = connections[DEFAULT_DB_ALIAS]
     columns = _by_name(model)
-    found: list[object] = []
-    for name, value in given.items():
-        field, _, kind, sized = columns[name]
+    values: list[object] = []
+    for name, value in values_by_name.items():
+        field, _, kind, convert = columns[name]
         if not kind or (value is not None and type(value) is not kind):
-            found.append(field.get_db_prep_save(value, database))
+            values.append(field.get_db_prep_save(value, database))
         else:
-            found.append(sized(value) if sized and value is not None else value)
-    return found
+            values.append(convert(value) if convert and value is not None else value)
+    return values
 
 
 @cache
@@ -124,32 +124,32 @@ def _column(rows: Sequence[models.Model], field: Any, name: str, kind: type | No
         or (kind is _TIME and not all(map(_has_zone, values)))
     ):
         database = connections[DEFAULT_DB_ALIAS]
-        return _adapted(rows, repeat(field), database)
+        return _orm_values(rows, repeat(field), database)
     return values
 
 
-def _adapted(rows: Iterable[models.Model], fields: Iterable[Any], database: Any) -> list[object]:
+def _orm_values(rows: Iterable[models.Model], fields: Iterable[Any], database: Any) -> list[object]:
     """Return the value of each row's column as the ORM adapts it; JSON is written much faster than by the ORM."""
-    found: list[object] = []
+    values: list[object] = []
     for row, field in zip(rows, fields, strict=False):
         value = field.pre_save(row, add=row._state.adding)
         is_json = isinstance(field, models.JSONField) and isinstance(value, dict | list)
         if is_json and vendor() == "postgresql":
-            found.append(json_text(value))
+            values.append(json_text(value))
         else:
-            found.append(field.get_db_prep_save(value, database))
-    return found
+            values.append(field.get_db_prep_save(value, database))
+    return values
 
 
 def json_text(value: object) -> str:
     """Return a value as JSON, as Django's encoder prints it."""
     try:
-        return orjson.dumps(value, _printed, orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_DATETIME).decode()
+        return orjson.dumps(value, _json_default, orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_DATETIME).decode()
     except TypeError:  # a whole number of more than 64 bits, or half of a surrogate pair
         return json.dumps(value, cls=DjangoJSONEncoder)
 
 
-_printed = DjangoJSONEncoder().default
+_json_default = DjangoJSONEncoder().default
 _TIME = datetime.datetime
 _KINDS: Sequence[tuple[type, Any]] = (
     (str, (models.CharField, models.TextField)),
@@ -173,22 +173,22 @@ def _fields(model: type[models.Model]) -> Sequence[tuple[Any, str, type | None, 
     A whole number also has the type that sends a single value as the column's own type; otherwise that is None.
     """
     sizes = getattr(connection.ops, "integerfield_type_map", {})
-    found: list[tuple[Any, str, type | None, Any]] = []
+    columns: list[tuple[Any, str, type | None, Any]] = []
     fields: Sequence[Any] = model._meta.local_concrete_fields
     for field in fields:
         kind = _kind(field)
-        stored = field.target_field if field.is_relation else field
-        found.append((field, field.attname, kind, sizes.get(stored.get_internal_type()) if kind is int else None))
-    return found
+        target = field.target_field if field.is_relation else field
+        columns.append((field, field.attname, kind, sizes.get(target.get_internal_type()) if kind is int else None))
+    return columns
 
 
 def _kind(field: Any) -> type | None:
-    stored = field.target_field if field.is_relation else field
+    target = field.target_field if field.is_relation else field
     makes_value = getattr(field, "auto_now", False) or getattr(field, "auto_now_add", False)
-    for function in (type(field).pre_save, type(stored).get_prep_value):
+    for function in (type(field).pre_save, type(target).get_prep_value):
         makes_value = makes_value or not function.__module__.startswith("django.db.models.fields")
     kinds = _KINDS if vendor() == "postgresql" else _KINDS[:2]
-    return None if makes_value else next((kind for kind, of in kinds if isinstance(stored, of)), None)
+    return None if makes_value else next((kind for kind, of in kinds if isinstance(target, of)), None)
 
 
 def update_of(row: models.Model) -> Statement:
@@ -212,7 +212,7 @@ def array_text(values: Sequence[object]) -> str | list[object]:
     The text of an array in JSON differs only in its brackets and in how it writes control characters. Values of unusual
     kinds are left to the driver.
     """
-    if not all(issubclass(kind, _WRITTEN) for kind in {*map(type, values)}):
+    if not all(issubclass(kind, _PLAIN_TYPES) for kind in {*map(type, values)}):
         return list(values)
     try:
         text = orjson.dumps(values, str).decode()
@@ -223,7 +223,7 @@ def array_text(values: Sequence[object]) -> str | list[object]:
     return f"{{{text[1:-1]}}}"
 
 
-_WRITTEN = (str, int, uuid.UUID, datetime.date, Decimal, type(None))
+_PLAIN_TYPES = (str, int, uuid.UUID, datetime.date, Decimal, type(None))
 """The kinds of value that PostgreSQL reads in the form in which JSON or Python prints them."""
 
 

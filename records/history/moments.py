@@ -28,29 +28,29 @@ NAMESPACE = 0x1ADDE5
 """The value of the higher bits, which distinguishes these locks from others."""
 LONG_AGO = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
-_ASKED = "floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint"
+_STATEMENT_TIME = "floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint"
 
 _ENTER = f"""
-SELECT pg_advisory_xact_lock_shared(({NAMESPACE}::bigint << {MOMENT_BITS}) | {_ASKED}),
+SELECT pg_advisory_xact_lock_shared(({NAMESPACE}::bigint << {MOMENT_BITS}) | {_STATEMENT_TIME}),
        pg_current_xact_id(), clock_timestamp(), set_config('plan_cache_mode', 'force_generic_plan', true)
 """
 """Takes the lock, a transaction id, and then the time. It also lets PostgreSQL plan each prepared statement of the
 transaction once, instead of anew for its first five runs: a write has a dozen of them, which read and store by key."""
 
 _NOBODY_WRITES = """
-(SELECT pg_snapshot_xmin(seen) = pg_snapshot_xmax(seen) AND age(pg_snapshot_xmax(seen)::xid) = 0
+(SELECT pg_snapshot_xmin(current) = pg_snapshot_xmax(current) AND age(pg_snapshot_xmax(current)::xid) = 0
         AND pg_current_xact_id_if_assigned() IS NULL
-   FROM pg_current_snapshot() AS seen)
+   FROM pg_current_snapshot() AS current)
 """
 """Whether every transaction that has an id has ended: none that the snapshot knows is under way, and none is too new
 for the snapshot, whose upper end is the next id to be given. `age` counts from that id, unless the transaction itself
 has one."""
 
 _OLDEST = f"""
-SELECT least({_ASKED}, min(key & ((1::bigint << {MOMENT_BITS}) - 1)))
+SELECT least({_STATEMENT_TIME}, min(key & ((1::bigint << {MOMENT_BITS}) - 1)))
   FROM (SELECT (classid::bigint << 32) | objid::bigint AS key FROM pg_locks
          WHERE locktype = 'advisory' AND objsubid = 1 AND mode = 'ShareLock'
-           AND database = (SELECT oid FROM pg_database WHERE datname = current_database())) AS held
+           AND database = (SELECT oid FROM pg_database WHERE datname = current_database())) AS locks
  WHERE key >> {MOMENT_BITS} = {NAMESPACE}
 """  # noqa: S608 (no outside text)
 
@@ -58,11 +58,11 @@ SELECT least({_ASKED}, min(key & ((1::bigint << {MOMENT_BITS}) - 1)))
 def now() -> datetime.datetime:
     """Return the present time in UTC, in milliseconds (DECISIONS 1.8); within a write, by the database's clock."""
     database = connections[DEFAULT_DB_ALIAS]  # not its proxy, because a call with many records asks for each
-    started = getattr(database, "larder_clock", None)
-    if started is None:
+    clock = getattr(database, "larder_clock", None)
+    if clock is None:
         moment = datetime.datetime.now(datetime.UTC)
     else:
-        moment = started[0] + datetime.timedelta(seconds=time.monotonic() - started[1])
+        moment = clock[0] + datetime.timedelta(seconds=time.monotonic() - clock[1])
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
 
@@ -74,8 +74,8 @@ def start_stamping(statements: Sequence[Statement] = ()) -> list[Rows]:
     """
     if connection.vendor != "postgresql":
         return together(statements)
-    entered, *answers = together([(_ENTER, ()), *statements])
-    connection.larder_clock = (entered[0][2], time.monotonic())  # type: ignore[attr-defined]
+    rows, *answers = together([(_ENTER, ()), *statements])
+    connection.larder_clock = (rows[0][2], time.monotonic())  # type: ignore[attr-defined]
     return answers
 
 
@@ -86,7 +86,7 @@ def until_column(site_id: uuid.UUID) -> tuple[str, tuple[Any, ...]]:
     reads afterwards. No record that becomes visible later has an earlier stamp.
     """
     if connection.vendor == "postgresql":
-        return f"CASE WHEN {_NOBODY_WRITES} THEN {_ASKED} ELSE ({_OLDEST}) END", ()
+        return f"CASE WHEN {_NOBODY_WRITES} THEN {_STATEMENT_TIME} ELSE ({_OLDEST}) END", ()
     newest = "(SELECT c.at FROM history_change c WHERE c.site_id = %s ORDER BY c.at DESC LIMIT 1)"
     return newest, (site_id.hex,)
 

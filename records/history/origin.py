@@ -35,8 +35,8 @@ def origin() -> Origin | None:
 
 def origin_id() -> str:
     """Return the id of the request or task that the running code works for, or an empty text."""
-    found = _origin.get()
-    return found.id if found else ""
+    current = _origin.get()
+    return current.id if current else ""
 
 
 def surround_by(around: Around | None) -> None:
@@ -49,10 +49,10 @@ def working_for(
     identifier: str, operation: Callable[[], str], headers: Mapping[str, str] | None = None
 ) -> Iterator[Origin]:
     """Run a block as the work of a request or a task."""
-    found = Origin(identifier, operation, headers)
-    token = _origin.set(found)
+    current = Origin(identifier, operation, headers)
+    token = _origin.set(current)
     try:
-        with _around[0](found) if _around else nullcontext():
-            yield found
+        with _around[0](current) if _around else nullcontext():
+            yield current
     finally:
         _origin.reset(token)

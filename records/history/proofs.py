@@ -6,7 +6,7 @@ from pathlib import Path
 
 from records.history import seals, verification
 from records.history.models import Proof
-from records.history.seals import Sealed
+from records.history.seals import SealContent
 from records.history.trail import now
 from records.history.verification import Fault, Report
 
@@ -16,20 +16,20 @@ MOST_NAMED = 100
 """How many faults are stored with a result; the command and the log name all."""
 
 
-def prove(sealed: Sealed | None = None) -> Report:
+def prove(seal: SealContent | None = None) -> Report:
     """Verify the history, also against a seal if one is given, and store the result."""
     report = verification.verify()
-    if sealed is not None:
-        seals.compare(report, sealed)
-    named = [(str(fault.chain), fault.text) for fault in report.faults[:MOST_NAMED]]
-    Proof.objects.create(at=now(), changes=report.changes, faults=len(report.faults), named=named)
+    if seal is not None:
+        seals.compare(report, seal)
+    texts = [(str(fault.chain), fault.text) for fault in report.faults[:MOST_NAMED]]
+    Proof.objects.create(at=now(), changes=report.changes, faults=len(report.faults), named=texts)
     return report
 
 
-def described(found: list[Fault]) -> list[str]:
+def fault_lines(faults: list[Fault]) -> list[str]:
     """Return a line for each fault or notice, with the name of the site of its chain."""
-    names = {chain: seals.site_name(chain) for chain in {fault.chain for fault in found}}
-    return [f"{names[fault.chain]}: {fault.text}" for fault in found]
+    names = {chain: seals.site_name(chain) for chain in {fault.chain for fault in faults}}
+    return [f"{names[fault.chain]}: {fault.text}" for fault in faults]
 
 
 def last_proof() -> Proof | None:
@@ -42,7 +42,7 @@ def seal_of_today(folder: Path) -> Path:
     return folder / f"history-{now():%Y-%m-%d}.json"
 
 
-def newest_seal(folder: Path) -> Sealed | None:
+def newest_seal(folder: Path) -> SealContent | None:
     """Return what the newest daily seal says that can be used; one that cannot is an error in the log.
 
     Without this a seal by a former key, or a damaged one, would end the daily proof for good. A seal of a day to come,
@@ -52,13 +52,13 @@ def newest_seal(folder: Path) -> Sealed | None:
     unusable = []
     for path in sorted(folder.glob("history-*.json"), key=lambda path: (path.name <= today, path.name), reverse=True):
         try:
-            sealed = seals.read_seal(path)
+            seal = seals.read_seal(path)
         except seals.SealError as error:
             unusable.append(str(error))
             continue
         break
     else:
-        sealed = None
+        seal = None
     if unusable:
         logger.error(
             "The history was not compared with its newest seal: %s Seals that cannot be used: %s. Verify the history "
@@ -66,7 +66,7 @@ def newest_seal(folder: Path) -> Sealed | None:
             unusable[0],
             len(unusable),
         )
-    return sealed
+    return seal
 
 
 def named_at(proof: Proof | None, site_id: uuid.UUID | None) -> list[str]:

@@ -46,32 +46,32 @@ def deviations(model: type[models.Model], content: Snapshot, stored: Snapshot) -
     A field that the history never names must be empty or have its default, as in a record that is older than the field.
     """
     children = set(getattr(model, "HISTORY_CHILDREN", ()))
-    found = []
+    names = []
     for name, value in stored.items():
         if name in children:
             kind: Any = model._meta.get_field(name).related_model
-            known = content.get(name) or {}
-            if known.keys() != value.keys():
-                found.append(name)
+            rows = content.get(name) or {}
+            if rows.keys() != value.keys():
+                names.append(name)
             else:
-                found += [
+                names += [
                     f"{name}.{column}"
                     for row, columns in value.items()
                     for column, cell in columns.items()
-                    if not _agree(kind, column, known[row], cell)
+                    if not _agree(kind, column, rows[row], cell)
                 ]
         elif not _agree(model, name, content, value):
-            found.append(name)
-    return list(dict.fromkeys(found))
+            names.append(name)
+    return list(dict.fromkeys(names))
 
 
 def _agree(model: Any, name: str, content: Snapshot, value: Any) -> bool:
-    said = content.get(name)
-    if said == value or (is_empty(said) and is_empty(value)):
+    replayed = content.get(name)
+    if replayed == value or (is_empty(replayed) and is_empty(value)):
         return True
     field = model._meta.get_field(name)
     if name not in content:
         return bool(field.has_default() and field.get_default() == value)
-    if isinstance(field, models.DecimalField) and said is not None and value is not None:
-        return decimal.Decimal(str(said)) == decimal.Decimal(str(value))
-    return str(said) == str(value) and said is not None
+    if isinstance(field, models.DecimalField) and replayed is not None and value is not None:
+        return decimal.Decimal(str(replayed)) == decimal.Decimal(str(value))
+    return str(replayed) == str(value) and replayed is not None

@@ -73,8 +73,8 @@ def reading_from_replica() -> Iterator[None]:
 def rows_of(statement: Statement) -> Rows:
     """Return the rows of a statement, which the replica answers within `reading_from_replica`."""
     database: Any = connections[ALIAS if _reading.get() else DEFAULT_DB_ALIAS]
-    found: list[Rows] = database.together([statement])
-    return found[0]
+    results: list[Rows] = database.together([statement])
+    return results[0]
 
 
 def head_columns(site_id: uuid.UUID) -> list[tuple[str, tuple[Any, ...]]]:
@@ -96,7 +96,7 @@ def heads_of(site_id: uuid.UUID) -> Heads | None:
         return None
     columns = head_columns(site_id)
     sql = f"SELECT {', '.join(column for column, _ in columns)}"
-    ((of_site, of_installation),) = together([(sql, [value for _, given in columns for value in given])])[0]
+    ((of_site, of_installation),) = together([(sql, [value for _, parameters in columns for value in parameters])])[0]
     return site_id, of_site or 0, of_installation or 0
 
 
@@ -111,9 +111,9 @@ def read(heads: Heads | None, query: Callable[[], R]) -> R:
     try:
         if _has_replayed(heads):
             with reading_from_replica():
-                found = query()
+                result = query()
             _count("replica")
-            return found
+            return result
         _count("behind")
     except (DatabaseError, InterfaceError) as error:
         if getattr(error.__cause__, "sqlstate", None) == TOO_SLOW:
@@ -134,7 +134,7 @@ def _has_replayed(heads: Heads) -> bool:
     replica.patience = PATIENCE
     try:
         with replica.cursor() as cursor:
-            cursor.execute(sql, [value for _, given in columns for value in given])
+            cursor.execute(sql, [value for _, parameters in columns for value in parameters])
             follows, site, installation = cursor.fetchone()
     finally:
         replica.patience = None

@@ -28,12 +28,12 @@ def waited_too_long(error: BaseException) -> bool:
     return isinstance(error, DatabaseError) and sqlstate_of(error) == NO_LOCK
 
 
-def begun_again(act: Callable[[], T], begins_again: Callable[[Exception], bool] = lost_deadlock) -> T:
+def retry_transaction(act: Callable[[], T], should_retry: Callable[[Exception], bool] = lost_deadlock) -> T:
     """Return what the function returns; it begins again if it lost its locks, since nothing of it was stored."""
     for _ in range(1, ATTEMPTS):
         try:
             return act()
         except Exception as error:
-            if not begins_again(error):
+            if not should_retry(error):
                 raise
     return act()

@@ -54,7 +54,7 @@ class Seal(TypedDict):
     signature: str
 
 
-class Sealed(TypedDict):
+class SealContent(TypedDict):
     """What a checked seal says: the time as text, and the chain, number and hash of each head."""
 
     sealed: str
@@ -67,30 +67,30 @@ def seal() -> Seal:
         {"chain": str(head.chain), "site": site_name(head.chain), "number": head.number, "hash": head.hash}
         for head in ChainHead.objects.order_by("chain")
     ]
-    return _signed(heads)
+    return _sign(heads)
 
 
 def seal_of(chain: uuid.UUID, number: int, digest: str) -> Seal:
     """Return a seal of one chain: it says that the change with this number has this hash."""
-    return _signed([{"chain": str(chain), "site": site_name(chain), "number": number, "hash": digest}])
+    return _sign([{"chain": str(chain), "site": site_name(chain), "number": number, "hash": digest}])
 
 
-def sealed_bytes(made: Mapping[str, object]) -> bytes:
+def bytes_to_sign(seal: Mapping[str, object]) -> bytes:
     """Return the bytes that a seal's signature covers: everything but the signature, as JSON with sorted keys."""
-    content = {name: value for name, value in made.items() if name != "signature"}
+    content = {name: value for name, value in seal.items() if name != "signature"}
     return orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
 
 
-def _signed(heads: list[Head]) -> Seal:
+def _sign(heads: list[Head]) -> Seal:
     private = _private_key()
-    made: Seal = {
+    content: Seal = {
         "format": FORMAT,
         "sealed": now().isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         "heads": heads,
         "key": _raw(private.public_key()),
         "signature": "",
     }
-    return {**made, "signature": base64.b64encode(private.sign(sealed_bytes(made))).decode()}
+    return {**content, "signature": base64.b64encode(private.sign(bytes_to_sign(content))).decode()}
 
 
 def write_seal(path: Path) -> Seal:
@@ -99,52 +99,52 @@ def write_seal(path: Path) -> Seal:
     A seal that is there already and cannot be used, such as one by a former key, is evidence: it is kept under another
     name, which sorts before the file's own.
     """
-    made = seal()
+    content = seal()
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if path.is_file():
         try:
             read_seal(path)
         except SealError:
             path.rename(path.with_suffix(f".{hashlib.sha256(path.read_bytes()).hexdigest()[:8]}{path.suffix}"))
-    _write(path, orjson.dumps(made, option=orjson.OPT_INDENT_2) + b"\n", 0o644)
-    return made
+    _write(path, orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n", 0o644)
+    return content
 
 
-def read_seal(path: Path, *, public_key: Path | None = None) -> Sealed:
+def read_seal(path: Path, *, public_key: Path | None = None) -> SealContent:
     """Return a seal after checking its signature by the key in the named file, or else by the installation's own key.
 
     Raises SealError.
     """
     try:
-        found = orjson.loads(path.read_bytes())
-        signature = base64.b64decode(found["signature"])
-        if found["format"] != FORMAT:
+        content = orjson.loads(path.read_bytes())
+        signature = base64.b64decode(content["signature"])
+        if content["format"] != FORMAT:
             raise SealError(f"{path} is not a seal of this form.")
-        datetime.fromisoformat(found["sealed"])
-        heads = [(str(head["chain"]), int(head["number"]), str(head["hash"])) for head in found["heads"]]
+        datetime.fromisoformat(content["sealed"])
+        heads = [(str(head["chain"]), int(head["number"]), str(head["hash"])) for head in content["heads"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise SealError(f"{path} cannot be read as a seal.") from error
     key = _public_key(public_key)
-    if found["key"] != _raw(key):
+    if content["key"] != _raw(key):
         raise SealError(f"{path} was signed with another key.")
     try:
-        key.verify(signature, sealed_bytes(found))
+        key.verify(signature, bytes_to_sign(content))
     except InvalidSignature as error:
         raise SealError(f"{path} was altered after it was signed.") from error
-    return {"sealed": found["sealed"], "heads": heads}
+    return {"sealed": content["sealed"], "heads": heads}
 
 
-def compare(report: Report, sealed: Sealed) -> None:
+def compare(report: Report, seal: SealContent) -> None:
     """Add to the report which changes are missing or were rewritten since the seal was made."""
-    for chain, number, expected in sealed["heads"]:
+    for chain, number, sealed_hash in seal["heads"]:
         if not number:
             continue
         key = uuid.UUID(chain)
-        stored = Change.objects.filter(chain=key, number=number).values_list("hash", flat=True).first()
-        if stored is None:
-            report.add(key, number, f"change {number}, which was sealed on {sealed['sealed']}, is missing")
-        elif stored != expected:
-            report.add(key, number, f"the changes up to {number} were rewritten since the seal of {sealed['sealed']}")
+        stored_hash = Change.objects.filter(chain=key, number=number).values_list("hash", flat=True).first()
+        if stored_hash is None:
+            report.add(key, number, f"change {number}, which was sealed on {seal['sealed']}, is missing")
+        elif stored_hash != sealed_hash:
+            report.add(key, number, f"the changes up to {number} were rewritten since the seal of {seal['sealed']}")
 
 
 def site_name(chain: uuid.UUID) -> str:
@@ -178,8 +178,8 @@ def _private_key() -> Ed25519PrivateKey:
         if key_is_too_near():
             logger.warning("A key for the seals of the history was made in DATA_DIR. Set SEAL_KEY_FILE.")
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        made = Ed25519PrivateKey.generate()
-        pem = made.private_bytes(
+        new_key = Ed25519PrivateKey.generate()
+        pem = new_key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
         _write(path, pem, 0o600, keep=True)

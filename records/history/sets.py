@@ -51,13 +51,13 @@ def ids(keys: Iterable[uuid.UUID]) -> RawSQL:
 _AMONG = {"postgresql": "{column} = ANY(%s::{kind}[])", "sqlite": "{column} IN (SELECT value FROM json_each(%s))"}
 
 
-def among(column: str, kind: str, given: object) -> RawSQL:
+def among(column: str, kind: str, operand: object) -> RawSQL:
     """Return the condition that a column is one of the values that `among_parameter` makes a parameter of.
 
     `kind` is the column's type in PostgreSQL, which reads an index also where the condition is one of several.
     """
     sql = _AMONG[vendor()].format(column=column, kind=kind)
-    return RawSQL(sql, (given,), models.BooleanField())  # noqa: S611 (no outside text)
+    return RawSQL(sql, (operand,), models.BooleanField())  # noqa: S611 (no outside text)
 
 
 def among_parameter(values: Collection[object]) -> str | list[object]:
@@ -81,9 +81,9 @@ def insertion(
     these are ids, texts or None. Nothing is checked, and only the database's own defaults are applied.
     """
     values = values_by_field(model, alike)
-    given = [[plain(value) for value in row] for row in rows]
-    sql = _insertion(model, (*alike,), (*columns,), is_one=len(given) == 1)
-    return sql, [*values, *(given[0] if len(given) == 1 else [orjson.dumps(given).decode()])]
+    plain_rows = [[plain(value) for value in row] for row in rows]
+    sql = _insertion(model, (*alike,), (*columns,), is_one=len(plain_rows) == 1)
+    return sql, [*values, *(plain_rows[0] if len(plain_rows) == 1 else [orjson.dumps(plain_rows).decode()])]
 
 
 @cache

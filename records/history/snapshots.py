@@ -33,11 +33,11 @@ def excluded_from_history(model: type[models.Model]) -> frozenset[str]:
 
 def kinds_with_history() -> list[type[models.Model]]:
     """Return the models whose rows have changes of their own; rows that are part of a record are in its changes."""
-    found = [model for model in apps.get_models() if hasattr(model, "HISTORY_EXCLUDE")]
+    kinds = [model for model in apps.get_models() if hasattr(model, "HISTORY_EXCLUDE")]
     parts = {
-        model._meta.get_field(name).related_model for model in found for name in getattr(model, "HISTORY_CHILDREN", ())
+        model._meta.get_field(name).related_model for model in kinds for name in getattr(model, "HISTORY_CHILDREN", ())
     }
-    return [model for model in found if model not in parts]
+    return [model for model in kinds if model not in parts]
 
 
 def snapshot(record: models.Model) -> Snapshot:
@@ -47,18 +47,18 @@ def snapshot(record: models.Model) -> Snapshot:
     read from the database, in one round trip.
     """
     at_hand = getattr(record, "_prefetched_objects_cache", {})
-    related = [one for one in _related(type(record)) if one[2] or one[0] not in at_hand]
-    answers = together([read.by(record.pk) for _, read, _ in related])
-    taken = columns(record) | _related_content(related, answers)[0]
+    relations = [one for one in _relations(type(record)) if one[2] or one[0] not in at_hand]
+    answers = together([read.by(record.pk) for _, read, _ in relations])
+    content = columns(record) | _related_content(relations, answers)[0]
     for relation in children_of(record):
         if relation in at_hand:
-            taken[relation] = {str(row.pk): columns(row) for row in getattr(record, relation).all()}
-    return taken
+            content[relation] = {str(row.pk): columns(row) for row in getattr(record, relation).all()}
+    return content
 
 
 def related_statements(model: type[models.Model], key: Any) -> list[Statement]:
     """Return the statements that read the many-to-many lists and child rows of a record."""
-    return [read.by(key) for _, read, _ in _related(model)]
+    return [read.by(key) for _, read, _ in _relations(model)]
 
 
 def related_content(model: type[models.Model], answers: Sequence[Rows]) -> tuple[Snapshot, Children]:
@@ -66,21 +66,21 @@ def related_content(model: type[models.Model], answers: Sequence[Rows]) -> tuple
 
     The rows of a list are those of the table that links it, in their order.
     """
-    return _related_content(_related(model), answers)
+    return _related_content(_relations(model), answers)
 
 
-def _related_content(related: Sequence[Related], answers: Sequence[Rows]) -> tuple[Snapshot, Children]:
-    taken: Snapshot = {}
+def _related_content(relations: Sequence[Related], answers: Sequence[Rows]) -> tuple[Snapshot, Children]:
+    content: Snapshot = {}
     children: Children = {}
-    for (name, read, target), answer in zip(related, answers, strict=True):
+    for (name, read, target), answer in zip(relations, answers, strict=True):
         children[name] = read.objects(answer)
-        taken[name] = _content_of(children[name], target)
-    return taken, children
+        content[name] = _content_of(children[name], target)
+    return content, children
 
 
 def content_of(model: type[models.Model], relation: str, rows: Sequence[Any]) -> Any:
     """Return the rows of a relation (for a list, those of the table that links it) as a part of a snapshot."""
-    return _content_of(rows, next(target for name, _, target in _related(model) if name == relation))
+    return _content_of(rows, next(target for name, _, target in _relations(model) if name == relation))
 
 
 def _content_of(rows: Sequence[Any], target: str) -> Any:
@@ -90,19 +90,19 @@ def _content_of(rows: Sequence[Any], target: str) -> Any:
 
 
 @cache
-def _related(model: type[models.Model]) -> Sequence[Related]:
+def _relations(model: type[models.Model]) -> Sequence[Related]:
     """Return the model's lists and children with the statements that read them; built once per process."""
-    found: list[Related] = []
+    relations: list[Related] = []
     left_out = excluded_from_history(model)
     for many in model._meta.many_to_many:
         if many.name not in left_out:
             through: Any = many.remote_field.through
             read = reading(partial(_rows_of, through, many.m2m_field_name()))
-            found.append((many.name, read, f"{many.m2m_reverse_field_name()}_id"))
+            relations.append((many.name, read, f"{many.m2m_reverse_field_name()}_id"))
     for relation in getattr(model, "HISTORY_CHILDREN", ()):
         back: Any = model._meta.get_field(relation)
-        found.append((relation, reading(partial(_rows_of, back.related_model, back.field.name)), ""))
-    return found
+        relations.append((relation, reading(partial(_rows_of, back.related_model, back.field.name)), ""))
+    return relations
 
 
 def _rows_of(model: Any, owner: str, key: Any) -> models.QuerySet[Any]:
@@ -117,17 +117,17 @@ def snapshots(model: type[models.Model], first: str, last: str) -> dict[str, tup
     """
     has_site = any(field.name == "site" for field in model._meta.concrete_fields)
     rows = model._base_manager.filter(pk__range=(first, last))
-    found: dict[str, tuple[str | None, Snapshot]] = {}
+    contents: dict[str, tuple[str | None, Snapshot]] = {}
     for key, site_id, *values in rows.order_by().values_list(
         "pk", "site_id" if has_site else "pk", *_attributes(model)
     ):
-        found[str(key)] = str(site_id) if has_site and site_id else None, _content(model, values)
+        contents[str(key)] = str(site_id) if has_site and site_id else None, _content(model, values)
     for many in model._meta.many_to_many:
         if many.name not in excluded_from_history(model):
-            _take_list(many, first, last, {key: content for key, (_, content) in found.items()})
+            _take_list(many, first, last, {key: content for key, (_, content) in contents.items()})
     for relation in getattr(model, "HISTORY_CHILDREN", ()):
-        _take_children(model._meta.get_field(relation), first, last, {key: one for key, (_, one) in found.items()})
-    return found
+        _take_children(model._meta.get_field(relation), first, last, {key: one for key, (_, one) in contents.items()})
+    return contents
 
 
 def _take_list(many: Any, first: str, last: str, contents: dict[str, Snapshot]) -> None:
@@ -169,7 +169,7 @@ def _attributes(model: type[models.Model]) -> tuple[str, ...]:
 def _content(model: type[models.Model], values: Iterable[Any]) -> Snapshot:
     """Return stored values, in the order of the model's content fields, as plain values by the fields' names."""
     return {
-        field.name: _PRINTED[type(value)](value) if type(value) in _PRINTED else value
+        field.name: _FORMATS[type(value)](value) if type(value) in _FORMATS else value
         for field, value in zip(content_fields(model), values, strict=True)
     }
 
@@ -185,7 +185,7 @@ def printed_moment(value: datetime.datetime) -> str:
     return value.astimezone(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-_PRINTED: Mapping[type, Callable[[Any], str]] = {
+_FORMATS: Mapping[type, Callable[[Any], str]] = {
     uuid.UUID: str,
     datetime.datetime: printed_moment,
     datetime.date: datetime.date.isoformat,
@@ -201,12 +201,12 @@ def is_empty(value: Any) -> bool:
 
 def differing(before: Snapshot, after: Snapshot) -> list[str]:
     """Return the names of what differs between two snapshots; an empty value equals a missing one."""
-    found = []
+    names = []
     for name in {**after, **before}:
         old, new = before.get(name), after.get(name)
         if old != new and not (is_empty(old) and is_empty(new)):
-            found.append(name)
-    return found
+            names.append(name)
+    return names
 
 
 def differences(
@@ -220,78 +220,80 @@ def differences(
     A child row that was added or removed is one entry. An edited one has an entry for each field:
     `{"field": "employment_history.company", "row": "<id>", "old": …, "new": …}`.
     """
-    found: list[FieldChange] = []
+    entries: list[FieldChange] = []
     children = set(children_of(record))
-    known = _Names(record, names or {})
+    printer = _Printer(record, names or {})
     for name in differing(before, after):
         old, new = before.get(name), after.get(name)
         field: Any = record._meta.get_field(name)
         if name in children:
-            found += _child_differences(known, field.related_model, name, old or {}, new or {})
+            entries += _child_differences(printer, field.related_model, name, old or {}, new or {})
         else:
-            found.append({"field": name, "old": known.printed(field, old), "new": known.printed(field, new)})
-    known.look_up()
-    return found
+            entries.append({"field": name, "old": printer.value(field, old), "new": printer.value(field, new)})
+    printer.look_up()
+    return entries
 
 
 def _child_differences(
-    known: "_Names", model: type[models.Model], relation: str, old: Snapshot, new: Snapshot
+    printer: "_Printer", model: type[models.Model], relation: str, old: Snapshot, new: Snapshot
 ) -> list[FieldChange]:
-    found: list[FieldChange] = []
+    entries: list[FieldChange] = []
     for row in [*new, *(row for row in old if row not in new)]:
         if row not in old or row not in new:
-            was, is_now = known.whole(model, old.get(row)), known.whole(model, new.get(row))
-            found.append({"field": relation, "row": row, "old": was, "new": is_now})
+            was, is_now = printer.row(model, old.get(row)), printer.row(model, new.get(row))
+            entries.append({"field": relation, "row": row, "old": was, "new": is_now})
             continue
         for name, value in new[row].items():
             before = old[row].get(name)
             if value != before:
                 field = model._meta.get_field(name)
-                was, is_now = known.printed(field, before), known.printed(field, value)
-                found.append({"field": f"{relation}.{name}", "row": row, "old": was, "new": is_now})
-    return found
+                was, is_now = printer.value(field, before), printer.value(field, value)
+                entries.append({"field": f"{relation}.{name}", "row": row, "old": was, "new": is_now})
+    return entries
 
 
-class _Names:
+class _Printer:
     """Prints values, with `{"id", "name"}` for references. Names that are not loaded are read together at the end."""
 
     def __init__(self, record: models.Model, names: Mapping[str, str]) -> None:
         self.record = record
         self.names = names
-        self.wanted: dict[Any, list[dict[str, str]]] = {}
+        self.pending: dict[Any, list[dict[str, str]]] = {}
 
-    def printed(self, field: Any, value: Any) -> Any:
+    def value(self, field: Any, value: Any) -> Any:
         """Return the value, with the name of its target or a placeholder for the name."""
         if value is None or not getattr(field, "remote_field", None):
             return value
         if field.many_to_many:
-            return [self._pointing(field.related_model, key) for key in value]
+            return [self._reference(field.related_model, key) for key in value]
         if isinstance(self.record, field.model) and field.is_cached(self.record):
             target = field.get_cached_value(self.record)
             if target is not None and str(target.pk) == str(value):
                 return {"id": value, "name": stored_text(target)}
-        return self._pointing(field.related_model, value)
+        return self._reference(field.related_model, value)
 
-    def whole(self, model: Any, row: Snapshot | None) -> Snapshot | None:
+    def row(self, model: Any, row: Snapshot | None) -> Snapshot | None:
         """Return the content of a child row that was added or removed."""
         if row is None:
             return None
         return {
-            name: self.printed(model._meta.get_field(name), value) for name, value in row.items() if not is_empty(value)
+            name: self.value(model._meta.get_field(name), value) for name, value in row.items() if not is_empty(value)
         }
 
-    def _pointing(self, model: Any, key: Any) -> dict[str, str]:
-        shown = {"id": key, "name": self.names.get(key, "")}
+    def _reference(self, model: Any, key: Any) -> dict[str, str]:
+        reference = {"id": key, "name": self.names.get(key, "")}
         if key not in self.names:
-            self.wanted.setdefault(model, []).append(shown)
-        return shown
+            self.pending.setdefault(model, []).append(reference)
+        return reference
 
     def look_up(self) -> None:
         """Replace the placeholders by the names; one round trip at most."""
-        if not self.wanted:
+        if not self.pending:
             return
-        found, _ = ask([rows_with(model, {shown["id"] for shown in several}) for model, several in self.wanted.items()])
-        for several, rows in zip(self.wanted.values(), found, strict=True):
+        answers, _ = ask(
+            [rows_with(model, {reference["id"] for reference in several}) for model, several in self.pending.items()]
+        )
+        for several, rows in zip(self.pending.values(), answers, strict=True):
             names = {str(row.pk): stored_text(row) for row in rows}
-            for shown in several:
-                shown["name"] = names.get(str(shown["id"]), "")
+            for reference in several:
+                reference["name"] = names.get(str(reference["id"]), "")

@@ -37,35 +37,35 @@ class Step(NamedTuple):
     undone: tuple[str, ...] = ()
 
 
-def stamp_deviations(model: Any, known: Mapping[str, list[Row]]) -> dict[str, list[str]]:
+def stamp_deviations(model: Any, changes_by_id: Mapping[str, list[Row]]) -> dict[str, list[str]]:
     """Return the names of the stamps that differ from the changes of a record, by its id; `known` has the changes.
 
     The ids are next to each other in the order of all ids. Costs one query for the records, and one for each relation
     with steps; another for each write elsewhere that stamped records (`HISTORY_STAMPED_WITH`).
     """
-    found: dict[str, list[str]] = defaultdict(list)
+    deviations: dict[str, list[str]] = defaultdict(list)
     elsewhere: Elsewhere = {}
     if steps := _steps(model):
         is_stamped = hasattr(model, "last_modified_by_id")
         names = [*_names(steps), *(("site_id", *MODIFIED) if is_stamped else ())]
-        records = model._base_manager.filter(pk__range=(min(known), max(known))).order_by()
+        records = model._base_manager.filter(pk__range=(min(changes_by_id), max(changes_by_id))).order_by()
         for key, *values in records.values_list("pk", *names):
-            stored, rows = dict(zip(names, values, strict=True)), known.get(str(key))
+            columns, rows = dict(zip(names, values, strict=True)), changes_by_id.get(str(key))
             if rows:
-                found[str(key)] += _wrong_steps(steps, _taken(steps, rows)[None], stored)
-                found[str(key)] += _wrong_modified(model, key, rows, stored, elsewhere) if is_stamped else []
+                deviations[str(key)] += _wrong_steps(steps, _step_changes(steps, rows)[None], columns)
+                deviations[str(key)] += _wrong_modified(model, key, rows, columns, elsewhere) if is_stamped else []
     for relation in getattr(model, "HISTORY_CHILDREN", ()):
         back = model._meta.get_field(relation)
         if steps := _steps(back.related_model):
             names, owner = _names(steps), back.field.attname
-            taken = {key: _taken(steps, rows, relation) for key, rows in known.items()}
-            between = {f"{back.field.name}__gte": min(known), f"{back.field.name}__lte": max(known)}
+            changes = {key: _step_changes(steps, rows, relation) for key, rows in changes_by_id.items()}
+            between = {f"{back.field.name}__gte": min(changes_by_id), f"{back.field.name}__lte": max(changes_by_id)}
             parts = back.related_model._base_manager.filter(**between).order_by()
             for owner_id, key, *values in parts.values_list(owner, "pk", *names):
-                said = taken.get(str(owner_id), {}).get(str(key), {})
-                wrong = _wrong_steps(steps, said, dict(zip(names, values, strict=True)))
-                found[str(owner_id)] += [f"{relation}.{name}" for name in wrong]
-    return found
+                step_changes = changes.get(str(owner_id), {}).get(str(key), {})
+                wrong = _wrong_steps(steps, step_changes, dict(zip(names, values, strict=True)))
+                deviations[str(owner_id)] += [f"{relation}.{name}" for name in wrong]
+    return deviations
 
 
 def _steps(model: Any) -> tuple[Step, ...]:
@@ -76,22 +76,22 @@ def _names(steps: Iterable[Step]) -> list[str]:
     return [name for step in steps for name in (step.by and f"{step.by}_id", step.at) if name]
 
 
-def _taken(steps: tuple[Step, ...], rows: list[Row], relation: str = "") -> dict[str | None, dict[Step, Row]]:
+def _step_changes(steps: tuple[Step, ...], rows: list[Row], relation: str = "") -> dict[str | None, dict[Step, Row]]:
     """Return the change that took each step of the record, or of each row of a relation by its id."""
-    found: dict[str | None, dict[Step, Row]] = defaultdict(dict)
+    changes: dict[str | None, dict[Step, Row]] = defaultdict(dict)
     if not relation:
         # What belongs to an account can have changes in several chains, whose numbers do not tell the order.
         first = rows[0] if len({row.chain for row in rows}) == 1 else min(rows, key=lambda row: row.at)
-        found[None] = {step: first for step in steps if not step.to}
-        if len(found[None]) == len(steps):
-            return found
+        changes[None] = {step: first for step in steps if not step.to}
+        if len(changes[None]) == len(steps):
+            return changes
     for key, status, change in _statuses(rows, relation):
         for step in steps:
-            if status in step.to or not (step.to or step in found[key]):
-                found[key][step] = change
+            if status in step.to or not (step.to or step in changes[key]):
+                changes[key][step] = change
             elif status in step.undone:
-                found[key].pop(step, None)
-    return found
+                changes[key].pop(step, None)
+    return changes
 
 
 def _statuses(rows: list[Row], relation: str) -> Iterator[tuple[str | None, object, Row]]:
@@ -105,10 +105,10 @@ def _statuses(rows: list[Row], relation: str) -> Iterator[tuple[str | None, obje
                 yield entry.get("row"), entry["new"].get("record_status"), change
 
 
-def _wrong_steps(steps: tuple[Step, ...], taken: Mapping[Step, Row], stored: Mapping[str, Any]) -> list[str]:
+def _wrong_steps(steps: tuple[Step, ...], changes: Mapping[Step, Row], stored: Mapping[str, Any]) -> list[str]:
     wrong = []
     for step in steps:
-        change = taken.get(step)
+        change = changes.get(step)
         if step.by and _text(stored[f"{step.by}_id"]) != (change and change.author_id):
             wrong.append(step.by)
         if step.at and not _is_close(stored[step.at], change):
@@ -178,7 +178,7 @@ def _is_close(moment: datetime.datetime | None, change: Row | None) -> bool:
         return False
 
 
-def member_deviations(model: Any, known: Mapping[str, list[Row]]) -> dict[str, list[str]]:
+def member_deviations(model: Any, changes_by_id: Mapping[str, list[Row]]) -> dict[str, list[str]]:
     """Return the name of the noted relation (`HISTORY_NOTES_MEMBERS`) if its rows differ from the changes; one query.
 
     A change notes who came, and either who went or all who were members before.
@@ -187,16 +187,16 @@ def member_deviations(model: Any, known: Mapping[str, list[Row]]) -> dict[str, l
         return {}
     name, relation, columns = model.HISTORY_NOTES_MEMBERS
     back = model._meta.get_field(relation)
-    stored = defaultdict[str, set[str]](set)
-    rows_of = back.related_model._base_manager.filter(**{f"{back.field.name}__in": list(known)})
+    stored_members = defaultdict[str, set[str]](set)
+    rows_of = back.related_model._base_manager.filter(**{f"{back.field.name}__in": list(changes_by_id)})
     for owner, *keys in rows_of.order_by().values_list(back.field.attname, *columns):
-        stored[str(owner)] |= {str(key) for key in keys if key is not None}
-    found = {}
-    for key, rows in known.items():
-        said = set[str]()
+        stored_members[str(owner)] |= {str(key) for key in keys if key is not None}
+    deviations = {}
+    for key, rows in changes_by_id.items():
+        members = set[str]()
         for entry in (entry for change in rows for entry in change.fields if entry["field"] == name):
-            said -= {one["id"] for one in entry.get("old") or ()}
-            said |= {one["id"] for one in entry.get("new") or ()}
-        if said != stored[key]:
-            found[key] = [name]
-    return found
+            members -= {one["id"] for one in entry.get("old") or ()}
+            members |= {one["id"] for one in entry.get("new") or ()}
+        if members != stored_members[key]:
+            deviations[key] = [name]
+    return deviations

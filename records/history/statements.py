@@ -35,8 +35,8 @@ def together(statements: Sequence[Statement], meanwhile: Callable[[], Sequence[S
 
 def parameter(key: uuid.UUID | str) -> uuid.UUID | str:
     """Return an id in the form in which the database's driver takes it in a raw statement."""
-    given = uuid.UUID(key) if isinstance(key, str) else key
-    return given if vendor() == "postgresql" else given.hex
+    key_id = uuid.UUID(key) if isinstance(key, str) else key
+    return key_id if vendor() == "postgresql" else key_id.hex
 
 
 @cache
@@ -61,21 +61,21 @@ class Reading(NamedTuple):
 
     def by(self, key: uuid.UUID) -> Statement:
         """Return the statement that reads the rows of this key."""
-        given = parameter(key)
-        return self.sql, [given if value in (ANY_ROW, ANY_ROW.hex) else value for value in self.parameters]
+        parameter_value = parameter(key)
+        return self.sql, [parameter_value if value in (ANY_ROW, ANY_ROW.hex) else value for value in self.parameters]
 
-    def given(self, values: Mapping[uuid.UUID | str, uuid.UUID | str]) -> Statement:
+    def with_values(self, values: Mapping[uuid.UUID | str, uuid.UUID | str]) -> Statement:
         """Return the statement with these values in place of the ids and texts with which the query was compiled."""
-        wanted = {
+        replacements = {
             plain(placeholder): parameter(value) if isinstance(value, uuid.UUID) else value
             for placeholder, value in values.items()
         }
-        return self.sql, [wanted.get(plain(value), value) for value in self.parameters]
+        return self.sql, [replacements.get(plain(value), value) for value in self.parameters]
 
     def objects(self, rows: Rows) -> list[Any]:
         """Return the rows as objects of the model."""
-        found: list[Any] = [converted(row, self.converters) for row in rows] if self.converters else rows
-        return [row_of(self.model, zip(self.names, row, strict=True), db=connection.alias) for row in found]
+        converted: list[Any] = [convert(row, self.converters) for row in rows] if self.converters else rows
+        return [row_of(self.model, zip(self.names, row, strict=True), db=connection.alias) for row in converted]
 
 
 def row_of(model: type[M], values: Any, db: str | None = None) -> M:
@@ -92,38 +92,38 @@ def row_of(model: type[M], values: Any, db: str | None = None) -> M:
 
 def new_row(model: type[M], **values: object) -> M:
     """Return a new object of the model with these attributes, and with the defaults of the others."""
-    constant, made = _defaults(model)
-    return row_of(model, {**constant, **{name: make() for name, make in made}, **values})
+    constant, factories = _defaults(model)
+    return row_of(model, {**constant, **{name: make() for name, make in factories}, **values})
 
 
 @cache
 def _defaults(model: type[models.Model]) -> tuple[Mapping[str, Any], Sequence[tuple[str, Callable[[], Any]]]]:
     """Return the defaults of a model's columns that are always the same, and the functions that make the others."""
     fields: Sequence[Any] = model._meta.concrete_fields
-    made = [field for field in fields if field.has_default() and callable(field.default)]
-    constant = {field.attname: field.get_default() for field in fields if field not in made}
-    return constant, [(field.attname, field.default) for field in made]
+    callables = [field for field in fields if field.has_default() and callable(field.default)]
+    constant = {field.attname: field.get_default() for field in fields if field not in callables}
+    return constant, [(field.attname, field.default) for field in callables]
 
 
-class Asked(NamedTuple):
+class CompiledQuery(NamedTuple):
     """A compiled query and its statement."""
 
     reading: Reading
     statement: Statement
 
 
-def asked(rows: models.QuerySet[Any]) -> Asked:
+def compile_query(rows: models.QuerySet[Any]) -> CompiledQuery:
     """Return a compiled query of whole rows, to be used once."""
-    read = compiled(rows)
-    return Asked(read, (read.sql, read.parameters))
+    read = compile_rows(rows)
+    return CompiledQuery(read, (read.sql, read.parameters))
 
 
 def reading(rows: Callable[[uuid.UUID], models.QuerySet[Any]]) -> Reading:
     """Return the compiled query that `rows` returns for a key, and that then serves every key; callers cache it."""
-    return compiled(rows(ANY_ROW))
+    return compile_rows(rows(ANY_ROW))
 
 
-def compiled(rows: models.QuerySet[Any]) -> Reading:
+def compile_rows(rows: models.QuerySet[Any]) -> Reading:
     """Return a query of whole rows as a statement, with the conversion of its rows to objects."""
     compiler = rows.query.get_compiler(connection=connection)
     sql, parameters = compiler.as_sql()
@@ -140,7 +140,7 @@ def rows_of(model: type[models.Model]) -> models.QuerySet[Any]:
     return model._base_manager.all()
 
 
-def rows_with(model: type[models.Model], keys: Collection[Any], eligible: RowsOf = rows_of) -> Asked:
+def rows_with(model: type[models.Model], keys: Collection[Any], eligible: RowsOf = rows_of) -> CompiledQuery:
     """Return the query for the eligible rows of a model with these keys, and its statement.
 
     `eligible` is a function of a module; which rows it returns must not depend on the request.
@@ -148,8 +148,8 @@ def rows_with(model: type[models.Model], keys: Collection[Any], eligible: RowsOf
     if len(keys) == 1 and isinstance(model._meta.pk, models.UUIDField):
         (key,) = keys
         read = _reading_of(model, eligible)
-        return Asked(read, read.by(key))
-    return asked(eligible(model).filter(pk__in=keys).order_by())
+        return CompiledQuery(read, read.by(key))
+    return compile_query(eligible(model).filter(pk__in=keys).order_by())
 
 
 @cache
@@ -158,12 +158,12 @@ def _reading_of(model: type[models.Model], eligible: RowsOf) -> Reading:
 
 
 def ask(
-    queries: Sequence[Asked], *ahead: Statement, run: Callable[[Sequence[Statement]], list[Rows]] = together
+    queries: Sequence[CompiledQuery], *ahead: Statement, run: Callable[[Sequence[Statement]], list[Rows]] = together
 ) -> tuple[list[list[Any]], list[Rows]]:
     """Return the objects of each query, and the rows of the statements before them; one round trip, made by `run`."""
     answers = run([*ahead, *(query.statement for query in queries)])
-    found = [query.reading.objects(rows) for query, rows in zip(queries, answers[len(ahead) :], strict=True)]
-    return found, answers[: len(ahead)]
+    objects = [query.reading.objects(rows) for query, rows in zip(queries, answers[len(ahead) :], strict=True)]
+    return objects, answers[: len(ahead)]
 
 
 def read_together(*queries: models.QuerySet[Any]) -> None:
@@ -187,18 +187,18 @@ def read_together(*queries: models.QuerySet[Any]) -> None:
         del rows.query.get_compiler  # A query that is derived from this one has other rows.
 
 
-def answered(questions: Sequence[Reads[T]]) -> list[T]:
+def run_reads(questions: Sequence[Reads[T]]) -> list[T]:
     """Return the result of each function, reading together what all of them need next."""
     results: dict[int, T] = {}
     while len(results) < len(questions):
-        needed: list[models.QuerySet[Any]] = []
+        queries: list[models.QuerySet[Any]] = []
         for number, question in enumerate(questions):
             if number not in results:
                 try:
-                    needed += next(question)
+                    queries += next(question)
                 except StopIteration as end:
                     results[number] = end.value
-        read_together(*needed)
+        read_together(*queries)
     return [results[number] for number in range(len(questions))]
 
 
@@ -214,7 +214,7 @@ def count_together(*queries: models.QuerySet[Any]) -> list[int]:
     return [numbers.get(place, 0) for place in range(len(queries))]
 
 
-def converted(row: Sequence[object], converters: Any) -> Sequence[Any]:
+def convert(row: Sequence[object], converters: Any) -> Sequence[Any]:
     """Apply the backend's own conversions, with the thread's connection."""
     values = list(row)
     for position, (functions, expression) in converters.items():

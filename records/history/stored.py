@@ -17,7 +17,7 @@ _KNOWN_IDS = 10_000
 
 @dataclass(slots=True)
 class Row:
-    """One change as its digest covers it (`records.history.digests.Digested`)."""
+    """One change as its digest covers it (`records.history.digests.ChangeLike`)."""
 
     chain: str
     site_id: str | None
@@ -74,9 +74,9 @@ def stored_rows(first: uuid.UUID | None = None, end: uuid.UUID | None = None) ->
             f"SELECT {columns} FROM history_change WHERE {where} ORDER BY record_id, model, number, chain",  # noqa: S608
             [key if on_postgresql else key.hex for _, key in bounds],
         )
-        while found := cursor.fetchmany(ROWS_AT_ONCE):
-            for read in found:
-                values = list(read)
+        while rows := cursor.fetchmany(ROWS_AT_ONCE):
+            for row in rows:
+                values = list(row)
                 values.append('"=' in values[salts_at])  # lost_values
                 values[fields_at] = orjson.loads(values[fields_at])
                 values[salts_at] = orjson.loads(values[salts_at])

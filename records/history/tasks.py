@@ -20,12 +20,12 @@ def prove_history() -> int:
     """
     folder = Path(settings.SEALS_DIR)
     report = proofs.prove(proofs.newest_seal(folder))
-    for line in proofs.described(report.notices):
+    for line in proofs.fault_lines(report.notices):
         proofs.logger.warning("Records of two kinds have one Id. %s", line)
-    for line in proofs.described(report.faults):
+    for line in proofs.fault_lines(report.faults):
         proofs.logger.error("The history has a fault. %s", line)
     if not report.faults:
-        made = seals.write_seal(proofs.seal_of_today(folder))
+        seal = seals.write_seal(proofs.seal_of_today(folder))
         # Where logs are collected elsewhere, the seal's signature is stored out of reach of this machine.
-        proofs.logger.info("The history was verified and sealed: %s changes, %s", report.changes, made["signature"])
+        proofs.logger.info("The history was verified and sealed: %s changes, %s", report.changes, seal["signature"])
     return len(report.faults)

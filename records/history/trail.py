@@ -29,7 +29,7 @@ class Author:
     request_id: str = ""
 
 
-Answered = Callable[[Rows], None]
+RowsCallback = Callable[[Rows], None]
 LateStatements = Callable[[], Sequence[Statement]]
 """Returns statements; it is called within the transaction, because a query that locks can only be compiled there."""
 
@@ -51,11 +51,11 @@ class Trail:
     """The statements that ran on behalf of the next block of `recording` that begins with any, and their rows."""
     answers: list[Rows] = field(default_factory=list)
     """The rows of the statements with which the innermost block began."""
-    last: list[tuple[Statement, Answered | None]] = field(default_factory=list)
+    last: list[tuple[Statement, RowsCallback | None]] = field(default_factory=list)
     """The statements that run at the end of the transaction, before its changes are stored."""
     noting: list[Callable[[], None]] = field(default_factory=list)
     """The functions that add the changes of many rows; they are called at the end of the transaction."""
-    counted: list[tuple[Change, models.Model]] = field(default_factory=list)
+    unnumbered: list[tuple[Change, models.Model]] = field(default_factory=list)
     """The changes of new records whose numbers the database sets at the end."""
 
     def begin(self, statements: Sequence[Statement], ahead: LateStatements | None = None) -> list[Rows]:
@@ -97,12 +97,12 @@ class Trail:
         finally:
             self.depth = depth
 
-    def at_end(self, statements: Iterable[Statement], answered: Answered | None = None) -> None:
+    def at_end(self, statements: Iterable[Statement], callback: RowsCallback | None = None) -> None:
         """Run statements at the end of the transaction, in one round trip with the changes and the COMMIT.
 
         `answered` is called with the rows of each. Use it only if nothing else reads what they write: see `ends_next`.
         """
-        self.last += [(statement, answered) for statement in statements]
+        self.last += [(statement, callback) for statement in statements]
 
     def store(self, statements: Sequence[Statement]) -> None:
         """Run statements that store rows: at the end if nothing reads the rows before, otherwise now."""
@@ -142,11 +142,11 @@ class Trail:
                 chains.update(self._chains())
             for change in self.pending:
                 change.lines = "" if change.counts else lines_of(change)
-            return [_advancing(chain, len(changes)) for chain, changes in chains.items()]
+            return [_advance(chain, len(changes)) for chain, changes in chains.items()]
 
         answers = together(last, advance)
         self._answer(answers[: len(last)])
-        for change, record in self.counted:
+        for change, record in self.unnumbered:
             complete(change, record)
         heads = zip(chains.items(), answers[len(last) :], strict=True)
         if statements := [one for (chain, changes), rows in heads for one in _append(chain, changes, *rows[0])]:
@@ -159,15 +159,15 @@ class Trail:
             chains.setdefault(change.chain, []).append(change)
         return {parameter(chain): changes for chain, changes in chains.items()}
 
-    def _answer(self, found: Sequence[Rows]) -> None:
-        for (_, answered), rows in zip(self.last, found, strict=False):
-            if answered is not None:
-                answered(rows)
+    def _answer(self, answers: Sequence[Rows]) -> None:
+        for (_, callback), rows in zip(self.last, answers, strict=False):
+            if callback is not None:
+                callback(rows)
 
     def add(
         self,
         record: models.Model,
-        changed: list[FieldChange],
+        entries: list[FieldChange],
         *,
         author: Author,
         operation: str,
@@ -180,11 +180,11 @@ class Trail:
         If the database numbers a new record when it stores it, at the end of the transaction, `counts` is the name of
         the field with the number, which is the first of the changed fields. Until then its value is MARK.
         """
-        if not changed:
+        if not entries:
             return
         self.ahead = (), ()  # The next block reads what this one has written.
         site = site_id or getattr(record, "history_site_id", None) or getattr(record, "site_id", None)
-        given: dict[str, object] = {
+        values: dict[str, object] = {
             "id": uuid.uuid4(),
             "site_id": site,
             "chain": site or INSTALLATION,
@@ -199,24 +199,24 @@ class Trail:
             "model": record._meta.label,
             "record_id": record.pk,
             "record_name": printed_name(record),
-            "fields": changed,
+            "fields": entries,
             "request_id": (author.request_id or origin_id())[:64],
-            "lowest_role": lowest_role(record, changed),
+            "lowest_role": lowest_role(record, entries),
             "digest_version": VERSION,
             "previous_hash": "",
             "hash": "",
         }
-        change = row_of(Change, given)
+        change = row_of(Change, values)
         change.salts = new_salts(values_of(change))
         change.counts = counts
         self.pending.append(change)
         if counts:
-            self.counted.append((change, record))
+            self.unnumbered.append((change, record))
 
 
 @contextmanager
 def beginning() -> Iterator[None]:
-    """Open the transaction of the block's write early, so that its BEGIN and what `begun` reads are one round trip.
+    """Open the transaction of the block's write early, with what `run_at_begin` reads in the same round trip.
 
     The block does one write, in one block of `recording`, and reads nothing after that: the write is stored when the
     block ends. If a block of `recording` around it encloses nothing else (`Trail.is_wrapper`, which
@@ -232,7 +232,7 @@ def beginning() -> Iterator[None]:
         yield
 
 
-def begun(statements: Sequence[Statement], *, ahead: LateStatements | None = None) -> list[Rows]:
+def run_at_begin(statements: Sequence[Statement], *, ahead: LateStatements | None = None) -> list[Rows]:
     """Run statements, in the round trip that begins the transaction if a block of `beginning` waits for its write.
 
     Returns the rows of each. In a transaction the statements that `ahead` returns run there too: they are those with
@@ -290,8 +290,8 @@ def recording(
     try:
         with transaction.atomic(savepoint=savepoint) if outer.depth > 1 else nullcontext():
             statements = reading() if reading else ()
-            known, rows = outer.ahead
-            if statements and statements == known:
+            statements_ahead, rows = outer.ahead
+            if statements and statements == statements_ahead:
                 outer.answers, outer.ahead = list(rows), ((), ())
             else:
                 outer.answers = outer.begin(statements, ahead) if statements or not outer.has_begun else []
@@ -322,7 +322,7 @@ def is_rehearsal() -> bool:
     return trail is not None and trail.is_rehearsal
 
 
-def _advancing(chain: object, count: int) -> Statement:
+def _advance(chain: object, count: int) -> Statement:
     """Return the statement that locks and advances a chain's head; it returns the last number and the previous hash."""
     table = connection.ops.quote_name(ChainHead._meta.db_table)
     sql = (

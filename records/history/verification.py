@@ -82,13 +82,13 @@ def verify(processes: int | None = None) -> Report:
     alone = connection.in_atomic_block
     with one_moment():
         number = 1 if alone else processes or parallel.processes_for(Change.objects.count())
-        with parallel.reading(_read_part if number == 1 else _read_part_apart, number) as found:
+        with parallel.reading(_read_part if number == 1 else _read_part_apart, number) as parts:
             report.heads = list(ChainHead.objects.order_by("chain"))
             _compare_heads(report)
             _compare_links(report)
             _find_records_without_history(report)
             _find_contradictions(report)
-            for part in found:
+            for part in parts:
                 report.take(part)
     _name_broken(report)
     report.faults.sort(key=lambda fault: (str(fault.chain), fault.number))
@@ -104,7 +104,7 @@ def one_moment(snapshot: str = "") -> Iterator[None]:
     outermost = not connection.in_atomic_block
     if connection.vendor != "postgresql" or not outermost:
         # A transaction of SQLite reads from a snapshot. It must not be one that locks writers out.
-        with _deferred() if outermost else transaction.atomic():
+        with _deferred_transaction() if outermost else transaction.atomic():
             yield
         return
     with transaction.atomic():
@@ -118,7 +118,7 @@ def one_moment(snapshot: str = "") -> Iterator[None]:
 
 
 @contextmanager
-def _deferred() -> Iterator[None]:
+def _deferred_transaction() -> Iterator[None]:
     connection.ensure_connection()
     mode = connection.transaction_mode  # type: ignore[attr-defined]
     connection.transaction_mode = None  # type: ignore[attr-defined]
@@ -205,24 +205,24 @@ def _read_part(part: parallel.Part) -> Report:
 
 def _name_one_id(records: list[list[Row]], report: Report) -> None:
     """Add a notice if records of several kinds that are not archived have this Id; two kinds may share their Ids."""
-    known = {rows[0].model: rows for rows in records if _model(rows[0].model) is not None}
-    for label in list(known):
-        known.pop(getattr(_model(label), "HISTORY_SHARES_ID", ""), None)
-    if len(known) < 2:
+    rows_by_model = {rows[0].model: rows for rows in records if _model(rows[0].model) is not None}
+    for label in list(rows_by_model):
+        rows_by_model.pop(getattr(_model(label), "HISTORY_SHARES_ID", ""), None)
+    if len(rows_by_model) < 2:
         return
-    active = sorted((rows[0] for rows in known.values() if _is_active(rows[0])), key=attrgetter("at"))
+    active = sorted((rows[0] for rows in rows_by_model.values() if _is_active(rows[0])), key=attrgetter("at"))
     if len(active) > 1:
         *earlier, last = active
-        others = " and ".join(row.model for row in earlier)
-        text = f"change {last.number} added {last.model} {last.record_id} with an Id that {others} had already"
+        labels = " and ".join(row.model for row in earlier)
+        text = f"change {last.number} added {last.model} {last.record_id} with an Id that {labels} had already"
         report.notices.append(Fault(uuid.UUID(last.chain), last.number, f"{text}: enter it anew, then archive it"))
 
 
 def _is_active(row: Row) -> bool:
     """Return whether the record of a change is stored and not archived; one query."""
     model: Any = _model(row.model)
-    kept = {"is_archived": False} if any(one.name == "is_archived" for one in model._meta.concrete_fields) else {}
-    return bool(model._base_manager.filter(pk=row.record_id, **kept).exists())
+    conditions = {"is_archived": False} if any(one.name == "is_archived" for one in model._meta.concrete_fields) else {}
+    return bool(model._base_manager.filter(pk=row.record_id, **conditions).exists())
 
 
 @cache
@@ -236,14 +236,14 @@ def _model(label: str) -> type[models.Model] | None:
 
 def _with_wrong_hash(rows: list[Row], report: Report) -> Iterator[Row]:
     """Yield the changes of a record whose hash does not match their content, except those that an erasure names."""
-    erased = _erased_by(rows)
+    digests_after = _erased_by(rows)
     for row in rows:
         if row.chain != (row.site_id or _INSTALLATION):
             report.add(row.chain, row.number, f"change {row.number} names another site than its chain's")
-        if row.lost_values and row.hash not in erased:
+        if row.lost_values and row.hash not in digests_after:
             report.add(row.chain, row.number, f"change {row.number} lost values that no erasure names")
             yield row
-        elif _digest(row) != erased.get(row.hash, row.hash) or (row.lost_values and not _keeps_marks(row)):
+        elif _digest(row) != digests_after.get(row.hash, row.hash) or (row.lost_values and not _keeps_marks(row)):
             yield row
 
 
@@ -286,8 +286,8 @@ def _name_broken(report: Report) -> None:
     for chain, rows in by_chain.items():
         numbers = [row.number for row in rows[:MOST_CANDIDATES]]
         for row in rows:
-            others = (one for one in numbers if one != row.number)
-            former = next((one for one in others if _digest(replace(row, number=one)) == row.hash), None)
+            other_numbers = (one for one in numbers if one != row.number)
+            former = next((one for one in other_numbers if _digest(replace(row, number=one)) == row.hash), None)
             if former is not None:
                 report.add(chain, row.number, f"change {row.number} was moved: it was written as change {former}")
             else:
@@ -298,25 +298,25 @@ def _compare_records(groups: list[list[Row]], report: Report) -> None:
     by_model: dict[str, dict[str, list[Row]]] = defaultdict(dict)
     for rows in groups:
         by_model[rows[-1].model][rows[-1].record_id] = rows
-    for label, known in by_model.items():
+    for label, rows_by_id in by_model.items():
         model = _model(label)
         if model is not None and hasattr(model, "HISTORY_EXCLUDE"):
-            _compare_kind(model, known, report)
+            _compare_kind(model, rows_by_id, report)
 
 
-def _compare_kind(model: Any, known: dict[str, list[Row]], report: Report) -> None:
+def _compare_kind(model: Any, rows_by_id: dict[str, list[Row]], report: Report) -> None:
     """Compare the records of one kind with their changes; their ids are next to each other in the order of all ids."""
-    standing = snapshots(model, min(known), max(known))
-    wrong_stamps, wrong_members = stamp_deviations(model, known), member_deviations(model, known)
+    contents_by_id = snapshots(model, min(rows_by_id), max(rows_by_id))
+    wrong_stamps, wrong_members = stamp_deviations(model, rows_by_id), member_deviations(model, rows_by_id)
     has_one_site = is_proven(model) or "site" in excluded_from_history(model)
-    for key, rows in known.items():
+    for key, rows in rows_by_id.items():
         chain, number, name = rows[-1].chain, rows[-1].number, f"{rows[-1].model} {rows[-1].record_id}"
-        if key not in standing:
+        if key not in contents_by_id:
             if is_proven(model):
                 report.add(chain, number, f"the record of change {number} is missing: {name}")
             continue
         report.records += is_proven(model)
-        site_id, content = standing[key]
+        site_id, content = contents_by_id[key]
         if has_one_site and (site_id or _INSTALLATION) != chain:
             report.add(chain, number, f"the record of change {number} is at another site now: {name}")
         wrong = _wrong_fields(model, rows, content)
@@ -337,12 +337,16 @@ def _wrong_fields(model: type[models.Model], rows: list[Row], content: Snapshot)
     for row in rows:
         by_chain[row.chain].append(row)
     contents = [replay(row.fields for row in group) for group in by_chain.values()]
-    found = []
+    names = []
     for name, value in content.items():
-        said = [one for one in contents if name in one]
-        if said and not why_not_compared(model, name) and all(deviations(model, one, {name: value}) for one in said):
-            found.append(name)
-    return found
+        replayed = [one for one in contents if name in one]
+        if (
+            replayed
+            and not why_not_compared(model, name)
+            and all(deviations(model, one, {name: value}) for one in replayed)
+        ):
+            names.append(name)
+    return names
 
 
 def is_proven(model: type[models.Model]) -> bool:

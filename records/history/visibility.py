@@ -26,6 +26,6 @@ def lowest_role(record: models.Model, changed: Iterable[FieldChange]) -> str:
     A change of only private fields is visible to everybody who sees one of them.
     """
     private = private_fields(type(record))
-    needed = min(ROLES.index(private.get(entry["field"].partition(".")[0], READER)) for entry in changed)
+    lowest = min(ROLES.index(private.get(entry["field"].partition(".")[0], READER)) for entry in changed)
     role: str = record.history_role(changed) if hasattr(record, "history_role") else NOBODY
-    return ROLES[max(needed, ROLES.index(role))] if role else NOBODY
+    return ROLES[max(lowest, ROLES.index(role))] if role else NOBODY

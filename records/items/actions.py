@@ -6,7 +6,7 @@ from typing import Unpack
 from records.history.statements import new_row
 from records.history.trail import Author
 from records.items.models import Item
-from records.sites.writing import Recorded, Values, add_record, apply, changing
+from records.sites.writing import Values, WriteArgs, add_record, apply, changing
 
 
 def add_item(
@@ -22,9 +22,9 @@ def update_item(
     values: Values,
     *,
     operation: str = "UpdateItem",
-    **recorded: Unpack[Recorded],
+    **options: Unpack[WriteArgs],
 ) -> Item:
     """Change an item. Raises RecordNotFoundError, ValidationError, or what the precondition raises."""
-    with changing(Item, site_id, item_id, operation=operation, **recorded) as item:
+    with changing(Item, site_id, item_id, operation=operation, **options) as item:
         apply(item, values)
     return item

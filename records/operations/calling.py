@@ -16,7 +16,7 @@ from rest_framework.viewsets import ViewSet
 
 from records.accounts.keys import Caller
 from records.accounts.opening import Proof, StaleAccessError, prove
-from records.history.retrying import begun_again
+from records.history.retrying import retry_transaction
 from records.history.trail import Author, rehearsing
 from records.operations import bodies, conditional, errors, idempotency, limits, lists, queries, values
 from records.operations.credentials import KEY_HEADER, SubscriptionKeyAuthentication, keep_private
@@ -197,7 +197,7 @@ class CalledViewSet(ViewSet):
         response: HttpResponseBase
         try:
             self.initial(framed, *args, **kwargs)
-            response = begun_again(self.answered)
+            response = retry_transaction(self.answered)
         except Exception as error:
             response = errors.handle_exception(error, {"request": framed, "view": self})
         put(response, self.answer_headers, unless_set=True)

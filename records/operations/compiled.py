@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from django.db import connection, models
 
-from records.history.statements import Rows, Statement, converted, parameter
+from records.history.statements import Rows, Statement, convert, parameter
 
 
 class Prepared(NamedTuple):
@@ -67,4 +67,4 @@ class Compiled(NamedTuple):
         """Return the tuples in the rows that the statement returned."""
         if self.width is not None:
             rows = [row[: self.width] for row in rows]
-        return [converted(row, self.converters) for row in rows] if self.converters else rows
+        return [convert(row, self.converters) for row in rows] if self.converters else rows

@@ -15,7 +15,7 @@ from records.accounts.models import DefaultRole
 from records.operations.examples import Example
 from records.operations.names import snake
 from records.operations.values import INTEGER_LIMIT
-from records.sites.models import FILED, permission_on
+from records.sites.models import FOLDER_ENTITIES, permission_on
 
 READER, STANDARD = DefaultRole.READER, DefaultRole.STANDARD
 MANAGER, SITE_ADMINISTRATOR = DefaultRole.MANAGER, DefaultRole.SITE_ADMINISTRATOR
@@ -124,7 +124,7 @@ class Operation:
     def lists_folders(self) -> bool:
         """Return whether the operation lists records that can lie in folders."""
         meta = getattr(self.response, "Meta", None)
-        return self.many and getattr(getattr(meta, "model", None), "ENTITY", None) in FILED
+        return self.many and getattr(getattr(meta, "model", None), "ENTITY", None) in FOLDER_ENTITIES
 
     @property
     def pattern(self) -> str:

@@ -15,7 +15,7 @@ from django.db import models
 from records.accounts.opening import Proof, check
 from records.history.sets import id_of
 from records.history.statements import ask, rows_with
-from records.history.trail import LateStatements, begun
+from records.history.trail import LateStatements, run_at_begin
 from records.operations.errors import FieldError
 from records.operations.fields import Reference
 from records.operations.serializers import WireSerializer, source_of
@@ -38,8 +38,8 @@ def resolve_all(
     """Replace, in place, every Reference in the bodies by its record; returns a fault for each unknown id.
 
     Costs one round trip for all models, which also checks the proof; raises StaleAccessError. Within `beginning` it
-    begins the write, with the statements `ahead` (see `begun`). The action decides whether a record may newly refer to
-    the target, and, if no site is given, whether the target belongs to the site.
+    begins the write, with the statements `ahead` (see `run_at_begin`). The action decides whether a record may newly
+    refer to the target, and, if no site is given, whether the target belongs to the site.
     `seen` removes from a kind's rows those that do not exist for the caller.
     """
     wanted: dict[type[models.Model], set[uuid.UUID]] = defaultdict(set)
@@ -52,7 +52,7 @@ def resolve_all(
         if site_id is not None and (statement := validity_of(model, keys, site_id)) is not None
     }
     proving = [proof.statement] if proof is not None else []
-    records, answers = ask(queries, *asking.values(), *proving, run=partial(begun, ahead=ahead))
+    records, answers = ask(queries, *asking.values(), *proving, run=partial(run_at_begin, ahead=ahead))
     if proof is not None:
         check(proof, answers[-1][0][0])
     loaded: Loaded = {model: {row.pk: row for row in several} for model, several in zip(wanted, records, strict=True)}

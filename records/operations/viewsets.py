@@ -21,7 +21,7 @@ from records.operations.references import resolve_all
 from records.operations.serializers import WireSerializer, source_of
 from records.sites.about import AboutRecord
 from records.sites.checking import faults_in
-from records.sites.hidden import exists_for, seen_by, with_hidden_kept
+from records.sites.hidden import exists_for, visible_to, with_hidden_kept
 from records.sites.models import SiteRecord
 from records.sites.writing import Values, locking_with_content
 
@@ -39,7 +39,7 @@ class OperationViewSet(CalledViewSet):
     def body(self, serializer: type[WireSerializer], ahead: LateStatements | None = None) -> dict[str, Any]:
         """Return the body's values under model names, with references as records; raises the 400 with all faults.
 
-        The look-up of the references can begin the write; `ahead` is that of `begun`.
+        The look-up of the references can begin the write; `ahead` is that of `run_at_begin`.
         """
         return self.checked(bodies.decode_object(self.raw_body()), serializer, ahead)
 
@@ -69,7 +69,7 @@ class OperationViewSet(CalledViewSet):
         """Replace the ids in decoded bodies by records, and prove the caller; returns the faults of each body."""
         if not self.proven and self.caller.proof is None:
             raise StaleAccessError
-        seen = partial(seen_by, self.caller.user_id, self.caller.may)
+        seen = partial(visible_to, self.caller.user_id, self.caller.may)
         faults = resolve_all(rows, serializer, self.site_id, seen, self.proof, ahead)
         self.proven = True
         return faults

@@ -33,7 +33,7 @@ from records.packs.kinds import ATTACHMENTS, BY_KEY, CHANGES, Kind, Span, permis
 from records.packs.models import Pack
 from records.packs.tables import ATTACHMENT, STEP, Table, names_of_records
 from records.sites.about import kinds
-from records.sites.hidden import seen_by
+from records.sites.hidden import visible_to
 from records.sites.models import permission_on
 
 CHANGES_PER_SHEET = 500_000
@@ -109,7 +109,7 @@ class Making:
 
     def rows(self, kind: Kind) -> Any:
         """Return the records of a kind and of the period that exist for the person who asked."""
-        return seen_by(self.user.pk, self.may, kind.rows(self.site, self.span))
+        return visible_to(self.user.pk, self.may, kind.rows(self.site, self.span))
 
     def write(self, bundle: Bundle, progress: Progress) -> None:
         """Write every part into the bundle; `progress` gets the number of records written since its last call.

@@ -18,7 +18,7 @@ from records.dashboard.printing.paper import Paper, Part, Value
 from records.dashboard.search import name_of
 from records.packs.kinds import Kind, Rows
 from records.sites.about import AboutRecord, kinds
-from records.sites.hidden import seen_by, without_hidden
+from records.sites.hidden import visible_to, without_hidden
 from records.sites.models import Entity
 
 STEP = 250
@@ -142,7 +142,7 @@ def names_of_records(rows: Sequence[Any], user_id: uuid.UUID, may: May) -> dict[
     for entity, keys in wanted.items():
         model = kinds()[Entity(entity)]
         names = Sheet(model).pointers
-        for key, record in seen_by(user_id, may, model._base_manager.select_related(*names)).in_bulk(keys).items():
+        for key, record in visible_to(user_id, may, model._base_manager.select_related(*names)).in_bulk(keys).items():
             kind, name = capfirst(str(model._meta.verbose_name)), str(record)
             found[entity, key] = name if name.startswith(kind) else f"{kind} {record.site_sequence_id}: {name}"
     return {row.pk: found.get((row.entity, row.record_id), "") for row in rows if row.record_id is not None}

@@ -7,7 +7,7 @@ from typing import TypeVar, Unpack
 from records.history.trail import Author
 from records.reference.models import Checklist, Rating, ReferenceEntry, SiteEntry
 from records.reference.ratings import put_bands, put_responses
-from records.sites.writing import Recorded, adding, apply, changing, replace_children
+from records.sites.writing import WriteArgs, adding, apply, changing, replace_children
 
 Entry = TypeVar("Entry", bound=ReferenceEntry)
 
@@ -43,14 +43,14 @@ def add_entry(
     return entry
 
 
-def update_entry(entry: Entry, values: Mapping[str, object], **recorded: Unpack[Recorded]) -> Entry:
+def update_entry(entry: Entry, values: Mapping[str, object], **options: Unpack[WriteArgs]) -> Entry:
     """Set the values and return the changed entry; if nothing changes, nothing is written.
 
     Locks the entry. An array of responses, bands or questions replaces the whole old one. Raises ValidationError or
     the error of the precondition.
     """
     columns, operation = _columns(entry, values), f"Update{type(entry).__name__}"
-    with changing(type(entry), None, entry.pk, operation=operation, **recorded) as locked:
+    with changing(type(entry), None, entry.pk, operation=operation, **options) as locked:
         apply(locked, columns)
         _put_children(locked, values)
     return locked

@@ -16,7 +16,7 @@ from records.backoffice.plain_records import PlainAdmin
 from records.reference import actions
 from records.reference.lists import SITE_LISTS, SYSTEM_LISTS
 from records.reference.models import Checklist, ChecklistQuestion, Rating, RatingResponse, ScoreBand
-from records.sites.writing import Recorded, Values
+from records.sites.writing import Values, WriteArgs
 
 
 class EntryAdmin(PlainAdmin):
@@ -43,9 +43,9 @@ class EntryAdmin(PlainAdmin):
         """Add an entry to the list."""
         return actions.add_entry(self.model, values, author=author_of(request), site_id=site_id)
 
-    def update_record(self, request: HttpRequest, record: Any, values: Values, **recorded: Unpack[Recorded]) -> Any:
+    def update_record(self, request: HttpRequest, record: Any, values: Values, **options: Unpack[WriteArgs]) -> Any:
         """Change an entry of the list."""
-        return actions.update_entry(record, values, **recorded)
+        return actions.update_entry(record, values, **options)
 
 
 class SharedEntryAdmin(EntryAdmin):

@@ -16,7 +16,7 @@ from django.db import models
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 
-from records.history.statements import ANY_ROW, ANY_SITE, Asked, Reading, Statement, ask, compiled, together
+from records.history.statements import ANY_ROW, ANY_SITE, CompiledQuery, Reading, Statement, ask, compile_rows, together
 from records.sites.models import Entity, SiteRecord
 from records.sites.targets import UNKNOWN
 from records.sites.text import fault_at, read_uuid
@@ -50,8 +50,8 @@ def record_at(site_id: uuid.UUID, pointer: str, among: Collection[Entity]) -> Si
     """
     kind, _, text = pointer.partition(":")
     key = read_uuid(text)
-    found = _record_and_finding(site_id, key, None, (Entity(kind),)) if key is not None and kind in among else None
-    return found[0] if found is not None else None
+    match = _record_and_finding(site_id, key, None, (Entity(kind),)) if key is not None and kind in among else None
+    return match[0] if match is not None else None
 
 
 def _record_and_finding(
@@ -62,18 +62,19 @@ def _record_and_finding(
     An Id alone does not say which is meant if records of two kinds have it, so neither is returned. Nor are drafts,
     which have no number; only the back-office shows them.
     """
-    asked_for = [model for kind, model in kinds().items() if kind not in NOT_ABOUT and (not among or kind in among)]
-    queries = [Asked(read, read.given({ANY_SITE: site_id, ANY_ROW: record_id})) for read in map(_numbered, asked_for)]
-    about_finding = [one for model in asked_for for one in finding_statements(model, record_id, finding_id)]
+    candidates = [model for kind, model in kinds().items() if kind not in NOT_ABOUT and (not among or kind in among)]
+    values: dict[uuid.UUID | str, uuid.UUID | str] = {ANY_SITE: site_id, ANY_ROW: record_id}
+    queries = [CompiledQuery(read, read.with_values(values)) for read in map(_numbered, candidates)]
+    about_finding = [one for model in candidates for one in finding_statements(model, record_id, finding_id)]
     answers, findings = ask(queries, *about_finding)
-    found = [record for records in answers for record in records]
-    return found[0] if len(found) == 1 else None, any(findings)
+    records_found = [record for records in answers for record in records]
+    return records_found[0] if len(records_found) == 1 else None, any(findings)
 
 
 @cache
 def _numbered(model: type[SiteRecord]) -> Reading:
     rows = model._base_manager.filter(pk=ANY_ROW, site_id=ANY_SITE, site_sequence_id__isnull=False)
-    return compiled(rows.order_by())
+    return compile_rows(rows.order_by())
 
 
 def about(record: SiteRecord) -> models.Q:
@@ -83,58 +84,58 @@ def about(record: SiteRecord) -> models.Q:
 
 def in_history_of(record: SiteRecord) -> models.Q:
     """Return the condition for the changes of the record and of all rows about it; two queries."""
-    found = models.Q(model=record._meta.label, record_id=record.pk)
+    condition = models.Q(model=record._meta.label, record_id=record.pk)
     for model in about_models():
         rows = model._base_manager.filter(about(record)).values_list("pk", flat=True)
-        found |= models.Q(model=model._meta.label, record_id__in=list(rows))
-    return found
+        condition |= models.Q(model=model._meta.label, record_id__in=list(rows))
+    return condition
 
 
 def names_of(
     site_id: uuid.UUID,
     keys: Collection[uuid.UUID],
-    seen: Callable[[models.QuerySet[SiteRecord]], models.QuerySet[SiteRecord]],
+    visible: Callable[[models.QuerySet[SiteRecord]], models.QuerySet[SiteRecord]],
 ) -> dict[tuple[str, uuid.UUID], str]:
     """Return what the site's records with these Ids are called, by kind and Id; one query for each kind.
 
-    `seen` removes the records of a kind that do not exist for the user.
+    `visible` removes the records of a kind that do not exist for the user.
     """
-    found: dict[tuple[str, uuid.UUID], str] = {}
+    names: dict[tuple[str, uuid.UUID], str] = {}
     for entity, model in kinds().items() if keys else ():
         pointers = [field.name for field in model._meta.concrete_fields if field.many_to_one]
-        rows = seen(model._base_manager.filter(site_id=site_id, pk__in=keys))
+        rows = visible(model._base_manager.filter(site_id=site_id, pk__in=keys))
         kind = capfirst(str(model._meta.verbose_name))
         for record in rows.select_related(*pointers):
             name = str(record)
-            found[entity, record.pk] = (
+            names[entity, record.pk] = (
                 name if name.startswith(kind) else f"{kind} {record.site_sequence_id or ''}: {name}"
             )
-    return found
+    return names
 
 
 def findings_called(
     site_id: uuid.UUID,
     keys: Collection[uuid.UUID],
-    seen: Callable[[models.QuerySet[SiteRecord]], models.QuerySet[SiteRecord]],
+    visible: Callable[[models.QuerySet[SiteRecord]], models.QuerySet[SiteRecord]],
     *,
-    removed: str = "",
+    removed_name: str = "",
 ) -> dict[uuid.UUID, str]:
     """Return the questions of the findings with these Ids; at most two queries for each kind that has findings.
 
-    `seen` removes the records of a kind that do not exist for the user. `removed` is the name of a finding
+    `visible` removes the records of a kind that do not exist for the user. `removed_name` is the name of a finding
     that its record no longer has, for somebody who sees records of the kind; without it, such findings are left out.
     """
-    found: dict[uuid.UUID, str] = {}
+    names: dict[uuid.UUID, str] = {}
     for model in kinds().values() if keys else ():
         relation: Any = next((one for one in model._meta.related_objects if one.name == "findings"), None)
         if relation is not None:
-            records = seen(model._base_manager.filter(site_id=site_id)).values("pk")
+            records = visible(model._base_manager.filter(site_id=site_id)).values("pk")
             rows = relation.related_model._base_manager.filter(pk__in=keys)
-            found |= {row.pk: str(row) for row in rows.filter(**{f"{relation.field.name}__in": records})}
-            left = {*keys} - found.keys()
-            if removed and left and not records.query.is_empty():
-                found |= dict.fromkeys(left - {*rows.values_list("pk", flat=True)}, removed)
-    return found
+            names |= {row.pk: str(row) for row in rows.filter(**{f"{relation.field.name}__in": records})}
+            missing = {*keys} - names.keys()
+            if removed_name and missing and not records.query.is_empty():
+                names |= dict.fromkeys(missing - {*rows.values_list("pk", flat=True)}, removed_name)
+    return names
 
 
 def about_models() -> list[type["AboutRecord"]]:
@@ -209,11 +210,11 @@ class AboutRecord(models.Model):
     @classmethod
     def contradicting(cls) -> dict[str, models.QuerySet[Any]]:
         """Return the rows whose `entity` is not the kind of the record that they are about."""
-        right = models.Q(entity="", record_id=None)
+        consistent = models.Q(entity="", record_id=None)
         for entity, model in kinds().items():
             record = model._base_manager.filter(pk=models.OuterRef("record_id"), site=models.OuterRef("site"))
-            right |= models.Q(models.Exists(record), entity=entity)
-        return {"entity": cls._base_manager.exclude(right)}
+            consistent |= models.Q(models.Exists(record), entity=entity)
+        return {"entity": cls._base_manager.exclude(consistent)}
 
     def is_about(self, record: SiteRecord) -> bool:
         """Return whether the row is about this record."""
@@ -223,14 +224,14 @@ class AboutRecord(models.Model):
         """Return the record that the row is about, or None; one query unless it was loaded already."""
         if self.__dict__.get("_about") is None and self.record_id is not None:
             self._about = kinds()[Entity(self.entity)]._base_manager.get(pk=self.record_id)
-        found: SiteRecord | None = self.__dict__.get("_about")
-        return found
+        record: SiteRecord | None = self.__dict__.get("_about")
+        return record
 
 
 def finding_statements(model: type[SiteRecord], record_id: uuid.UUID, finding_id: uuid.UUID | None) -> list[Statement]:
     """Return the statement that finds a finding of a record, if the kind of record has findings and one is named."""
     read = None if finding_id is None else _finding(model)
-    return [] if read is None or finding_id is None else [read.given({ANY_ROW: record_id, _FINDING: finding_id})]
+    return [] if read is None or finding_id is None else [read.with_values({ANY_ROW: record_id, _FINDING: finding_id})]
 
 
 @cache
@@ -239,7 +240,7 @@ def _finding(model: type[SiteRecord]) -> Reading | None:
     if relation is None:
         return None
     rows = relation.related_model._base_manager.filter(**{relation.field.name: ANY_ROW}, pk=_FINDING)
-    return compiled(rows.order_by())
+    return compile_rows(rows.order_by())
 
 
 def unknown(field: str, name: str) -> ValidationError:

@@ -53,16 +53,16 @@ def folder_named(site_id: uuid.UUID, entity: Entity, name: str, *, author: Autho
     Locks the site's row only if it adds one. Raises ValidationError.
     """
     with recording():
-        found = _named(site_id, entity, name)
-        if found is None:
+        folder = _folder_named(site_id, entity, name)
+        if folder is None:
             _lock(site_id)
-            found = _named(site_id, entity, name)
-        return found or add_folder(site_id, entity, name, author=author)
+            folder = _folder_named(site_id, entity, name)
+        return folder or add_folder(site_id, entity, name, author=author)
 
 
-def _named(site_id: uuid.UUID, entity: Entity, name: str) -> EntityFolder | None:
-    wanted = [(depth, folder) for folder, depth in folder_tree(site_id, entity) if fold(folder.name) == fold(name)]
-    return min(wanted, key=lambda one: one[0])[1] if wanted else None
+def _folder_named(site_id: uuid.UUID, entity: Entity, name: str) -> EntityFolder | None:
+    matches = [(depth, folder) for folder, depth in folder_tree(site_id, entity) if fold(folder.name) == fold(name)]
+    return min(matches, key=lambda one: one[0])[1] if matches else None
 
 
 def rename_folder(
@@ -103,10 +103,10 @@ def archive_folder(site_id: uuid.UUID, folder_id: uuid.UUID, *, author: Author, 
     """
     with _changing(site_id, folder_id, author=author, operation="ArchiveFolder", reason=reason) as folder:
         required_reason(reason)
-        if not folder.is_archived and (inside := contents(folder)):
+        if not folder.is_archived and (contained := contents(folder)):
             raise ValidationError(
                 gettext("“%(name)s” still contains %(held)s. Move them first.")
-                % {"name": folder.name, "held": listed(inside)},
+                % {"name": folder.name, "held": contents_text(contained)},
                 code="InUse",
             )
         folder.is_archived = True
@@ -133,20 +133,20 @@ def contents(folder: EntityFolder) -> list[tuple[int, str]]:
 
     One query for each kind of record that is kept in folders.
     """
-    found = []
+    counts = []
     for model in filed_models():
         count = model._default_manager.filter(entity_folder_id=folder.pk).count()
         if count:
-            found.append((count, str(model._meta.verbose_name if count == 1 else model._meta.verbose_name_plural)))
+            counts.append((count, str(model._meta.verbose_name if count == 1 else model._meta.verbose_name_plural)))
     inner = folder.children.filter(is_archived=False).count()
     if inner:
-        found.append((inner, "folder" if inner == 1 else "folders"))
-    return found
+        counts.append((inner, "folder" if inner == 1 else "folders"))
+    return counts
 
 
-def listed(found: list[tuple[int, str]]) -> str:
+def contents_text(counts: list[tuple[int, str]]) -> str:
     """Return the contents in words, such as "3 employees and 1 folder"."""
-    words = [f"{count} {name}" for count, name in found]
+    words = [f"{count} {name}" for count, name in counts]
     return gettext(" and ").join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
@@ -198,12 +198,12 @@ def _place(folder: EntityFolder, parent_id: uuid.UUID | None) -> None:
 
 def _above(folder: EntityFolder) -> list[uuid.UUID]:
     """Return the folder's own id and those of its ancestors, innermost first."""
-    found: list[uuid.UUID] = []
+    ids: list[uuid.UUID] = []
     step: uuid.UUID | None = folder.pk
-    while step is not None and step not in found:
-        found.append(step)
+    while step is not None and step not in ids:
+        ids.append(step)
         step = EntityFolder.objects.filter(pk=step).values_list("parent_id", flat=True).first()
-    return found
+    return ids
 
 
 def _levels(folder: EntityFolder) -> int:
@@ -220,10 +220,10 @@ def folder_tree(site_id: uuid.UUID, entity: Entity) -> list[tuple[EntityFolder, 
     inside: dict[uuid.UUID | None, list[EntityFolder]] = defaultdict(list)
     for folder in EntityFolder.objects.at(site_id).filter(entity=entity, is_archived=False):
         inside[folder.parent_id].append(folder)
-    found: list[tuple[EntityFolder, int]] = []
+    tree: list[tuple[EntityFolder, int]] = []
     waiting = [(folder, 0) for folder in reversed(inside[None])]
     while waiting:
         folder, depth = waiting.pop()
-        found.append((folder, depth))
+        tree.append((folder, depth))
         waiting += [(inner, depth + 1) for inner in reversed(inside[folder.pk])]
-    return found
+    return tree

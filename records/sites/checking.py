@@ -9,7 +9,7 @@ from django.db.models import Model
 from records.history.snapshots import children_of, columns
 from records.sites.models import SiteRecord
 from records.sites.targets import check_lists, check_references
-from records.sites.values import Values, faults_of, listed, merged_rows, new_rows, set_columns
+from records.sites.values import Values, faults_of, listed_keys, merged_rows, new_rows, set_columns
 
 BOOKKEEPING = {"id", "site", "revision", "created", "created_by", "last_modified", "last_modified_by", "is_archived"}
 
@@ -35,19 +35,19 @@ def check_record(record: SiteRecord, *, changed: Sequence[str] | None = None, sk
 
     Only changed references are checked, so that an archived list entry stays valid on an old record.
     """
-    foreign, unchecked = _left_out(type(record))
-    checked = foreign if changed is None else [name for name in changed if name in foreign]
+    foreign, excluded = _excluded_fields(type(record))
+    names = foreign if changed is None else [name for name in changed if name in foreign]
     checks = (
-        partial(record.clean_fields, exclude=unchecked),
+        partial(record.clean_fields, exclude=excluded),
         record.clean,
-        partial(check_references, record, record.site_id, checked, skip={"created_by", "last_modified_by", *skip}),
+        partial(check_references, record, record.site_id, names, skip={"created_by", "last_modified_by", *skip}),
     )
     if faults := faults_of(checks):
         raise ValidationError(faults)
 
 
 @cache
-def _left_out(model: type[SiteRecord]) -> tuple[list[str], frozenset[str]]:
+def _excluded_fields(model: type[SiteRecord]) -> tuple[list[str], frozenset[str]]:
     """Return the names of a model's references, and of all fields that `clean_fields` does not check."""
     foreign = [field.name for field in model._meta.concrete_fields if field.is_relation]
     return foreign, frozenset((*foreign, *BOOKKEEPING, "site_sequence_id"))
@@ -67,7 +67,7 @@ def faults_in(
     changed = None if is_new else [name for name, value in columns(record).items() if value != before[name]]
     rows = [(name, rest.pop(name)) for name in children_of(record) if name in rest]
     lists = [] if is_new else [field.name for field in record._meta.many_to_many if field.name in rest]
-    stored = {name: listed(record, name) for name in lists}
+    stored = {name: listed_keys(record, name) for name in lists}
     own = (
         partial(check_record, record, changed=changed),
         partial(check_lists, record, record.site_id, rest, stored),

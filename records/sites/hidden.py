@@ -25,8 +25,8 @@ May = Callable[[str], bool]
 
 def hides(model: type[models.Model], may: May) -> bool:
     """Return whether some records of a kind can be hidden from the account."""
-    needed = getattr(model, "SEEN_WHOLE_WITH", "")
-    return bool(needed) and not may(needed)
+    permission = getattr(model, "SEEN_WHOLE_WITH", "")
+    return bool(permission) and not may(permission)
 
 
 def sees_attachments(model: type[SiteRecord], may: May) -> bool:
@@ -34,7 +34,7 @@ def sees_attachments(model: type[SiteRecord], may: May) -> bool:
     return may(permission_on(model)) and (not model.ATTACHMENTS_SEEN_WITH or may(model.ATTACHMENTS_SEEN_WITH))
 
 
-def seen_by(user_id: uuid.UUID | None, may: May, rows: models.QuerySet[Any]) -> models.QuerySet[Any]:
+def visible_to(user_id: uuid.UUID | None, may: May, rows: models.QuerySet[Any]) -> models.QuerySet[Any]:
     """Return those of one site's rows of one kind that exist for an account; all of them for the product itself."""
     if user_id is None or not hides(rows.model, may):
         return rows
@@ -53,11 +53,11 @@ def is_hidden(model: Any, user_id: uuid.UUID, key: str) -> Exists:
 
 def is_about_hidden(user_id: uuid.UUID, may: May) -> Q:
     """Return the condition that a row is about a record that is hidden from the account; empty if none can be."""
-    found = Q()
+    condition = Q()
     for entity, model in kinds().items():
         if hides(model, may):
-            found |= Q(is_hidden(model, user_id, "record_id"), entity=entity)
-    return found
+            condition |= Q(is_hidden(model, user_id, "record_id"), entity=entity)
+    return condition
 
 
 def references(model: type[models.Model], may: May) -> list[Any]:
@@ -76,10 +76,10 @@ hideable_references: Callable[[type[models.Model]], tuple[Any, ...]] = cache(_hi
 
 def revealing_fields(model: type[models.Model], may: May) -> set[str]:
     """Return the names of the fields of a kind that would reveal hidden records, for its history."""
-    found = {field.name for field in references(model, may)}
+    names = {field.name for field in references(model, may)}
     if issubclass(model, AboutRecord) and any(hides(kind, may) for kind in kinds().values()):
-        found |= {*POINTERS}
-    return found
+        names |= {*POINTERS}
+    return names
 
 
 def without_hidden(user_id: uuid.UUID, may: May, records: Iterable[models.Model], *, lists: bool = True) -> None:
@@ -95,32 +95,32 @@ def without_hidden(user_id: uuid.UUID, may: May, records: Iterable[models.Model]
         if field.many_to_many and not lists:
             continue
         if field.many_to_many:
-            listed = _listed(field, rows, seen_by(user_id, may, kind._default_manager.all()))
+            targets_of = _lists(field, rows, visible_to(user_id, may, kind._default_manager.all()))
             for record in rows:
-                record.__dict__.setdefault("_prefetched_objects_cache", {})[field.name] = listed[record.pk]
+                record.__dict__.setdefault("_prefetched_objects_cache", {})[field.name] = targets_of[record.pk]
             continue
         keys = {getattr(record, field.attname) for record in rows} - {None}
-        hidden = set(kind.hidden_from(user_id).filter(pk__in=keys).values_list("pk", flat=True)) if keys else set()
+        hidden_keys = set(kind.hidden_from(user_id).filter(pk__in=keys).values_list("pk", flat=True)) if keys else set()
         for record in rows:
-            if getattr(record, field.attname) in hidden:
+            if getattr(record, field.attname) in hidden_keys:
                 setattr(record, field.name, None)
 
 
-def _listed(field: Any, rows: list[models.Model], seen: models.QuerySet[Any]) -> dict[object, models.QuerySet[Any]]:
+def _lists(field: Any, rows: list[models.Model], visible: models.QuerySet[Any]) -> dict[object, models.QuerySet[Any]]:
     """Return the targets of each record's list, as the manager of the list keeps them once they are read."""
     owner, target = field.m2m_field_name(), field.m2m_reverse_field_name()
     links = field.remote_field.through._default_manager.filter(**{f"{owner}__in": [record.pk for record in rows]})
     targets: dict[object, set[object]] = defaultdict(set)
     for record, key in links.values_list(f"{owner}_id", f"{target}_id"):
         targets[record].add(key)
-    found = list(seen.filter(pk__in=set().union(*targets.values())))
-    listed = {}
+    rows_found = list(visible.filter(pk__in=set().union(*targets.values())))
+    rows_by_record = {}
     for record in rows:
-        kept: Any = seen.filter(pk__in=targets[record.pk])
-        kept._result_cache = [one for one in found if one.pk in targets[record.pk]]
-        kept._prefetch_done = True
-        listed[record.pk] = kept
-    return listed
+        queryset: Any = visible.filter(pk__in=targets[record.pk])
+        queryset._result_cache = [one for one in rows_found if one.pk in targets[record.pk]]
+        queryset._prefetch_done = True
+        rows_by_record[record.pk] = queryset
+    return rows_by_record
 
 
 def with_hidden_kept(
@@ -131,22 +131,25 @@ def with_hidden_kept(
     A hidden target stays in its list, and an empty value leaves a hidden target as it is. Two queries for each list,
     one for each foreign key, and none if the account sees everything.
     """
-    found = dict(values)
+    result = dict(values)
     if user_id is None:
-        return found
+        return result
     for field in references(type(record), may):
-        if field.name not in found:
+        if field.name not in result:
             continue
-        hidden = field.related_model.hidden_from(user_id)
+        hidden_rows = field.related_model.hidden_from(user_id)
         if field.many_to_many:
             links = field.remote_field.through._default_manager.filter(**{field.m2m_field_name(): record})
-            sent = {target.pk for target in found[field.name]}
-            kept = hidden.filter(pk__in=links.values(f"{field.m2m_reverse_field_name()}_id"))
-            found[field.name] = [*found[field.name], *(target for target in kept if target.pk not in sent)]
-        elif found[field.name] is None and hidden.filter(pk=getattr(record, field.attname)).exists():
-            del found[field.name]
-    if isinstance(record, AboutRecord) and "record_id" in found and found["record_id"] is None:
+            keys = {target.pk for target in result[field.name]}
+            targets = hidden_rows.filter(pk__in=links.values(f"{field.m2m_reverse_field_name()}_id"))
+            result[field.name] = [
+                *result[field.name],
+                *(target for target in targets if target.pk not in keys),
+            ]
+        elif result[field.name] is None and hidden_rows.filter(pk=getattr(record, field.attname)).exists():
+            del result[field.name]
+    if isinstance(record, AboutRecord) and "record_id" in result and result["record_id"] is None:
         about = record.about()
         if about is not None and not exists_for(about, user_id, may):
-            found = {name: value for name, value in found.items() if name not in POINTERS}
-    return found
+            result = {name: value for name, value in result.items() if name not in POINTERS}
+    return result

@@ -99,8 +99,8 @@ def _marks(mark: str, values: Sequence[str]) -> str:
 
 def _pattern(text: str) -> str:
     """Return the LIKE pattern that finds the text anywhere; the escape character is the backslash."""
-    escaped = text.replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_")
-    return f"%{escaped}%"
+    literal = text.replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_")
+    return f"%{literal}%"
 
 
 def register() -> None:

@@ -45,7 +45,7 @@ class Entity(models.TextChoices):
     ATTACHMENT = "attachment", _("Attachments")
 
 
-FILED = tuple(entity for entity in Entity if entity not in (Entity.ACTION, Entity.ATTACHMENT))
+FOLDER_ENTITIES = tuple(entity for entity in Entity if entity not in (Entity.ACTION, Entity.ATTACHMENT))
 """The kinds that are kept in folders."""
 
 

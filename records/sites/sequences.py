@@ -17,7 +17,7 @@ def take_numbers(site_id: uuid.UUID, entity: Entity, count: int = 1) -> int:
     Locks the sequence's row until the transaction ends, so take numbers late; a transaction that fails returns them.
     """
     _demand_transaction()
-    [[(last,)]] = together([_taking(site_id, entity, count)])
+    [[(last,)]] = together([_take_sql(site_id, entity, count)])
     return int(last) - count + 1
 
 
@@ -32,10 +32,10 @@ def insert_numbered(record: SiteRecord, trail: Trail) -> None:
         insert_rows([record])
         return
     _demand_transaction()
-    sql, parameters = _taking(record.site_id, record.ENTITY, 1)
-    number: Statement = ("(SELECT last FROM taken)", ())
-    stored, given = insertion_of(record, {"site_sequence_id": number}, before=(f"WITH taken AS ({sql})", parameters))
-    statement = (f"{stored} RETURNING site_sequence_id", given)
+    sql, parameters = _take_sql(record.site_id, record.ENTITY, 1)
+    last: Statement = ("(SELECT last FROM taken)", ())
+    sql, parameters = insertion_of(record, {"site_sequence_id": last}, before=(f"WITH taken AS ({sql})", parameters))
+    statement = (f"{sql} RETURNING site_sequence_id", parameters)
 
     def take(rows: Rows) -> None:
         record.site_sequence_id = rows[0][0]
@@ -47,12 +47,12 @@ def insert_numbered(record: SiteRecord, trail: Trail) -> None:
         take(together([statement])[0])
 
 
-def holding_number(site_id: uuid.UUID, entity: Entity) -> Statement:
+def sequence_lock(site_id: uuid.UUID, entity: Entity) -> Statement:
     """Return the statement that takes no number, but lets whoever takes the next one wait for this transaction."""
-    return _taking(site_id, entity, 0)
+    return _take_sql(site_id, entity, 0)
 
 
-def _taking(site_id: uuid.UUID, entity: Entity, count: int) -> Statement:
+def _take_sql(site_id: uuid.UUID, entity: Entity, count: int) -> Statement:
     """Return the statement that advances the sequence by `count` and returns its last number."""
     table = connection.ops.quote_name(SiteSequence._meta.db_table)
     sql = (
@@ -81,8 +81,8 @@ def totals(site_id: uuid.UUID, entity: Entity) -> tuple[int, int]:
 def totals_source(site_id: uuid.UUID, entity: Entity) -> tuple[str, tuple[object, ...]]:
     """Return a FROM clause of one row, and its parameters; `totals.last` and `totals.archived` in it can be null."""
     table = connection.ops.quote_name(SiteSequence._meta.db_table)
-    joined = f"FROM (SELECT 1) AS one LEFT JOIN {table} AS totals ON totals.site_id = %s AND totals.entity = %s"
-    return joined, (parameter(site_id), str(entity.value))
+    sql = f"FROM (SELECT 1) AS one LEFT JOIN {table} AS totals ON totals.site_id = %s AND totals.entity = %s"
+    return sql, (parameter(site_id), str(entity.value))
 
 
 def _demand_transaction() -> None:

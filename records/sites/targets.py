@@ -15,7 +15,17 @@ from django.core.exceptions import ValidationError
 from django.db import connection, models
 from django.utils.translation import gettext_lazy as _
 
-from records.history.statements import ANY_ROW, ANY_SITE, Asked, Reading, Statement, ask, asked, compiled, rows_with
+from records.history.statements import (
+    ANY_ROW,
+    ANY_SITE,
+    CompiledQuery,
+    Reading,
+    Statement,
+    ask,
+    compile_query,
+    compile_rows,
+    rows_with,
+)
 from records.sites.models import EntityFolder
 
 _VALID_AT = "_larder_valid_at"
@@ -33,7 +43,7 @@ def accounts_are(model: Model, valid_at_site: AccountsAt) -> None:
     _accounts[:] = [(model, valid_at_site)]
 
 
-def known_at(target: Model, site_id: uuid.UUID, holder: Model | None = None) -> models.QuerySet[Any]:
+def existing_at(target: Model, site_id: uuid.UUID, holder: Model | None = None) -> models.QuerySet[Any]:
     """Return the rows that exist for a record of the site, including archived ones.
 
     `holder` is the model that refers to them: it can use folders of its own kind, and it may accept people of other
@@ -58,7 +68,7 @@ def known_at(target: Model, site_id: uuid.UUID, holder: Model | None = None) -> 
 
 def valid_at(target: Model, site_id: uuid.UUID, holder: Model | None = None) -> models.QuerySet[Any]:
     """Return the rows that a record of the site may newly refer to: the existing ones that are not archived."""
-    rows = known_at(target, site_id, holder)
+    rows = existing_at(target, site_id, holder)
     archivable = any(field.name == "is_archived" for field in target._meta.concrete_fields)
     return rows.filter(is_archived=False) if archivable else rows
 
@@ -71,17 +81,17 @@ def unknown_among(
     Runs no query if the rows' own site decides, or for rows that `mark_valid` has noted; otherwise one query for all of
     them (accounts, people, other paths).
     """
-    noted = ((site_id, holder), (site_id, None))
-    known = {row.pk: row for row in rows if vars(row).get(_VALID_AT) not in noted}
-    if not known:
+    marks = ((site_id, holder), (site_id, None))
+    by_key = {row.pk: row for row in rows if vars(row).get(_VALID_AT) not in marks}
+    if not by_key:
         return set()
     if target is not _accounts[0][0] and _site_path(target) in ("", "site"):
-        known = {key: row for key, row in known.items() if not _is_own(row, site_id, holder)}
+        by_key = {key: row for key, row in by_key.items() if not _is_own(row, site_id, holder)}
         if not _takes_people(target, holder):
-            return set(known)
-    if not known:
+            return set(by_key)
+    if not by_key:
         return set()
-    return known.keys() - set(known_at(target, site_id, holder).filter(pk__in=known).values_list("pk", flat=True))
+    return by_key.keys() - set(existing_at(target, site_id, holder).filter(pk__in=by_key).values_list("pk", flat=True))
 
 
 def validity_of(target: Model, keys: Collection[uuid.UUID], site_id: uuid.UUID) -> Statement | None:
@@ -94,9 +104,9 @@ def validity_of(target: Model, keys: Collection[uuid.UUID], site_id: uuid.UUID) 
         return None
     if len(keys) == 1:
         (key,) = keys
-        return _one_account().given({ANY_SITE: site_id, ANY_ROW: key})
-    found = compiled(accounts_at(site_id).filter(pk__in=keys).order_by().only("pk"))
-    return found.sql, found.parameters
+        return _one_account().with_values({ANY_SITE: site_id, ANY_ROW: key})
+    query = compile_rows(accounts_at(site_id).filter(pk__in=keys).order_by().only("pk"))
+    return query.sql, query.parameters
 
 
 def mark_valid(
@@ -110,7 +120,7 @@ def mark_valid(
 
 @cache
 def _one_account() -> Reading:
-    return compiled(_accounts[0][1](ANY_SITE).filter(pk=ANY_ROW).order_by().only("pk"))
+    return compile_rows(_accounts[0][1](ANY_SITE).filter(pk=ANY_ROW).order_by().only("pk"))
 
 
 def errors_of(
@@ -139,9 +149,9 @@ def check_references(
     """Raise ValidationError for each changed foreign key with a target that is not allowed, or without a needed one.
 
     Uses the related objects that the caller has already loaded; loads the others, one query each. Folders are read
-    again under a lock (`hold_folders`).
+    again under a lock (`lock_folders`).
     """
-    found: dict[str, object] = {}
+    errors: dict[str, object] = {}
     left_out = {"site", *skip}
     for name in changed:
         field = record._meta.get_field(name)
@@ -149,11 +159,11 @@ def check_references(
             continue
         if getattr(record, field.attname) is None:
             if not field.null:
-                found[name] = ValidationError(field.error_messages["null"], code="null")
+                errors[name] = ValidationError(field.error_messages["null"], code="null")
         elif error := _error_of(record, field, site_id):
-            found[name] = ValidationError(error, code="InvalidReference")
-    if found:
-        raise ValidationError(found)
+            errors[name] = ValidationError(error, code="InvalidReference")
+    if errors:
+        raise ValidationError(errors)
 
 
 def check_lists(
@@ -169,29 +179,29 @@ def check_lists(
     """
     new: dict[Any, list[tuple[str, int, models.Model]]] = defaultdict(list)
     for field in record._meta.many_to_many:
-        kept = stored.get(field.name, ())
+        stored_keys = stored.get(field.name, ())
         for idx, target in enumerate(lists.get(field.name, ())):
-            if target is not None and target.pk not in kept:
+            if target is not None and target.pk not in stored_keys:
                 new[field.related_model].append((field.name, idx, target))
-    found: list[ValidationError] = []
+    errors_found: list[ValidationError] = []
     for kind, places in new.items():
         errors = errors_of(kind, [target for *_, target in places], site_id, type(record))
-        found += [
+        errors_found += [
             ValidationError(
                 errors[target.pk], code="InvalidReference", params={"relation": name, "idx": idx, "name": "id"}
             )
             for name, idx, target in places
             if target.pk in errors
         ]
-    if found:
-        raise ValidationError(found)
+    if errors_found:
+        raise ValidationError(errors_found)
 
 
 def _error_of(record: models.Model, field: Any, site_id: uuid.UUID) -> str:
     key, target = getattr(record, field.attname), field.related_model
     row: models.Model | None
     if target is EntityFolder:
-        row = hold_folders([key]).get(key)
+        row = lock_folders([key]).get(key)
     else:
         row = getattr(record, field.name) if field.is_cached(record) else target._base_manager.filter(pk=key).first()
     if row is None:
@@ -199,35 +209,35 @@ def _error_of(record: models.Model, field: Any, site_id: uuid.UUID) -> str:
     return errors_of(target, [row], site_id, type(record)).get(row.pk, "")
 
 
-def hold_folders(folder_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, EntityFolder]:
+def lock_folders(folder_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, EntityFolder]:
     """Return the present folders and keep them from being archived before the transaction ends; one query.
 
     The lock is shared, so writers who use the same folder do not wait for each other. SQLite has only one writer
     anyway.
     """
     keys = set(folder_ids)
-    found, _ = ask([holding_folders(keys)] if keys else [])
-    return {folder.pk: folder for several in found for folder in several}
+    results, _ = ask([folder_lock_query(keys)] if keys else [])
+    return {folder.pk: folder for several in results for folder in several}
 
 
-def holding_folders(folder_ids: Iterable[uuid.UUID]) -> Asked:
-    """Return the query of `hold_folders`, to be run together with others."""
+def folder_lock_query(folder_ids: Iterable[uuid.UUID]) -> CompiledQuery:
+    """Return the query of `lock_folders`, to be run together with others."""
     keys = set(folder_ids)
     if len(keys) == 1:
         read, (sql, parameters) = rows_with(EntityFolder, keys)
     else:
-        read, (sql, parameters) = asked(EntityFolder.objects.filter(pk__in=keys).order_by("pk"))
+        read, (sql, parameters) = compile_query(EntityFolder.objects.filter(pk__in=keys).order_by("pk"))
     # The foreign key itself is checked only at the end of the transaction, too late to notice an archived folder.
     lock = " FOR KEY SHARE" if connection.vendor == "postgresql" else ""
-    return Asked(read, (sql + lock, parameters))
+    return CompiledQuery(read, (sql + lock, parameters))
 
 
 @cache
 def _site_path(target: Model) -> str | None:
     """Return the lookup of the target's site: "" if all sites share the model, None if it has no site."""
-    declared: str | None = getattr(target, "SITE_PATH", None)
-    if declared is not None:
-        return declared
+    path: str | None = getattr(target, "SITE_PATH", None)
+    if path is not None:
+        return path
     return "site" if any(field.name == "site" for field in target._meta.concrete_fields) else None
 
 

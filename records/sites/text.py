@@ -22,7 +22,7 @@ HANGUL = "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
 HAN = "\u2e80-\u2fdf\u3000-\u303f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uff64\uffe0-\uffee"
 """The letters of East Asian scripts and their punctuation, as ranges of a regular expression."""
 
-_REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
+_CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
 
 MARKS = 100
 """How many combining marks may follow each other; the time to normalise them is the square of their number."""
@@ -52,7 +52,7 @@ def normalise(text: str) -> str:
     """
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if odd := _REFUSED.search(text):
+    if odd := _CONTROL_CHARACTERS.search(text):
         fault = gettext("Control characters are not allowed in text.")
         half = gettext("Half of a surrogate pair is not a character.")
         raise ValidationError(fault if odd[0] < " " else half, code="InvalidValue")
@@ -121,7 +121,7 @@ def fold(text: str, *, trim: bool = True) -> str:
 _SHARP_S = re.compile("(ss|ß|ẞ)", re.IGNORECASE)
 _SHARP_S_IN_PART = re.compile(r"(ss|ß|ẞ|\As|s\Z)", re.IGNORECASE)
 _SPELLINGS = ("ss", "ß", "ẞ")
-_COMBINED = 3
+_MOST_COMBINED = 3
 """Up to how many sharp s in a text each of its spellings is combined with each one of the others."""
 
 
@@ -145,15 +145,15 @@ def spellings(text: str, *, is_part: bool = False) -> list[str]:
     and with one spelling everywhere.
     """
     pieces = (_SHARP_S_IN_PART if is_part else _SHARP_S).split(normal(text))
-    between, given = pieces[::2], pieces[1::2]
-    if len(given) <= _COMBINED:
-        chosen = list(product(*(("s" if one.upper() == "S" else "ss", "ß", "ẞ") for one in given)))
+    between, matches = pieces[::2], pieces[1::2]
+    if len(matches) <= _MOST_COMBINED:
+        combinations = list(product(*(("s" if one.upper() == "S" else "ss", "ß", "ẞ") for one in matches)))
     else:
-        chosen = [tuple(given), *((one,) * len(given) for one in _SPELLINGS)]
-    return ["".join(chain.from_iterable(zip(between, (*these, ""), strict=True))) for these in chosen]
+        combinations = [tuple(matches), *((one,) * len(matches) for one in _SPELLINGS)]
+    return ["".join(chain.from_iterable(zip(between, (*these, ""), strict=True))) for these in combinations]
 
 
-class _Normalised:
+class _NormalisedText:
     """Applies `normalise` to the values of a text field."""
 
     def to_python(self, value: object) -> str | None:
@@ -170,7 +170,7 @@ class _Normalised:
             raise ValidationError(gettext("This must not be blank."), code="blank")
 
 
-class LineField(_Normalised, models.CharField):  # type: ignore[type-arg]
+class LineField(_NormalisedText, models.CharField):  # type: ignore[type-arg]
     """A name, code or other short text; may be blank by default, at most 255 characters."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -180,7 +180,7 @@ class LineField(_Normalised, models.CharField):  # type: ignore[type-arg]
         super().__init__(*args, **kwargs)
 
 
-class FreeTextField(_Normalised, models.TextField):  # type: ignore[type-arg]
+class FreeTextField(_NormalisedText, models.TextField):  # type: ignore[type-arg]
     r"""Text of several lines separated by `\n`; may be blank by default, at most 20,000 characters."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

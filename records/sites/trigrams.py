@@ -17,7 +17,7 @@ from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
 from django.db.models.sql.compiler import SQLCompiler
 
-from records.history.statements import Reads, answered
+from records.history.statements import Reads, run_reads
 from records.sites.text import fold, spellings
 
 M = TypeVar("M", bound=models.Model)
@@ -129,7 +129,7 @@ class IndexTrigrams(Operation):
         quote = schema_editor.quote_name
         fields = [model._meta.get_field(name) for name in self.columns]
         table = model._meta.db_table
-        return [(quote(index_name(table, f.column)), quote(table), compared(f, quote(f.column))) for f in fields]
+        return [(quote(index_name(table, f.column)), quote(table), comparison_sql(f, quote(f.column))) for f in fields]
 
 
 def index_name(table: str, column: str) -> str:
@@ -137,7 +137,7 @@ def index_name(table: str, column: str) -> str:
     return f"{table}_{column}_grams"
 
 
-def compared(field: object, column: str) -> str:
+def comparison_sql(field: object, column: str) -> str:
     """Return a column in the form for case-insensitive comparison; a folded column already has it."""
     return column if _is_folded(field) else f"UPPER({column})"
 
@@ -156,19 +156,19 @@ class HasTrigrams(models.Lookup[Any]):
         field = self.lhs.output_field
         left, params = self.process_lhs(compiler, connection)
         texts = [fold(self.rhs)] if _is_folded(field) else spellings(self.rhs, is_part=True)
-        match = f"larder_grams({compared(field, left)}) @> larder_grams({compared(field, '%s')})"
+        match = f"larder_grams({comparison_sql(field, left)}) @> larder_grams({comparison_sql(field, '%s')})"
         return f"({' OR '.join([match] * len(texts))})", [part for text in texts for part in (*params, text)]
 
 
 def holding(
-    rows: models.QuerySet[M], names: Sequence[str], wanted: Sequence[tuple[str, int | None]]
+    rows: models.QuerySet[M], names: Sequence[str], terms: Sequence[tuple[str, int | None]]
 ) -> models.QuerySet[M]:
     """Filter rows as `finding` does; on PostgreSQL one query."""
-    return answered([finding(rows, names, wanted)])[0]
+    return run_reads([finding(rows, names, terms)])[0]
 
 
 def finding(
-    rows: models.QuerySet[M], names: Sequence[str], wanted: Sequence[tuple[str, int | None]]
+    rows: models.QuerySet[M], names: Sequence[str], terms: Sequence[tuple[str, int | None]]
 ) -> Reads[models.QuerySet[M]]:
     """Filter rows to those that contain all texts, in any case, each in one of the named columns.
 
@@ -176,20 +176,20 @@ def finding(
     for the rows, which are usually few. If there are more, reading the newest rows finds a page soon without the
     indexes. Texts of one or two letters and columns that are not in `SEARCHED` are compared row by row.
     """
-    asked = rows
-    for text, number in wanted:
-        asked = asked.filter(reduce(or_, _ways(names, "within", text, number)))
-    long = [one for one in wanted if len(one[0]) >= RUN]
+    matches = rows
+    for text, number in terms:
+        matches = matches.filter(reduce(or_, _ways(names, "within", text, number)))
+    long = [one for one in terms if len(one[0]) >= RUN]
     if not long or connection.vendor != "postgresql" or not all(_is_searched(rows.model, name) for name in names):
-        return asked
-    found = _by_index(asked, names, *max(long, key=lambda one: len(one[0])))[: FEW + 1]
-    yield [found]
-    keys = {row["pk"] for row in found}
+        return matches
+    candidates = _by_index(matches, names, *max(long, key=lambda one: len(one[0])))[: FEW + 1]
+    yield [candidates]
+    keys = {row["pk"] for row in candidates}
     if len(keys) <= FEW:
         return rows.filter(pk__in=keys)
     # PostgreSQL expects a part of a text to be rare, and would read and sort the whole table instead of reading it from
     # the newest row on. It cannot estimate a CASE, and assumes that half of the rows match.
-    for text, number in wanted:
+    for text, number in terms:
         match = reduce(or_, _ways(names, "within", text, number))
         rows = rows.filter(
             models.Case(models.When(match, then=True), default=False, output_field=models.BooleanField())
@@ -211,8 +211,8 @@ def _by_index(rows: models.QuerySet[Any], names: Sequence[str], text: str, numbe
     either: whether PostgreSQL combines two indexes depends on its estimates, while one index and a comparison take a
     predictable time.
     """
-    found = rows.order_by()
-    first, *others = (found.filter(way).values("pk") for way in _ways(names, "grams", text, number))
+    unordered = rows.order_by()
+    first, *others = (unordered.filter(way).values("pk") for way in _ways(names, "grams", text, number))
     return first.union(*others, all=True) if others else first
 
 

@@ -12,7 +12,7 @@ from django.db.models import Q
 from records.sites.about import about_models
 from records.sites.models import ChildRow, SiteRecord
 
-SHOWN = 3
+MOST_NAMED = 3
 BY_THE_SYSTEM = {"created_by", "last_modified_by", "user"}
 
 
@@ -29,29 +29,29 @@ class Use:
         return f"{self.count} {self.kind} ({', '.join(self.first)}{more})"
 
 
-def uses_of(target: Any, seen: Callable[[type[models.Model]], "models.QuerySet[models.Model] | None"]) -> list[Use]:
+def uses_of(target: Any, visible: Callable[[type[models.Model]], "models.QuerySet[models.Model] | None"]) -> list[Use]:
     """Return which records refer to the target, directly or from a child row; archived ones count as well.
 
-    Only records that exist for the user are counted and named: `seen` returns those of a kind, or None if there are
+    Only records that exist for the user are counted and named: `visible` returns those of a kind, or None if there are
     none. For a target of a site, only records of that site count. Two queries for each kind of record that can refer
     to it.
     """
-    found = []
+    uses = []
     for model, pointing in _pointing(target).items():
-        rows = seen(model)
+        rows = visible(model)
         if rows is None:
             continue
-        pointed = model._default_manager.filter(pointing)
+        candidates = model._default_manager.filter(pointing)
         if getattr(target, "site_id", None) is not None:
-            pointed = pointed.filter(site_id=target.site_id)
+            candidates = candidates.filter(site_id=target.site_id)
         if isinstance(target, model):
-            pointed = pointed.exclude(pk=target.pk)
-        rows = rows.filter(pk__in=pointed.values("pk")).order_by("site_sequence_id", "pk")
+            candidates = candidates.exclude(pk=target.pk)
+        rows = rows.filter(pk__in=candidates.values("pk")).order_by("site_sequence_id", "pk")
         count = rows.count()
         if count:
             kind = model._meta.verbose_name if count == 1 else model._meta.verbose_name_plural
-            found.append(Use(count, str(kind), tuple(str(row) for row in rows[:SHOWN])))
-    return found
+            uses.append(Use(count, str(kind), tuple(str(row) for row in rows[:MOST_NAMED])))
+    return uses
 
 
 def used_among(model: type[models.Model], keys: Collection[uuid.UUID]) -> dict[uuid.UUID, set[str]]:
@@ -59,7 +59,7 @@ def used_among(model: type[models.Model], keys: Collection[uuid.UUID]) -> dict[u
 
     Archived ones and records among `keys` do not count. One query for each column that can refer to them.
     """
-    found: dict[uuid.UUID, set[str]] = defaultdict(set)
+    kinds_by_key: dict[uuid.UUID, set[str]] = defaultdict(set)
     own = {model._meta.get_field(name).related_model for name in getattr(model, "HISTORY_CHILDREN", ())}
     columns = [(holder, name, Q()) for holder, name in _columns_to(model) if holder not in own]
     if issubclass(model, SiteRecord):
@@ -72,8 +72,8 @@ def used_among(model: type[models.Model], keys: Collection[uuid.UUID]) -> dict[u
             rows = rows.exclude(pk__in=keys)
         for key in rows.order_by().values_list(name, flat=True).distinct():
             if key in keys:
-                found[key].add(str(holder._meta.verbose_name_plural))
-    return found
+                kinds_by_key[key].add(str(holder._meta.verbose_name_plural))
+    return kinds_by_key
 
 
 def pointing_at(target: models.Model) -> Iterator[tuple[type[models.Model], Q, str]]:

@@ -32,7 +32,7 @@ Faults = dict[str, list[ValidationError]]
 _READS = ("SELECT", "WITH RECURSIVE", "SAVEPOINT", "RELEASE")
 
 
-class Loaded:
+class LockedContent:
     """A locked record as it was read, with its lists and child rows, which are out of date once the block writes.
 
     It is an `execute_wrapper` of the connection, and so notices the first statement of the block that writes.
@@ -56,7 +56,7 @@ class Loaded:
     ) -> object:
         """Run a statement after those that wait, and remember whether it writes."""
         if self.waiting:
-            together(self.taken())
+            together(self.pop_waiting())
             self.has_written = False  # because `content` has what they wrote
         self.has_written = self.has_written or not str(sql).lstrip().startswith(_READS)
         return execute(sql, params, many, context)
@@ -65,22 +65,22 @@ class Loaded:
         """Return a block in which statements wait only until it runs one."""
         return connection.execute_wrapper(self) if self.waiting else nullcontext()
 
-    def taken(self) -> list[Statement]:
+    def pop_waiting(self) -> list[Statement]:
         """Return the statements that wait, which the caller runs now."""
         waiting, self.waiting = self.waiting, []
         return waiting
 
     @staticmethod
-    def of(record: models.Model) -> "Loaded | None":
+    def of(record: models.Model) -> "LockedContent | None":
         """Return what was read with the record, unless it is out of date or the record is not being changed."""
-        loaded: Loaded | None = vars(record).get("_larder_loaded")
-        return None if loaded is None or loaded.has_written else loaded
+        locked_content: LockedContent | None = vars(record).get("_larder_loaded")
+        return None if locked_content is None or locked_content.has_written else locked_content
 
     @classmethod
-    def name(cls, record: models.Model, named: Iterable[models.Model]) -> None:
+    def name(cls, record: models.Model, records: Iterable[models.Model]) -> None:
         """Let the history take the names of loaded records from these."""
-        if (loaded := cls.of(record)) is not None:
-            loaded.names |= names_of(named)
+        if (locked_content := cls.of(record)) is not None:
+            locked_content.names |= names_of(records)
 
     @classmethod
     def put(
@@ -89,49 +89,49 @@ class Loaded:
         relation: str,
         rows: list[object],
         statements: Sequence[Statement],
-        named: Iterable[models.Model],
+        records: Iterable[models.Model],
     ) -> None:
         """Set all rows of a list or child relation by statements, which run only before the next one if possible.
 
         The rows must have the values that the database returns for them. For a list, they are those of the table that
-        links it. `named` are the loaded records whose names the history shows.
+        links it. `records` are the loaded records whose names the history shows.
         """
-        loaded = cls.of(record)
-        if loaded is None:
+        locked_content = cls.of(record)
+        if locked_content is None:
             together(statements)
             return
-        loaded.waiting += statements
-        cls.name(record, named)
-        loaded.children[relation] = rows
-        loaded.content[relation] = content_of(type(record), relation, rows)
+        locked_content.waiting += statements
+        cls.name(record, records)
+        locked_content.children[relation] = rows
+        locked_content.content[relation] = content_of(type(record), relation, rows)
 
     @classmethod
     def write(cls, record: models.Model, statements: Sequence[Statement]) -> None:
         """Run statements that change the record's child rows, and read the result in the same round trip."""
-        loaded: Loaded | None = vars(record).get("_larder_loaded")
+        locked_content: LockedContent | None = vars(record).get("_larder_loaded")
         if not statements:
             return
-        if loaded is None:
+        if locked_content is None:
             together(statements)
             return
-        written = [*loaded.taken(), *statements]
-        answers = together([*written, *related_statements(type(record), record.pk)])
-        loaded.content, loaded.children = related_content(type(record), answers[len(written) :])
-        loaded.has_written = False
+        all_statements = [*locked_content.pop_waiting(), *statements]
+        answers = together([*all_statements, *related_statements(type(record), record.pk)])
+        locked_content.content, locked_content.children = related_content(type(record), answers[len(all_statements) :])
+        locked_content.has_written = False
 
     @staticmethod
     def rows(record: models.Model, relation: str) -> Iterable[Any]:
         """Return the record's present child rows; at most one query."""
-        loaded = Loaded.of(record)
-        if loaded is None or relation not in loaded.children:
+        locked_content = LockedContent.of(record)
+        if locked_content is None or relation not in locked_content.children:
             return getattr(record, relation).all()
-        return loaded.children[relation]
+        return locked_content.children[relation]
 
 
 def apply(record: models.Model, values: Mapping[str, object], *, in_order: Collection[str] = ()) -> None:
     """Set values of a stored, locked record: columns in memory, many-to-many lists and child rows in the database.
 
-    Lists are stored before the next statement runs, or with the record (`Loaded.put`).
+    Lists are stored before the next statement runs, or with the record (`LockedContent.put`).
 
     An absent name keeps its value. A list or child array that is present replaces the whole old one (DECISIONS 1.5). A
     list of which only the order differs is stored anew only if it is among `in_order`: the order of a form's choices
@@ -141,25 +141,25 @@ def apply(record: models.Model, values: Mapping[str, object], *, in_order: Colle
     if not rest:
         return
     children = children_of(record)
-    stored = {name: listed(record, name) for name in rest if name not in children}
-    if stored:
-        check_lists(record, record.site_id, rest, stored)  # type: ignore[attr-defined]
+    stored_lists = {name: listed_keys(record, name) for name in rest if name not in children}
+    if stored_lists:
+        check_lists(record, record.site_id, rest, stored_lists)  # type: ignore[attr-defined]
     statements: list[Statement] = []
     for name, value in rest.items():
         if name in children:
             statements += _replacing(record, name, value)
             continue
-        wanted = list(dict.fromkeys(row.pk for row in value))
-        if stored[name] != wanted and (name in in_order or {*stored[name]} != {*wanted}):
-            Loaded.put(record, name, _links(record, name, wanted), _relisting(record, name, value), value)
-    Loaded.write(record, statements)
+        keys = list(dict.fromkeys(row.pk for row in value))
+        if stored_lists[name] != keys and (name in in_order or {*stored_lists[name]} != {*keys}):
+            LockedContent.put(record, name, _links(record, name, keys), _relisting(record, name, value), value)
+    LockedContent.write(record, statements)
 
 
-def listed(record: models.Model, name: str) -> list[uuid.UUID]:
+def listed_keys(record: models.Model, name: str) -> list[uuid.UUID]:
     """Return the keys of a stored record's many-to-many list, in their order; at most one query."""
-    manager, loaded = getattr(record, name), Loaded.of(record)
-    if loaded is not None and name in loaded.children:
-        rows: Iterable[object] = loaded.children[name]
+    manager, locked_content = getattr(record, name), LockedContent.of(record)
+    if locked_content is not None and name in locked_content.children:
+        rows: Iterable[object] = locked_content.children[name]
     else:
         rows = manager.through._base_manager.filter(**{manager.source_field_name: record}).order_by("pk")
     return [getattr(row, f"{manager.target_field_name}_id") for row in rows]
@@ -183,8 +183,8 @@ def _relisting(record: models.Model, name: str, targets: Sequence[models.Model])
     table = quote(manager.through._meta.db_table)
     owner = quote(manager.through._meta.get_field(manager.source_field_name).column)
     _forget_prefetched(record, name)
-    gone = (f"DELETE FROM {table} WHERE {owner} = %s", [parameter(record.pk)])  # noqa: S608
-    return [gone, *([listing(record, name, targets)] if targets else [])]
+    deletion = (f"DELETE FROM {table} WHERE {owner} = %s", [parameter(record.pk)])  # noqa: S608
+    return [deletion, *([listing(record, name, targets)] if targets else [])]
 
 
 def listing(record: models.Model, name: str, targets: Sequence[models.Model]) -> Statement:
@@ -212,17 +212,17 @@ def _owner_field(record: models.Model, relation: str) -> tuple[type[ChildRow], s
 def new_rows(record: models.Model, relation: str, rows: Sequence[Values]) -> list[ChildRow]:
     """Return the child rows of a new record, checked but not stored; raises ValidationError."""
     model, owner = _owner_field(record, relation)
-    made, faults = [], []
+    children, faults = [], []
     for idx, values in enumerate(rows):
         if values.get("id") is not None:
             faults.append(_at(relation, idx, "id", gettext("A new entry must not have an Id."), "InvalidReference"))
             continue
         row = model(**{owner: record}, idx=idx, **{key: value for key, value in values.items() if key != "id"})
         faults += _row_faults(row, relation, idx, owner, list(columns(row)))
-        made.append(row)
+        children.append(row)
     if faults:
         raise ValidationError(faults)
-    return made
+    return children
 
 
 def replace_children(record: models.Model, relation: str, rows: Sequence[Values]) -> None:
@@ -231,21 +231,21 @@ def replace_children(record: models.Model, relation: str, rows: Sequence[Values]
     Keeps the order of the rows. Raises ValidationError, with `relation[index]` in the path, for an id that does not
     belong to the record.
     """
-    Loaded.write(record, _replacing(record, relation, rows))
+    LockedContent.write(record, _replacing(record, relation, rows))
 
 
 def _replacing(record: models.Model, relation: str, rows: Sequence[Values]) -> list[Statement]:
     """Return the statements that make rows the record's whole child array; raises ValidationError."""
     model, owner = _owner_field(record, relation)
-    added, edited, gone = merged_rows(record, relation, rows)
+    added, edited, deleted_ids = merged_rows(record, relation, rows)
     quote: Any = connection.ops.quote_name
     statements: list[Statement] = []
-    if gone and model._meta.related_objects:
-        model._base_manager.filter(pk__in=gone).delete()  # References to them are checked first.
-    elif gone:
-        places = ", ".join(["%s"] * len(gone))
+    if deleted_ids and model._meta.related_objects:
+        model._base_manager.filter(pk__in=deleted_ids).delete()  # References to them are checked first.
+    elif deleted_ids:
+        places = ", ".join(["%s"] * len(deleted_ids))
         table, key = quote(model._meta.db_table), quote(model._meta.pk.column)
-        statements.append((f"DELETE FROM {table} WHERE {key} IN ({places})", [*map(parameter, gone)]))  # noqa: S608
+        statements.append((f"DELETE FROM {table} WHERE {key} IN ({places})", [*map(parameter, deleted_ids)]))  # noqa: S608
     names = [field.name for field in model._meta.concrete_fields if not field.primary_key and field.name != owner]
     # Each edited row replaces the old one as a whole: an UPDATE with one CASE per row takes quadratic time.
     statements += [*insertions(added), *insertions(edited, replacing=names)]
@@ -258,8 +258,8 @@ def merged_rows(
 ) -> tuple[list[ChildRow], list[ChildRow], list[uuid.UUID]]:
     """Return the checked rows to add and to edit, and the ids of those to delete; stores nothing."""
     model, owner = _owner_field(record, relation)
-    stored = {row.pk: row for row in Loaded.rows(record, relation)}
-    kept: set[uuid.UUID] = set()
+    stored = {row.pk: row for row in LockedContent.rows(record, relation)}
+    kept_ids: set[uuid.UUID] = set()
     added: list[ChildRow] = []
     edited: list[ChildRow] = []
     faults: list[ValidationError] = []
@@ -270,17 +270,17 @@ def merged_rows(
             row = model(**{owner: record}, idx=idx, **content)
             changed = list(columns(row))
             added.append(row)
-        elif key not in stored or key in kept:
+        elif key not in stored or key in kept_ids:
             text = (
                 gettext("This Id occurs twice in the array.")
-                if key in kept
+                if key in kept_ids
                 else gettext("No such entry in this record.")
             )
             faults.append(_at(relation, idx, "id", text, "InvalidReference"))
             continue
         else:
             row = stored[key]
-            kept.add(key)
+            kept_ids.add(key)
             before = columns(row)
             row.idx = idx
             for name, value in content.items():
@@ -291,7 +291,7 @@ def merged_rows(
         faults += _row_faults(row, relation, idx, owner, changed)
     if faults:
         raise ValidationError(faults)
-    return added, edited, [key for key in stored if key not in kept]
+    return added, edited, [key for key in stored if key not in kept_ids]
 
 
 def _forget_prefetched(record: models.Model, relation: str) -> None:
@@ -316,13 +316,13 @@ def _row_faults(row: ChildRow, relation: str, idx: int, owner: str, changed: Seq
 
 def faults_of(checks: Iterable[Callable[[], object]], faults: Faults | None = None) -> Faults:
     """Run all checks and return the errors that they raise by field, with those found already."""
-    found = faults or {}
+    faults_by_field = faults or {}
     for check in checks:
         try:
             check()
         except ValidationError as fault:
-            found = fault.update_error_dict(found)
-    return found
+            faults_by_field = fault.update_error_dict(faults_by_field)
+    return faults_by_field
 
 
 def _at(relation: str, idx: int, name: str, text: str, code: str) -> ValidationError:

@@ -46,7 +46,7 @@ from records.sites.sequences import counting_archived, insert_numbered, take_num
 from records.sites.targets import check_lists
 from records.sites.text import refuse
 from records.sites.values import (
-    Loaded,
+    LockedContent,
     Values,
     apply,
     listing,
@@ -64,7 +64,7 @@ R = TypeVar("R", bound=SiteRecord)
 Precondition = Callable[[Any], None]
 
 
-class Recorded(TypedDict, total=False):
+class WriteArgs(TypedDict, total=False):
     """What a room's action passes to `changing` as it got it: who writes, why, and what must hold under the lock."""
 
     author: Required[Author]
@@ -102,7 +102,7 @@ def add_record(
     with recording(begins_with) as trail:
         if check is not None:
             check(trail.answers)
-        children, lists = _checked(record, values or {}, author=author, skip=skip)
+        children, lists = _prepare(record, values or {}, author=author, skip=skip)
         names = {key: name for targets in lists.values() for key, name in names_of(targets).items()}
         if parts is not None:
             for relation, rows in parts(record).items():
@@ -110,19 +110,19 @@ def add_record(
                 names |= names_of(rows)
         if followed_by is not None:
             followed_by(record)
-        taken = columns(record)
-        taken |= {name: {str(row.pk): columns(row) for row in rows} for name, rows in children.items()}
-        taken |= {name: sorted({str(target.pk) for target in targets}) for name, targets in lists.items()}
-        changed = differences(record, {}, taken, names=names)
+        content = columns(record)
+        content |= {name: {str(row.pk): columns(row) for row in rows} for name, rows in children.items()}
+        content |= {name: sorted({str(target.pk) for target in targets}) for name, targets in lists.items()}
+        entries = differences(record, {}, content, names=names)
         counts = ""
         if isinstance(record, SiteRecord) and numbered:
             insert_numbered(record, trail)
-            changed.insert(0, {"field": "site_sequence_id", "old": None, "new": record.site_sequence_id})
+            entries.insert(0, {"field": "site_sequence_id", "old": None, "new": record.site_sequence_id})
             counts = "site_sequence_id" if record.site_sequence_id == MARK else ""
         else:
             _insert(record)
         _store_related(record, children, lists, trail)
-        trail.add(record, changed, author=author, operation=operation, reason=reason, counts=counts)
+        trail.add(record, entries, author=author, operation=operation, reason=reason, counts=counts)
     return record
 
 
@@ -155,8 +155,8 @@ def add_records(records: Sequence[R], *, author: Author, operation: str, reason:
             record.site_sequence_id, number = number, number + 1
         insert_rows(records)
         for record in records:
-            changed = differences(record, {}, columns(record))
-            trail.add(record, changed, author=author, operation=operation, reason=reason)
+            entries = differences(record, {}, columns(record))
+            trail.add(record, entries, author=author, operation=operation, reason=reason)
     return records
 
 
@@ -174,18 +174,18 @@ def adding(
     The row's first Change includes what the block created. Raises ValidationError and then stores nothing.
     """
     with recording() as trail, trail.going_on():
-        children, lists = _checked(record, values or {}, author=author, skip=())
+        children, lists = _prepare(record, values or {}, author=author, skip=())
         if isinstance(record, SiteRecord):
             insert_numbered(record, trail)
         else:
             _insert(record)
         _store_related(record, children, lists, trail)
         yield record
-        changed = differences(record, {}, snapshot(record))
-        trail.add(record, changed, author=author, operation=operation, reason=reason)
+        entries = differences(record, {}, snapshot(record))
+        trail.add(record, entries, author=author, operation=operation, reason=reason)
 
 
-def _checked(
+def _prepare(
     record: models.Model, values: Values, *, author: Author, skip: Sequence[str]
 ) -> tuple[dict[str, list[ChildRow]], Values]:
     """Set a new row's values and stamps and check it; returns its child rows and lists, which are not stored yet."""
@@ -265,19 +265,19 @@ def changing(
     `precondition` raises; then nothing is stored.
     """
     with recording(partial(locking_with_content, model, key)) as trail:
-        locked, *related = trail.answers
-        found = locking(model).objects(locked)
-        if not found or (site_id is not None and found[0].site_id != site_id):
+        locked_rows, *related_rows = trail.answers
+        records = locking(model).objects(locked_rows)
+        if not records or (site_id is not None and records[0].site_id != site_id):
             raise RecordNotFoundError
-        record: M = found[0]
+        record: M = records[0]
         if precondition is not None:
             precondition(record)
-        content, children = related_content(model, related)
-        loaded = Loaded(record, columns(record) | content, children)
+        content, children = related_content(model, related_rows)
+        locked_content = LockedContent(record, columns(record) | content, children)
         with changing_locked(
             trail,
             record,
-            loaded,
+            locked_content,
             author=author,
             operation=operation,
             reason=reason,
@@ -292,7 +292,7 @@ def changing(
 def changing_locked(
     trail: Trail,
     record: M,
-    loaded: Loaded,
+    locked_content: LockedContent,
     *,
     author: Author,
     operation: str,
@@ -301,39 +301,39 @@ def changing_locked(
     notes: Sequence[FieldChange] = (),
     followed_by: Callable[[M], None] | None = None,
 ) -> Iterator[None]:
-    """Do what `changing` does with a row that is already locked and freshly read, with `loaded` as its content."""
-    before = loaded.before
-    with connection.execute_wrapper(loaded):
+    """Do what `changing` does with a row that is already locked and was just read with its content."""
+    before = locked_content.before
+    with connection.execute_wrapper(locked_content):
         yield
     del vars(record)["_larder_loaded"]
-    after = snapshot(record) if loaded.has_written else columns(record) | loaded.content
-    changed: list[FieldChange] = []
+    after = snapshot(record) if locked_content.has_written else columns(record) | locked_content.content
+    entries: list[FieldChange] = []
     if changed_names := differing(before, after):
         if isinstance(record, SiteRecord) and before["is_archived"] and after["is_archived"]:
             text = gettext("This %(kind)s is archived. Restore it before you change it.") % {
                 "kind": record._meta.verbose_name
             }
             raise refuse(text)
-        with loaded.watching():
+        with locked_content.watching():
             check_row(record, changed=changed_names, skip=skip)
-        changed = differences(record, before, after | columns(record), names=loaded.names)
-    if not changed and not notes:
-        trail.store(loaded.waiting)  # The order of a list may have changed, which the history does not record.
+        entries = differences(record, before, after | columns(record), names=locked_content.names)
+    if not entries and not notes:
+        trail.store(locked_content.waiting)  # The order of a list may have changed, which the history does not record.
         return
-    if changed:
+    if entries:
         stamp(record, author)
     if isinstance(record, SiteRecord) and record.is_archived != before["is_archived"] and record.site_sequence_id:
         trail.store([counting_archived(record.site_id, record.ENTITY, 1 if record.is_archived else -1)])
     if followed_by is not None:
-        with loaded.watching():
+        with locked_content.watching():
             followed_by(record)
     if not isinstance(record, SiteRecord):
         with _refused_when_taken(record):
             together([update_of(record)])
-        trail.store(loaded.waiting)
+        trail.store(locked_content.waiting)
     else:
-        trail.store([*loaded.waiting, update_of(record)])
-    trail.add(record, [*changed, *notes], author=author, operation=operation, reason=reason)
+        trail.store([*locked_content.waiting, update_of(record)])
+    trail.add(record, [*entries, *notes], author=author, operation=operation, reason=reason)
 
 
 def stamp(record: models.Model, author: Author) -> None:

@@ -13,7 +13,7 @@ from records.history.models import ChainHead
 from records.history.trail import Author, now, recording
 from records.sites.models import Site
 from records.sites.text import refuse
-from records.sites.writing import Recorded, Values, add_record, apply, changing
+from records.sites.writing import Values, WriteArgs, add_record, apply, changing
 from records.webhooks import destinations, signing
 from records.webhooks.models import Delivery, Kind, Outcome, State, Subscription
 
@@ -47,19 +47,19 @@ def _lock_with_room(subscription: Subscription) -> None:
 
 
 def update_subscription(
-    site_id: uuid.UUID | None, key: uuid.UUID, values: Values, **recorded: Unpack[Recorded]
+    site_id: uuid.UUID | None, key: uuid.UUID, values: Values, **options: Unpack[WriteArgs]
 ) -> Subscription:
     """Change name, address or kinds of record; deliveries to a new address begin at once. Raises ValidationError."""
     if "address" in values:
         destinations.check_name(values["address"])
-    with changing(Subscription, site_id, key, operation="UpdateWebhook", **recorded) as locked:
+    with changing(Subscription, site_id, key, operation="UpdateWebhook", **options) as locked:
         apply(locked, values)
         if "address" in values:
             _reset_failures(locked)
     return locked
 
 
-def archive_subscription(subscription: Subscription, *, archived: bool, **recorded: Unpack[Recorded]) -> Subscription:
+def archive_subscription(subscription: Subscription, *, archived: bool, **options: Unpack[WriteArgs]) -> Subscription:
     """Archive a subscription, or restore it; a restored one also delivers the changes made since it was archived.
 
     Raises ValidationError if the site has no room for another one. Locks the site's row for that.
@@ -68,29 +68,29 @@ def archive_subscription(subscription: Subscription, *, archived: bool, **record
     with recording():
         if not archived:
             _lock_with_room(subscription)
-        with changing(Subscription, None, subscription.pk, operation=operation, **recorded) as locked:
+        with changing(Subscription, None, subscription.pk, operation=operation, **options) as locked:
             locked.is_archived = archived
             _reset_failures(locked)
     return locked
 
 
-def pause(subscription: Subscription, **recorded: Unpack[Recorded]) -> bool:
+def pause(subscription: Subscription, **options: Unpack[WriteArgs]) -> bool:
     """Pause the deliveries; returns whether the subscription was active. Changes made meanwhile are delivered later."""
-    with changing(Subscription, None, subscription.pk, operation="PauseWebhook", **recorded) as locked:
+    with changing(Subscription, None, subscription.pk, operation="PauseWebhook", **options) as locked:
         was_active = locked.state == State.ACTIVE
         if was_active:
-            locked.state, locked.pause_reason = State.PAUSED, recorded.get("reason", "")[:255]
+            locked.state, locked.pause_reason = State.PAUSED, options.get("reason", "")[:255]
     return was_active
 
 
-def resume(subscription: Subscription, **recorded: Unpack[Recorded]) -> None:
+def resume(subscription: Subscription, **options: Unpack[WriteArgs]) -> None:
     """Resume the deliveries at once, from the change at which they stopped."""
-    with changing(Subscription, None, subscription.pk, operation="ResumeWebhook", **recorded) as locked:
+    with changing(Subscription, None, subscription.pk, operation="ResumeWebhook", **options) as locked:
         locked.state, locked.pause_reason = State.ACTIVE, ""
         _reset_failures(locked)
 
 
-def rotate_secret(subscription: Subscription, **recorded: Unpack[Recorded]) -> str:
+def rotate_secret(subscription: Subscription, **options: Unpack[WriteArgs]) -> str:
     """Give a subscription a new secret and return it; it is never shown again. The old one also signs for 24 hours.
 
     If the secret was already replaced within the last 24 hours, the oldest one stops signing, so that at most two
@@ -98,18 +98,18 @@ def rotate_secret(subscription: Subscription, **recorded: Unpack[Recorded]) -> s
     """
     secret, operation = signing.new_secret(), "RotateWebhookSecret"
     notes: list[FieldChange] = [{"field": "secret", "old": "", "new": "rotated"}]
-    with changing(Subscription, None, subscription.pk, operation=operation, notes=notes, **recorded) as locked:
+    with changing(Subscription, None, subscription.pk, operation=operation, notes=notes, **options) as locked:
         locked.former_secret, locked.former_until = locked.secret, now() + OVERLAP
         _give_secret(locked, secret)
         locked.secret_shown = now()
     return secret
 
 
-def show_secret(subscription: Subscription, **recorded: Unpack[Recorded]) -> str:
+def show_secret(subscription: Subscription, **options: Unpack[WriteArgs]) -> str:
     """Return the secret of a new subscription; raises ValidationError if it was shown before."""
     notes: list[FieldChange] = [{"field": "secret", "old": "", "new": "shown"}]
     operation = "ShowWebhookSecret"
-    with changing(Subscription, None, subscription.pk, operation=operation, notes=notes, **recorded) as locked:
+    with changing(Subscription, None, subscription.pk, operation=operation, notes=notes, **options) as locked:
         if locked.secret_shown is not None:
             raise refuse(gettext("The secret was shown already. Make a new one."))
         try:

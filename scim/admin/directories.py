@@ -32,7 +32,7 @@ from records.backoffice.shown_once import redirect_with_secret, secret_of, showi
 from records.history.trail import recording
 from records.sites.models import Site
 from records.sites.text import read_uuid
-from records.sites.writing import Recorded, Values
+from records.sites.writing import Values, WriteArgs
 from scim.admin.calls import moment_of
 from scim.models import ProvisioningCall
 from scim.mounts import Mount, base_of
@@ -122,15 +122,15 @@ class DirectoryAdmin(PlainAdmin):
         name, sites = attributes.pop("name"), attributes.pop("sites", ())
         return directories.add_directory(name, site, sites=sites, author=author_of(request), **attributes)
 
-    def update_record(self, request: HttpRequest, record: Any, values: Values, **recorded: Unpack[Recorded]) -> Any:
+    def update_record(self, request: HttpRequest, record: Any, values: Values, **options: Unpack[WriteArgs]) -> Any:
         """Change the settings; the home site always remains one of the directory's sites."""
         attributes = dict(values)
         sites = attributes.pop("sites", None)
-        author = recorded["author"]
+        author = options["author"]
         with recording():
             actor = actor_of(author)
             require(actor, Act.PROVISION, record)
-            locked = super().update_record(request, record, attributes, **recorded)
+            locked = super().update_record(request, record, attributes, **options)
             if sites is not None:
                 directories.set_sites(locked, sites, author=author)
             require(actor, Act.PROVISION, locked)

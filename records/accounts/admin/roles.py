@@ -36,7 +36,7 @@ from records.backoffice.plain_records import PlainAdmin
 from records.backoffice.transitions import RecordStep
 from records.history.trail import recording
 from records.sites.text import read_uuid
-from records.sites.writing import Recorded, Values
+from records.sites.writing import Values, WriteArgs
 
 MEMBERS_A_PAGE = 100
 
@@ -136,9 +136,9 @@ class RoleAdmin(PlainAdmin):
         role = Role(site_id=site_id, name=values["name"])
         return add_role(role, permissions=values["permissions"], author=author_of(request))
 
-    def update_record(self, request: HttpRequest, record: Role, values: Values, **recorded: Unpack[Recorded]) -> Role:
+    def update_record(self, request: HttpRequest, record: Role, values: Values, **options: Unpack[WriteArgs]) -> Role:
         """Rename a role or change what it permits."""
-        return update_role(record, name=values.get("name"), permissions=values.get("permissions"), **recorded)
+        return update_role(record, name=values.get("name"), permissions=values.get("permissions"), **options)
 
     def archive(self, request: HttpRequest, record: Role, *, archived: bool, reason: str) -> Role:
         """Archive or restore the role, which also removes it from or returns it to its members' groups."""

@@ -30,7 +30,7 @@ from records.history.digests import FieldChange
 from records.history.trail import recording
 from records.sites.models import Site
 from records.sites.text import EMAIL
-from records.sites.writing import Recorded, Values
+from records.sites.writing import Values, WriteArgs
 
 
 def _end(model_admin: object, request: HttpRequest, user: User, reason: str, data: dict[str, object]) -> None:
@@ -270,9 +270,9 @@ class UserAdmin(PlainAdmin):
         """Add an account whose home site is that of the form; its person sets a password by mail."""
         return add_user(User(home_site=site_of_form(request), **values), author=author_of(request))
 
-    def update_record(self, request: HttpRequest, record: User, values: Values, **recorded: Unpack[Recorded]) -> User:
+    def update_record(self, request: HttpRequest, record: User, values: Values, **options: Unpack[WriteArgs]) -> User:
         """Change an account. Raises ValidationError if the name is in use."""
-        return update_user(record, values, **recorded)
+        return update_user(record, values, **options)
 
 
 def _at(sites: list[uuid.UUID]) -> Q:

@@ -15,7 +15,7 @@ from django.db.models import Q
 from django.utils.translation import gettext
 
 from records.accounts.models import User
-from records.sites.targets import UNKNOWN, known_at
+from records.sites.targets import UNKNOWN, existing_at
 from records.sites.text import fold, read_uuid
 
 Match = tuple[uuid.UUID, bool, str]
@@ -105,13 +105,13 @@ class Names:
         if not {"name_key", "code_key"} <= names:
             # There are few folders, people and documents, so they are all read, and only once.
             if model not in self._known:
-                self._add(model, known_at(model, self.site_id, self.holder))
+                self._add(model, existing_at(model, self.site_id, self.holder))
             return
         new = {fold(text) for text in texts} - self._asked[model] - {""}
         self._asked[model] |= new
         for some in steps(sorted(new)):
             self._add(
-                model, known_at(model, self.site_id, self.holder).filter(Q(name_key__in=some) | Q(code_key__in=some))
+                model, existing_at(model, self.site_id, self.holder).filter(Q(name_key__in=some) | Q(code_key__in=some))
             )
 
     def _add(self, model: type[models.Model], rows: models.QuerySet[Any]) -> None:

@@ -56,7 +56,7 @@ from records.backoffice.transfer.table import Column, Table
 from records.backoffice.wording import choice_label, printed
 from records.history.models import Change
 from records.history.trail import Author, RollBackError, Trail, recording
-from records.sites.hidden import seen_by, with_hidden_kept
+from records.sites.hidden import visible_to, with_hidden_kept
 from records.sites.models import permission_on
 from records.sites.writing import RecordNotFoundError, Values
 
@@ -93,7 +93,7 @@ class RecordResource:
         self.applied = False
         self.kept: Kept | None = None
         """Called at the end of an import that is stored, with its rows and the changes of their records."""
-        self.names = Names(site_id, self.model, partial(seen_by, author.id, may))
+        self.names = Names(site_id, self.model, partial(visible_to, author.id, may))
         self.rows: list[Row] = []
         self.notes: list[str] = []
         self.headings = Headings([])

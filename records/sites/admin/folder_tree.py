@@ -17,11 +17,11 @@ from records.backoffice.current import author_of, current_site
 from records.backoffice.forms import ReasonForm
 from records.backoffice.permissions import Pages, SitePermissions
 from records.sites import actions
-from records.sites.models import FILED, Entity, EntityFolder, Site
+from records.sites.models import FOLDER_ENTITIES, Entity, EntityFolder, Site
 from records.sites.text import read_uuid
 from records.sites.writing import RecordNotFoundError
 
-CHOSEN = "folders"
+SESSION_KEY = "folders"
 
 
 @dataclass(slots=True)
@@ -61,7 +61,7 @@ class FolderTree(SitePermissions):
             gettext("Folders"),
             site_shown=site,
             entity=entity,
-            kinds=[(kind, kind == entity) for kind in FILED],
+            kinds=[(kind, kind == entity) for kind in FOLDER_ENTITIES],
             nodes=nodes,
             moving=moving,
             moving_form=form if moving else None,
@@ -71,11 +71,11 @@ class FolderTree(SitePermissions):
 
     def _entity(self, request: HttpRequest) -> Entity:
         """Return the kind of record whose folders are shown: the requested one, otherwise the last one seen."""
-        asked = request.GET.get("entity", "")
-        if asked in FILED:
-            request.session[CHOSEN] = asked
-        kept = request.session.get(CHOSEN, "")
-        return Entity(kept) if kept in FILED else Entity.DOCUMENT
+        requested = request.GET.get("entity", "")
+        if requested in FOLDER_ENTITIES:
+            request.session[SESSION_KEY] = requested
+        stored = request.session.get(SESSION_KEY, "")
+        return Entity(stored) if stored in FOLDER_ENTITIES else Entity.DOCUMENT
 
     def _moving(self, request: HttpRequest, site: Site) -> EntityFolder | None:
         if "move" not in request.GET:
@@ -126,7 +126,7 @@ class FolderTree(SitePermissions):
 
         One query for each kind of record. If a folder is to be moved, every node says whether it can be its parent.
         """
-        counts, address = self._filed(request, site, entity)
+        counts, address = self._record_counts(request, site, entity)
         top: list[Node] = []
         branch: list[Node] = []
         inside = -1
@@ -145,7 +145,7 @@ class FolderTree(SitePermissions):
                 node.takes_moved = inside < 0 and folder.pk != moving.parent_id
         return top
 
-    def _filed(self, request: HttpRequest, site: Site, entity: Entity) -> tuple[dict[uuid.UUID, int], str]:
+    def _record_counts(self, request: HttpRequest, site: Site, entity: Entity) -> tuple[dict[uuid.UUID, int], str]:
         """Return how many records each folder contains (also archived ones), and the address of their list."""
         counts: dict[uuid.UUID, int] = {}
         address = ""
@@ -153,10 +153,10 @@ class FolderTree(SitePermissions):
             if getattr(model, "ENTITY", None) != entity:
                 continue
             address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
-            seen = self.visible_rows(request, model, site.pk)
-            if seen is None:
+            visible_rows = self.visible_rows(request, model, site.pk)
+            if visible_rows is None:
                 continue
-            rows = seen.filter(entity_folder__isnull=False).order_by()
+            rows = visible_rows.filter(entity_folder__isnull=False).order_by()
             for key, count in rows.values_list("entity_folder").annotate(Count("pk")):
                 counts[key] = counts.get(key, 0) + count
         return counts, address

@@ -17,7 +17,7 @@ from records.history.trail import recording
 from records.sites import actions
 from records.sites.admin.folder_tree import FolderTree
 from records.sites.models import Entity, EntityFolder, Site
-from records.sites.writing import Recorded, Values
+from records.sites.writing import Values, WriteArgs
 
 
 @admin.register(EntityFolder)
@@ -31,8 +31,8 @@ class EntityFolderAdmin(FolderTree, PlainAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
         """Return the kind of record as read-only for an existing folder, since records depend on it."""
-        fixed = super().get_readonly_fields(request, obj)
-        return (*fixed, "entity") if obj is not None else fixed
+        fields = super().get_readonly_fields(request, obj)
+        return (*fields, "entity") if obj is not None else fields
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: object) -> Any:
         """Make the choice of a parent follow the kind of record that is chosen beside it."""
@@ -66,23 +66,23 @@ class EntityFolderAdmin(FolderTree, PlainAdmin):
         )
 
     def update_record(
-        self, request: HttpRequest, record: EntityFolder, values: Values, **recorded: Unpack[Recorded]
+        self, request: HttpRequest, record: EntityFolder, values: Values, **options: Unpack[WriteArgs]
     ) -> EntityFolder:
         """Rename or move a folder, or both in one transaction."""
-        author, reason, precondition = recorded["author"], recorded["reason"], recorded.get("precondition")
-        site_id, written = record.site_id, record
+        author, reason, precondition = options["author"], options["reason"], options.get("precondition")
+        site_id, folder = record.site_id, record
         with recording():
             Site.objects.select_for_update(no_key=True).filter(pk=site_id).first()
             if precondition is not None:
                 precondition(record)
             if "name" in values:
-                written = actions.rename_folder(site_id, record.pk, values["name"], author=author, reason=reason)
+                folder = actions.rename_folder(site_id, record.pk, values["name"], author=author, reason=reason)
             if values.keys() & {"parent", "idx"}:
-                parent = values.get("parent", written.parent)
+                parent = values.get("parent", folder.parent)
                 parent_id = parent.pk if parent else None
                 idx = values.get("idx")
-                written = actions.move_folder(site_id, record.pk, parent_id, idx=idx, author=author, reason=reason)
-        return written
+                folder = actions.move_folder(site_id, record.pk, parent_id, idx=idx, author=author, reason=reason)
+        return folder
 
     def archive(self, request: HttpRequest, record: EntityFolder, *, archived: bool, reason: str) -> EntityFolder:
         """Archive an empty folder, or restore one."""

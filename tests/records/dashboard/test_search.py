@@ -13,7 +13,7 @@ from records.audits.models import Finding
 from records.complaints.models import Complaint
 from records.customers.models import Customer
 from records.dashboard.search import KINDS, Kind, matches
-from records.history.statements import answered
+from records.history.statements import run_reads
 from records.reference.models import Nonconformance, Product
 from records.sites.models import Site
 from tests import make
@@ -37,7 +37,7 @@ def found(client: Any, text: str) -> dict[str, list[str]]:
 
 
 def rows_of(model: Any, site: Site, text: str) -> list[Any]:
-    return answered([matches(KIND[model], {site.pk}, text)])[0]
+    return run_reads([matches(KIND[model], {site.pk}, text)])[0]
 
 
 def names(model: Any, site: Site, text: str) -> list[str]:

@@ -14,7 +14,7 @@ from records.history.digests import digest
 from records.history.inserts import insertions
 from records.history.models import INSTALLATION, ChainHead, Change, ImmutableError
 from records.history.snapshots import columns, differences
-from records.history.trail import beginning, begun, recording
+from records.history.trail import beginning, recording, run_at_begin
 from records.history.verification import verify
 from records.items import actions as item_actions
 from records.items.models import Item
@@ -166,7 +166,7 @@ def test_a_write_that_fails_as_it_is_committed_leaves_nothing() -> None:
 def test_rows_that_begin_a_transaction_are_used_once(site: Site) -> None:
     item = make_item(site, name="one")
     with beginning():
-        begun([], ahead=partial(locking_with_content, Item, item.pk))
+        run_at_begin([], ahead=partial(locking_with_content, Item, item.pk))
         with recording():
             for name in ("two", "three"):
                 item_actions.update_item(site.pk, item.pk, {"name": name}, author=make.SYSTEM)

@@ -10,7 +10,7 @@ from records.employees import actions as employee_actions
 from records.history.models import Change
 from records.sites import actions
 from records.sites.models import Entity, EntityFolder
-from records.sites.targets import hold_folders
+from records.sites.targets import lock_folders
 from records.sites.writing import RecordNotFoundError
 from tests import make
 
@@ -225,7 +225,7 @@ def test_archiving_waits_for_whoever_is_filing_into_the_folder():
 
     def file():
         with transaction.atomic():
-            hold_folders([folder.pk])
+            lock_folders([folder.pk])
             held.set()
             let_go.wait(10)
             return make.make_employee(site, entity_folder=folder)

@@ -20,9 +20,9 @@ class Command(BaseCommand):
     def handle(self, *args: object, file: Path, public_key: Path | None, **options: object) -> None:
         """Write the seal."""
         try:
-            made = seals.write_seal(file)
+            seal = seals.write_seal(file)
             if public_key is not None:
                 public_key.write_bytes(seals.public_pem())
         except (seals.SealError, OSError) as error:
             raise CommandError(f"The seal could not be written: {error}") from error
-        self.stdout.write(f"{len(made['heads'])} chain(s) sealed in {file}.")
+        self.stdout.write(f"{len(seal['heads'])} chain(s) sealed in {file}.")

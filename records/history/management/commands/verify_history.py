@@ -23,16 +23,16 @@ class Command(BaseCommand):
     def handle(self, *args: object, seal: Path | None, key: Path | None, **options: object) -> None:
         """Verify and report."""
         try:
-            sealed = seals.read_seal(seal, public_key=key) if seal is not None else None
+            seal_content = seals.read_seal(seal, public_key=key) if seal is not None else None
         except seals.SealError as error:
             raise CommandError(str(error)) from error
-        report = proofs.prove(sealed)
-        for line in proofs.described([*report.notices, *report.faults]):
+        report = proofs.prove(seal_content)
+        for line in proofs.fault_lines([*report.notices, *report.faults]):
             self.stdout.write(line)
         if report.faults:
             raise CommandError(f"{len(report.faults)} fault(s) in {report.changes} change(s).")
         for head in report.heads:
             self.stdout.write(f"{seals.site_name(head.chain)}: change {head.number}, {head.hash}")
-        if sealed is not None:
-            self.stdout.write(f"Nothing was cut or rewritten since the seal of {sealed['sealed']}.")
+        if seal_content is not None:
+            self.stdout.write(f"Nothing was cut or rewritten since the seal of {seal_content['sealed']}.")
         self.stdout.write(f"{report.changes} change(s) and {report.records} record(s) verified.")
