@@ -42,22 +42,22 @@ def add_document(
     Raises ValidationError or StorageUnavailableError; nothing is stored in that case.
     """
     check_file_name(values)
-    given = {**values}
-    number = given.pop("version", None) or FIRST_VERSION
+    columns = {**values}
+    number = columns.pop("version", None) or FIRST_VERSION
     document = Document(site_id=site_id)
-    reviewers, approvers, notified = (list(dict.fromkeys(given.get(name, ()))) for name in USERS)
+    reviewers, approvers, recipients = (list(dict.fromkeys(columns.get(name, ()))) for name in USERS)
     check_approvers(document, {"user_to_approve": approvers})
 
     def first_version(document: Document) -> dict[str, list[Any]]:
         version, signers = versions.new_version(
             document, file, author_id=author.id, reviewers=reviewers, approvers=approvers
         )
-        notices.notify_first(version, signers, notified, [role.pk for role in given.get("must_read", ())])
+        notices.notify_first(version, signers, recipients, [role.pk for role in columns.get("must_read", ())])
         return {"versions": [version], "signers": signers}
 
     with storing(content) as file:
         versions.describe(document, number, file, versions.first_status(reviewers, approvers))
-        add_record(document, given, author=author, operation=operation, parts=first_version)
+        add_record(document, columns, author=author, operation=operation, parts=first_version)
     return document
 
 
@@ -77,19 +77,19 @@ def update_document(
     signer until a Manager replaces them (DECISIONS 4, 5); only a newly named one is refused. Raises
     RecordNotFoundError, ValidationError, StorageUnavailableError, or the error of the precondition.
     """
-    known, people = _as_stored(site_id, document_id)
-    if known is None:
+    unlocked, people = _as_stored(site_id, document_id)
+    if unlocked is None:
         raise RecordNotFoundError
     if (precondition := options.get("precondition")) is not None:
-        precondition(known)
+        precondition(unlocked)
     check_file_name(values)
     with (
         storing(content) as file,
         changing(Document, site_id, document_id, operation=operation, **options) as document,
     ):
-        document.site = known.site
+        document.site = unlocked.site
         LockedContent.name(document, people.values())
-        reviewers, approvers, notified = _people(document, values, people)
+        reviewers, approvers, recipients = _people(document, values, people)
         check_approvers(document, values)
         apply(document, values, in_order=USERS)
         status = versions.first_status(reviewers, approvers)
@@ -100,7 +100,7 @@ def update_document(
             document, file, author_id=author_id, reviewers=reviewers, approvers=approvers
         )
         versions.replace_versions(document, version, signers)
-        notices.notify_first(version, signers, notified, listed_keys(document, "must_read"))
+        notices.notify_first(version, signers, recipients, listed_keys(document, "must_read"))
     return document
 
 
@@ -180,10 +180,10 @@ def _listed_people() -> Reading:
 def _people(document: Document, values: Values, people: Mapping[uuid.UUID, User]) -> list[list[User]]:
     """Return the reviewers, approvers and users to notify of the next version; `people` are loaded already."""
     keys = [[user.pk for user in values[name]] if name in values else listed_keys(document, name) for name in USERS]
-    known = {**people, **{user.pk: user for name in USERS for user in values.get(name, ())}}
-    if missing := {key for several in keys for key in several} - known.keys():
-        known |= User.objects.in_bulk(missing)
-    return [[known[key] for key in dict.fromkeys(several)] for several in keys]
+    users = {**people, **{user.pk: user for name in USERS for user in values.get(name, ())}}
+    if missing := {key for several in keys for key in several} - users.keys():
+        users |= User.objects.in_bulk(missing)
+    return [[users[key] for key in dict.fromkeys(several)] for several in keys]
 
 
 def check_approvers(document: Document, values: Values) -> None:

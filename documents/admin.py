@@ -44,8 +44,8 @@ def upload_field() -> forms.FileField:
 
 
 def _waits_too_long(request: HttpRequest) -> Q:
-    late = overdue_signatures(today_at(zone_of(current_site(request))))
-    return Q(pk__in=late.values("version__document"))
+    overdue = overdue_signatures(today_at(zone_of(current_site(request))))
+    return Q(pk__in=overdue.values("version__document"))
 
 
 class SignaturesFilter(ChoiceFilter):

@@ -40,7 +40,7 @@ def own_password(user: User, password: str) -> Confirmation | None:
     return Confirmation.PASSWORD if user.check_password(password) else None
 
 
-class Given(TypedDict, total=False):
+class SigningArgs(TypedDict, total=False):
     """What comes with a decision: its author, a comment, and the check of who signs; by default of their password."""
 
     author: Required[Author]
@@ -48,13 +48,13 @@ class Given(TypedDict, total=False):
     confirm: Confirm
 
 
-def sign_review(version_id: uuid.UUID, user: User, password: str, **given: Unpack[Given]) -> DocumentVersion:
+def sign_review(version_id: uuid.UUID, user: User, password: str, **options: Unpack[SigningArgs]) -> DocumentVersion:
     """Sign as reviewer.
 
     After the last review, the version goes to its approvers, or comes into force if it has none. Raises
     RecordNotFoundError, ValidationError (wrong password, not this person's turn, wrong status) or FileDamagedError.
     """
-    with _signing(version_id, user, password, Duty.REVIEW, "SignReview", given) as (document, version, sign):
+    with _signing(version_id, user, password, Duty.REVIEW, "SignReview", options) as (document, version, sign):
         sign(Meaning.REVIEWED)
         if not _waiting(version, Duty.REVIEW).exists():
             approvers = version.signers.filter(duty=Duty.APPROVE).exists()
@@ -64,12 +64,12 @@ def sign_review(version_id: uuid.UUID, user: User, password: str, **given: Unpac
     return version
 
 
-def approve(version_id: uuid.UUID, user: User, password: str, **given: Unpack[Given]) -> DocumentVersion:
+def approve(version_id: uuid.UUID, user: User, password: str, **options: Unpack[SigningArgs]) -> DocumentVersion:
     """Sign as approver; the last approval brings the version into force and supersedes the previous one.
 
     Raises the errors of `sign_review`, and ValidationError if the approver uploaded the version.
     """
-    with _signing(version_id, user, password, Duty.APPROVE, "Approve", given) as (document, version, sign):
+    with _signing(version_id, user, password, Duty.APPROVE, "Approve", options) as (document, version, sign):
         if version.created_by_id == user.pk:
             text = gettext("The person who uploaded a version cannot approve it.")
             raise ValidationError(text, code="Forbidden")
@@ -81,14 +81,14 @@ def approve(version_id: uuid.UUID, user: User, password: str, **given: Unpack[Gi
     return version
 
 
-def reject(version_id: uuid.UUID, user: User, password: str, **given: Unpack[Given]) -> DocumentVersion:
+def reject(version_id: uuid.UUID, user: User, password: str, **options: Unpack[SigningArgs]) -> DocumentVersion:
     """Reject as the reviewer or approver whose turn it is; one rejection sends the version back for change.
 
     Raises the errors of `sign_review`, and ValidationError if there is no comment.
     """
-    if is_blank(given.get("comment", "")):
+    if is_blank(options.get("comment", "")):
         raise fault_at("comment", gettext("Say what has to change: a rejection needs a comment."), "RequiredField")
-    with _signing(version_id, user, password, None, "Reject", given) as (document, version, sign):
+    with _signing(version_id, user, password, None, "Reject", options) as (document, version, sign):
         sign(Meaning.REJECTED)
         versions.move(document, version, Status.AWAITING_CHANGE)
     return version
@@ -96,21 +96,21 @@ def reject(version_id: uuid.UUID, user: User, password: str, **given: Unpack[Giv
 
 @contextmanager
 def _signing(
-    version_id: uuid.UUID, user: User, password: str, duty: Duty | None, operation: str, given: Given
+    version_id: uuid.UUID, user: User, password: str, duty: Duty | None, operation: str, options: SigningArgs
 ) -> Iterator[tuple[Document, DocumentVersion, Callable[[Meaning], None]]]:
     """Check the signer's identity and the file, then lock the document and check that it is this person's turn.
 
     Yields the document, the version, and the function that stores the person's signature.
     """
-    known = DocumentVersion.objects.filter(pk=version_id).first()
-    if known is None or not access.holds_role_at(user.pk, known.site_id):
+    unlocked = DocumentVersion.objects.filter(pk=version_id).first()
+    if unlocked is None or not access.holds_role_at(user.pk, unlocked.site_id):
         raise RecordNotFoundError
-    confirmed_by = given.get("confirm", own_password)(user, password)
+    confirmed_by = options.get("confirm", own_password)(user, password)
     if confirmed_by is None:
         raise fault_at("password", gettext("This is not your password."), "InvalidValue")
-    storage.check(known)
-    author = given["author"]
-    with changing(Document, known.site_id, known.document_id, author=author, operation=operation) as document:
+    storage.check(unlocked)
+    author = options["author"]
+    with changing(Document, unlocked.site_id, unlocked.document_id, author=author, operation=operation) as document:
         if document.is_archived:
             raise refuse(gettext("This document is archived, so nobody has to sign it."))
         version = DocumentVersion.objects.get(pk=version_id)
@@ -122,7 +122,7 @@ def _signing(
         if not _waiting(version, turn).filter(user=user).exists():
             raise ValidationError(gettext("This version is not waiting for your signature."), code="Forbidden")
         version.document = document
-        yield document, version, partial(_sign, version, user, turn, given.get("comment", ""), confirmed_by)
+        yield document, version, partial(_sign, version, user, turn, options.get("comment", ""), confirmed_by)
 
 
 def _sign(
@@ -156,11 +156,16 @@ def replace_signer(signer_id: uuid.UUID, successor: User, *, reason: str, author
     successor is not valid at the site, was asked already, or would approve their own upload.
     """
     why = required_reason(reason)
-    known = Signer.objects.select_related("document").filter(pk=signer_id).first()
-    if known is None:
+    unlocked = Signer.objects.select_related("document").filter(pk=signer_id).first()
+    if unlocked is None:
         raise RecordNotFoundError
     with changing(
-        Document, known.document.site_id, known.document_id, author=author, operation="ReplaceSigner", reason=why
+        Document,
+        unlocked.document.site_id,
+        unlocked.document_id,
+        author=author,
+        operation="ReplaceSigner",
+        reason=why,
     ) as document:
         signer = Signer.objects.select_related("version", "user").get(pk=signer_id)
         version, duty = signer.version, Duty(signer.duty)
@@ -177,8 +182,8 @@ def replace_signer(signer_id: uuid.UUID, successor: User, *, reason: str, author
         signer.user = successor
         signer.save(update_fields=["user"])
         versions.touch(version)
-        listed = document.user_to_review if duty is Duty.REVIEW else document.user_to_approve
-        rows = listed.through._base_manager.filter(document=document)
+        users = document.user_to_review if duty is Duty.REVIEW else document.user_to_approve
+        rows = users.through._base_manager.filter(document=document)
         if rows.filter(user_id=successor.pk).exists():
             rows.filter(user_id=away).delete()
         else:
@@ -204,8 +209,8 @@ def waiting() -> QuerySet[Signer]:
     turn = Q()
     for duty, status in TURN.items():
         turn |= Q(duty=duty, version__record_status=status)
-    found = Signer.objects.filter(turn, signature__isnull=True, version__document__is_archived=False)
-    return found.select_related("version__document__site", "version__created_by").order_by("version__created", "id")
+    signers = Signer.objects.filter(turn, signature__isnull=True, version__document__is_archived=False)
+    return signers.select_related("version__document__site", "version__created_by").order_by("version__created", "id")
 
 
 def overdue_signatures(today: datetime.date) -> QuerySet[Signer]:

@@ -18,7 +18,7 @@ def file(number: int) -> dict[str, Any]:
     return {**facts, "FileHash": hashlib.sha256(text).hexdigest()}
 
 
-def sent(number: int) -> dict[str, str]:
+def file_body(number: int) -> dict[str, str]:
     """Return a version's file as it appears in a request."""
     facts = {"FileType": "text/plain", "FileName": f"hand-washing-{number}.txt"}
     return {**facts, "FileContent": base64.b64encode(TEXTS[number]).decode()}
@@ -69,7 +69,7 @@ ADD_DOCUMENT = (
         body={
             "Name": "Hand washing",
             "Description": DESCRIPTION,
-            **sent(1),
+            **file_body(1),
             "EntityFolderId": FOLDER,
             "UserToNotify": [{"Id": CALLER}],
         },
@@ -80,7 +80,7 @@ ADD_DOCUMENT = (
 UPDATE_DOCUMENT = (
     Example(
         id=DOCUMENT,
-        body={"Name": "Hand washing", **sent(2), "UserToReview": [{"Id": CALLER}]},
+        body={"Name": "Hand washing", **file_body(2), "UserToReview": [{"Id": CALLER}]},
         answer=done(DOCUMENT),
         title="The next version, which a reviewer has to sign",
     ),
@@ -91,7 +91,7 @@ GET_DOCUMENT = (
     Example(
         id=DOCUMENT,
         query={"WithContent": "true", "WithURL": "true"},
-        answer={**READ, "FileContent": sent(2)["FileContent"], "FileURL": URL},
+        answer={**READ, "FileContent": file_body(2)["FileContent"], "FileURL": URL},
         differs=("FileURL",),
         title="With the newest version's file, and an address that serves it for 30 minutes",
     ),
@@ -101,7 +101,7 @@ GET_DOCUMENT_VERSION = (
     Example(
         id=DOCUMENT,
         query={"version": "1", "WithContent": "true"},
-        answer={**VERSION, "FileContent": sent(1)["FileContent"]},
+        answer={**VERSION, "FileContent": file_body(1)["FileContent"]},
         title="By the document's Id and a version number, with the file",
     ),
 )

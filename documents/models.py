@@ -196,10 +196,10 @@ class DocumentVersion(FileRecord):
     @classmethod
     def of(cls, user_id: uuid.UUID) -> models.QuerySet["DocumentVersion"]:
         """Return the versions that the account uploaded, or that it is or was asked to sign."""
-        asked = Signer.objects.filter(version=OuterRef("pk"), user=user_id)
-        return cls.objects.filter(Q(created_by=user_id) | Q(Exists(asked)))
+        signers = Signer.objects.filter(version=OuterRef("pk"), user=user_id)
+        return cls.objects.filter(Q(created_by=user_id) | Q(Exists(signers)))
 
-    def described(self) -> str:
+    def location(self) -> str:
         """Return the site, document and version to which the file belongs."""
         document = self.document
         number = f"document {document.site_sequence_id} ({document.pk})"

@@ -39,19 +39,22 @@ def notify(version: DocumentVersion) -> None:
 
 
 def notify_first(
-    version: DocumentVersion, signers: Iterable[Signer], notified: Iterable[User], must_read: Collection[uuid.UUID]
+    version: DocumentVersion,
+    signers: Iterable[Signer],
+    recipients: Iterable[User],
+    must_read: Collection[uuid.UUID],
 ) -> None:
     """Store the mails of `notify` for a new version, which nobody was asked about before.
 
-    `notified` are the users to notify, and `must_read` the roles whose members must read the version.
+    `recipients` are the users to notify, and `must_read` the roles whose members must read the version.
     """
     kind = KINDS[Status(version.record_status)]
     if kind is Notice.Kind.IN_FORCE:
-        asked = {user.pk: user for user in notified}
+        users = {user.pk: user for user in recipients}
     else:
-        asked = {signer.user_id: signer.user for signer in signers if signer.duty == kind}
-    reached = [key for key, user in asked.items() if user.is_active and user.email]
-    _queue([Notice(version=version, user_id=key, kind=kind) for key in reached])
+        users = {signer.user_id: signer.user for signer in signers if signer.duty == kind}
+    keys = [key for key, user in users.items() if user.is_active and user.email]
+    _queue([Notice(version=version, user_id=key, kind=kind) for key in keys])
     if must_read and kind is Notice.Kind.IN_FORCE:
         queue_notices(version, Notice.Kind.READ, set().union(*people_of(must_read).values()))
 
@@ -61,9 +64,9 @@ def notify_readers(document: Document) -> None:
     version = document.versions.filter(record_status__in=IN_FORCE).first()
     if version is None:
         return
-    asked = Notice.objects.filter(version=version, kind=Notice.Kind.READ).values_list("user_id", flat=True)
+    asked_ids = Notice.objects.filter(version=version, kind=Notice.Kind.READ).values_list("user_id", flat=True)
     have_read = version.readings.values_list("user_id", flat=True)
-    queue_notices(version, Notice.Kind.READ, reading.readers_of([document.pk])[document.pk] - {*asked, *have_read})
+    queue_notices(version, Notice.Kind.READ, reading.readers_of([document.pk])[document.pk] - {*asked_ids, *have_read})
 
 
 def queue_notices(version: DocumentVersion, kind: Notice.Kind, users: Iterable[uuid.UUID]) -> None:
@@ -86,6 +89,6 @@ def _queue(notices: Sequence[Notice]) -> None:
 def requeue_notices(document: Document) -> None:
     """Check again the mails of a restored document that were dropped as no longer needed, and send those that are."""
     moment = now()
-    dropped = Notice.objects.filter(version__document=document, last_error=NOT_OWED)
-    if dropped.update(sent=None, due=moment, created=moment, attempts=0, last_error=""):
+    notices = Notice.objects.filter(version__document=document, last_error=NOT_OWED)
+    if notices.update(sent=None, due=moment, created=moment, attempts=0, last_error=""):
         send_notices.enqueue()

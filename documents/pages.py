@@ -60,7 +60,7 @@ def inbox(request: HttpRequest) -> HttpResponseBase:
     )
 
 
-def rejected(request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
+def rejection(request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
     """Show who rejected a version and why, with the way to a new version; POST dismisses the person's notice."""
     user = user_of(request)
     version = rejections.waiting_for(user).filter(pk=version_id).first()
@@ -124,12 +124,12 @@ def versions(request: HttpRequest, document: Document) -> HttpResponseBase:
     )
     may_replace = access.may(request.user, document.site_id, REPLACE)
     show_times_of(site_at(request, document.site_id))
-    shown_versions = [_shown(version, may_replace=may_replace) for version in rows]
+    shown_versions = [_version_context(version, may_replace=may_replace) for version in rows]
     title = gettext("Versions: %(document)s") % {"document": document}
     return page_response(request, "documents/versions.html", title, **_about(document), versions=shown_versions)
 
 
-def _shown(version: DocumentVersion, *, may_replace: bool) -> dict[str, object]:
+def _version_context(version: DocumentVersion, *, may_replace: bool) -> dict[str, object]:
     waits = {duty for duty, status in approvals.TURN.items() if version.record_status == status}
     open_duties = {*waits, Duty.APPROVE} if Duty.REVIEW in waits else waits
     return {
@@ -146,16 +146,16 @@ def _shown(version: DocumentVersion, *, may_replace: bool) -> dict[str, object]:
 
 def compare(request: HttpRequest, document: Document) -> HttpResponseBase:
     """Show the details of two versions side by side, and mark those that differ."""
-    seen = visibility.versions_for(user_of(request), document)
-    rows = seen.select_related("created_by").prefetch_related("signatures")
-    asked = (request.GET.get("from", ""), request.GET.get("to", ""))
-    numbers = [int(text) for text in asked if text.isdecimal() and len(text) < 11]
-    found = {version.version: version for version in rows.filter(version__in=numbers)}
-    if len(numbers) != 2 or any(number not in found for number in numbers):
+    visible = visibility.versions_for(user_of(request), document)
+    rows = visible.select_related("created_by").prefetch_related("signatures")
+    numbers_asked = (request.GET.get("from", ""), request.GET.get("to", ""))
+    numbers = [int(text) for text in numbers_asked if text.isdecimal() and len(text) < 11]
+    versions = {version.version: version for version in rows.filter(version__in=numbers)}
+    if len(numbers) != 2 or any(number not in versions for number in numbers):
         messages.warning(request, gettext("Choose two versions to compare."))
         return redirect("admin:documents_document_versions", quote(document.pk))
     show_times_of(site_at(request, document.site_id))
-    older, newer = (found[number] for number in sorted(numbers))
+    older, newer = (versions[number] for number in sorted(numbers))
     lines = [
         {"label": label, "old": old, "new": new, "differs": old != new}
         for (label, old), (_, new) in zip(_details(older), _details(newer), strict=True)
@@ -241,15 +241,15 @@ def replace(request: HttpRequest, document: Document, signer_id: uuid.UUID) -> H
         "label": gettext("Replace"),
         "explanation": gettext("Signatures that were already given stay. The new person is notified by e-mail."),
     }
-    said = {"user": signer.user, "document": document, "version": signer.version}
-    title = gettext("Replace %(user)s for %(document)s, %(version)s") % said
+    names = {"user": signer.user, "document": document, "version": signer.version}
+    title = gettext("Replace %(user)s for %(document)s, %(version)s") % names
     return page_response(request, "backoffice/step.html", title, **about, form=form, step=step)
 
 
 urlpatterns = [
     path("documents/inbox/", inbox, name="documents_inbox"),
     path("documents/inbox/<uuid:version_id>/", signing.sign, name="documents_sign"),
-    path("documents/rejected/<uuid:version_id>/", rejected, name="documents_rejected"),
+    path("documents/rejected/<uuid:version_id>/", rejection, name="documents_rejected"),
     path("documents/file/<uuid:version_id>/", file, name="documents_file"),
     path("documents/in-force/<uuid:document_id>/", file_in_force, name="documents_in_force"),
 ]

@@ -36,13 +36,13 @@ class Progress:
     version_id: uuid.UUID
     document_id: uuid.UUID
     due: datetime.datetime
-    asked: frozenset[uuid.UUID]
+    readers: frozenset[uuid.UUID]
     read: int
 
     @property
     def missing(self) -> int:
         """Return how many people have not read it yet."""
-        return len(self.asked) - self.read
+        return len(self.readers) - self.read
 
 
 def progress(site_ids: Collection[uuid.UUID], count: Counting = NOT_KEPT) -> list[Progress]:
@@ -52,17 +52,17 @@ def progress(site_ids: Collection[uuid.UUID], count: Counting = NOT_KEPT) -> lis
     readings, and a thousand versions, of which a page shows a few (`shown_versions`). `count` is for a single site.
     """
     versions = count(to_read(site_ids).values_list("pk", "document_id", "in_force_since", "created"))
-    asked = readers_of([document for _, document, _, _ in versions], count)
+    readers_by_document = readers_of([document for _, document, _, _ in versions], count)
     asked_for: dict[frozenset[uuid.UUID], list[uuid.UUID]] = defaultdict(list)
     for key, document, _, _ in versions:
-        asked_for[asked[document]].append(key)
+        asked_for[readers_by_document[document]].append(key)
     of_the_asked = Q(pk__in=())
     for readers, keys in asked_for.items():
         of_the_asked |= Q(version__in=keys, user__in=sorted(readers))
     readings = Reading.objects.filter(of_the_asked).order_by().values_list("version").annotate(count=Count("*"))
     counts = dict(count(readings))
     return [
-        Progress(key, document, _due(since, created), asked[document], counts.get(key, 0))
+        Progress(key, document, _due(since, created), readers_by_document[document], counts.get(key, 0))
         for key, document, since, created in versions
     ]
 
@@ -85,7 +85,7 @@ def missing_readers(
         have_read[version_id].add(user_id)
     among = None if users is None else set(users)
     return {
-        one.version_id: (one.asked if among is None else one.asked & among) - have_read[one.version_id]
+        one.version_id: (one.readers if among is None else one.readers & among) - have_read[one.version_id]
         for one in entries
     }
 
@@ -112,9 +112,9 @@ def readers_of(documents: Collection[uuid.UUID], count: Counting = NOT_KEPT) -> 
 
 def to_read(site_ids: Collection[uuid.UUID]) -> QuerySet[DocumentVersion]:
     """Return the versions in force at these sites that have required readers, with their documents."""
-    asked = Document.must_read.through.objects.filter(document=OuterRef("document"))
+    must_read = Document.must_read.through.objects.filter(document=OuterRef("document"))
     rows = DocumentVersion.objects.filter(
-        Exists(asked), site__in=site_ids, record_status__in=IN_FORCE, document__is_archived=False
+        Exists(must_read), site__in=site_ids, record_status__in=IN_FORCE, document__is_archived=False
     )
     return rows.select_related("document__site").order_by("document__name", "document_id")
 
@@ -152,9 +152,9 @@ def confirm(version_id: uuid.UUID, user: User, *, author: Author) -> Reading:
         # This runs under the document's lock, so that a newer version comes into force either before or after it.
         Document.objects.select_for_update(of=("self",), no_key=True).get(pk=version.document_id)
         version.refresh_from_db(fields=["record_status"])
-        known = Reading.objects.filter(version=version, user=user).first()
-        if known is not None:
-            return known
+        earlier = Reading.objects.filter(version=version, user=user).first()
+        if earlier is not None:
+            return earlier
         if user.pk not in readers_of([version.document_id])[version.document_id]:
             raise RecordNotFoundError
         if version.record_status not in IN_FORCE or version.document.is_archived:

@@ -111,11 +111,11 @@ def readers(request: HttpRequest, document: Document) -> HttpResponse:
         raise PermissionDenied
     show_times_of(site_at(request, document.site_id))
     version = DocumentVersion.objects.filter(document=document, record_status__in=IN_FORCE).first()
-    asked = reading.readers_of([document.pk])[document.pk] if version is not None else frozenset()
+    required = reading.readers_of([document.pk])[document.pk] if version is not None else frozenset()
     have_read = set(Reading.objects.filter(version=version).values_list("user_id", flat=True)) if version else set()
     missing = request.GET.get("show") == "missing"
-    page = _page(_people(asked - have_read if missing else asked), request.GET.get("page"), PEOPLE)
-    found = _newest_readings([document.pk], page)
+    page = _page(_people(required - have_read if missing else required), request.GET.get("page"), PEOPLE)
+    readings = _newest_readings([document.pk], page)
     return page_response(
         request,
         "documents/readers.html",
@@ -124,34 +124,34 @@ def readers(request: HttpRequest, document: Document) -> HttpResponse:
         original=document,
         back=reverse("admin:documents_document_read", args=(quote(document.pk),)),
         version=version,
-        asked=len(asked),
-        read=len(asked & have_read),
+        asked=len(required),
+        read=len(required & have_read),
         missing=missing,
         page=page,
-        rows=[{"person": user, **_cell(version, found.get((user.pk, document.pk)))} for user in page],
+        rows=[{"person": user, **_cell(version, readings.get((user.pk, document.pk)))} for user in page],
     )
 
 
-class _Asked:
+class MatrixQuery:
     """The readings that the address of the matrix, or of its file, asks for, at the current site."""
 
     def __init__(self, request: HttpRequest) -> None:
         """Read the address; `fault` names a day that cannot be read."""
         self.site = site_where(request, SEE)
         self.zone = zone_of(self.site)
-        given = [request.GET.get(f"due__{end}", "") for end in (SINCE, UNTIL)]
-        self.since, self.until = map(parse_day, given)
-        unread = zip(given, (self.since, self.until), strict=True)
+        texts = [request.GET.get(f"due__{end}", "") for end in (SINCE, UNTIL)]
+        self.since, self.until = map(parse_day, texts)
+        unread = zip(texts, (self.since, self.until), strict=True)
         self.fault = next((f"due: {text}" for text, day in unread if text and day is None), "")
         first, last = self.since or datetime.date.min, self.until or datetime.date.max
         entries = reading.progress([self.site.pk], Counting(self.site.pk))
-        self.every = [one for one in entries if first <= day_of(one.due, self.zone) <= last and not self.fault]
+        self.all_entries = [one for one in entries if first <= day_of(one.due, self.zone) <= last and not self.fault]
         self.missing = request.GET.get("show") == "missing"
-        self.shown = [one for one in self.every if one.missing or not self.missing]
+        self.entries = [one for one in self.all_entries if one.missing or not self.missing]
 
-    def lacking(self, entries: Sequence[Any]) -> dict[uuid.UUID, Any]:
+    def people_of(self, entries: Sequence[Any]) -> dict[uuid.UUID, Any]:
         """Return the people whom the matrix shows for these versions, by the Id of the version."""
-        return reading.missing_readers(entries) if self.missing else {one.version_id: one.asked for one in entries}
+        return reading.missing_readers(entries) if self.missing else {one.version_id: one.readers for one in entries}
 
 
 def matrix(request: HttpRequest) -> HttpResponse:
@@ -160,19 +160,19 @@ def matrix(request: HttpRequest) -> HttpResponse:
     `due__since` and `due__until`, days such as 2026-10-31, filter it to the documents that had to be read by then. A
     day that cannot be read is named (400).
     """
-    wanted = _Asked(request)
-    fault, since, until, missing = wanted.fault, wanted.since, wanted.until, wanted.missing
-    columns = _page(wanted.shown, request.GET.get("documents"), DOCUMENTS)
+    query = MatrixQuery(request)
+    fault, since, until, missing = query.fault, query.since, query.until, query.missing
+    columns = _page(query.entries, request.GET.get("documents"), DOCUMENTS)
     entries = list(columns)
-    asked = {one.version_id: one.asked for one in entries}
+    required = {one.version_id: one.readers for one in entries}
     versions = reading.shown_versions(entries)
-    people = _page(_people(set().union(*wanted.lacking(entries).values())), request.GET.get("page"), PEOPLE)
-    found = _newest_readings({one.document_id for one in entries}, people)
+    people = _page(_people(set().union(*query.people_of(entries).values())), request.GET.get("page"), PEOPLE)
+    readings = _newest_readings({one.document_id for one in entries}, people)
     days = address_part("due", since, until)
     return page_response(
         request,
         "documents/matrix.html",
-        gettext("Who has read what at %(site)s") % {"site": wanted.site},
+        gettext("Who has read what at %(site)s") % {"site": query.site},
         http_status=400 if fault else 200,
         fault=gettext("The list cannot be filtered by “%(fault)s”.") % {"fault": fault[:100]} if fault else "",
         columns=columns,
@@ -184,14 +184,14 @@ def matrix(request: HttpRequest) -> HttpResponse:
         days=urlencode(days),
         query=urlencode({**days, **({"show": "missing"} if missing else {})}),
         kinds=KINDS,
-        owed=sum(len(one.asked) for one in wanted.every),
-        read=sum(one.read for one in wanted.every),
+        owed=sum(len(one.readers) for one in query.all_entries),
+        read=sum(one.read for one in query.all_entries),
         rows=[
             {
                 "person": user,
                 "cells": [
-                    _cell(versions[one.version_id], found.get((user.pk, one.document_id)))
-                    if user.pk in asked[one.version_id]
+                    _cell(versions[one.version_id], readings.get((user.pk, one.document_id)))
+                    if user.pk in required[one.version_id]
                     else {}
                     for one in entries
                 ],
@@ -204,31 +204,31 @@ def matrix(request: HttpRequest) -> HttpResponse:
 @require_safe
 def matrix_file(request: HttpRequest, kind: str) -> HttpResponseBase:
     """Answer every page of the matrix as one file; 404 for another kind of file, or for a day that cannot be read."""
-    wanted = _Asked(request)
-    if kind not in KINDS or wanted.fault:
+    query = MatrixQuery(request)
+    if kind not in KINDS or query.fault:
         raise Http404
     title = gettext("Who has read what")
-    return report_file(_lines(wanted), kind, title, f"{title} {today_at(wanted.zone).isoformat()}")
+    return report_file(_lines(query), kind, title, f"{title} {today_at(query.zone).isoformat()}")
 
 
-def _lines(wanted: _Asked) -> Iterator[Line]:
+def _lines(query: MatrixQuery) -> Iterator[Line]:
     """Yield a line for each document and person of the matrix; four queries for each twenty documents."""
     head = (gettext("Document"), gettext("Version"), gettext("Due"), gettext("Person"), gettext("State"))
     yield [*head, gettext("Read on")]
-    for start in range(0, len(wanted.shown), AT_ONCE):
-        entries = wanted.shown[start : start + AT_ONCE]
-        versions, lacking = reading.shown_versions(entries), wanted.lacking(entries)
-        people = list(_people(set().union(*lacking.values())))
-        found = _newest_readings({one.document_id for one in entries}, people)
+    for start in range(0, len(query.entries), AT_ONCE):
+        entries = query.entries[start : start + AT_ONCE]
+        versions, people_by_version = reading.shown_versions(entries), query.people_of(entries)
+        people = list(_people(set().union(*people_by_version.values())))
+        readings = _newest_readings({one.document_id for one in entries}, people)
         for one in entries:
-            version, due = versions[one.version_id], day_of(one.due, wanted.zone)
+            version, due = versions[one.version_id], day_of(one.due, query.zone)
             for user in people:
-                if user.pk not in lacking[one.version_id]:
+                if user.pk not in people_by_version[one.version_id]:
                     continue
-                newest = found.get((user.pk, one.document_id))
+                newest = readings.get((user.pk, one.document_id))
                 cell = _cell(version, newest)
                 state = gettext("Has read it") if cell["state"] == "read" else cell["text"]
-                on = newest.date.astimezone(wanted.zone).date() if newest is not None else None
+                on = newest.date.astimezone(query.zone).date() if newest is not None else None
                 yield [str(version.document), version.version, due, str(user), state, on]
 
 
@@ -239,8 +239,8 @@ def _people(keys: AbstractSet[uuid.UUID]) -> Any:
 def _newest_readings(documents: Any, people: Any) -> dict[tuple[uuid.UUID, uuid.UUID], Reading]:
     """Return each person's reading of the highest version that they have read, for each document; one query."""
     rows = Reading.objects.filter(document__in=list(documents), user__in=[user.pk for user in people])
-    ordered = rows.select_related("version").order_by("version__version")
-    return {(row.user_id, row.document_id): row for row in ordered}
+    rows = rows.select_related("version").order_by("version__version")
+    return {(row.user_id, row.document_id): row for row in rows}
 
 
 def _cell(version: DocumentVersion | None, newest: Reading | None) -> dict[str, Any]:

@@ -23,9 +23,11 @@ CHANGE = "documents.change_document"
 CHANGE_WITHIN = datetime.timedelta(days=7)
 """How long after a version was rejected its change is due."""
 
-_HELD = RoleMembership.objects.filter(user=OuterRef("created_by"), role__site=OuterRef("site"), role__is_archived=False)
+_ROLES = RoleMembership.objects.filter(
+    user=OuterRef("created_by"), role__site=OuterRef("site"), role__is_archived=False
+)
 _IS_REACHABLE = Q(created_by__isnull=False, created_by__is_active=True, created_by__is_service_account=False) & (
-    Q(created_by__is_superuser=True) | Q(Exists(_HELD))
+    Q(created_by__is_superuser=True) | Q(Exists(_ROLES))
 )
 """Whether the uploader of a version is somebody who can read and act on its rejection."""
 
@@ -79,10 +81,10 @@ def uploader_of(version: DocumentVersion) -> str:
 
 def people_to_notify(version: DocumentVersion) -> set[uuid.UUID]:
     """Return who gets a mail about a rejected version: not the person who rejected it; six queries at most."""
-    notified: set[uuid.UUID | None] = {version.created_by_id}
+    users: set[uuid.UUID | None] = {version.created_by_id}
     if of_unreachable_uploaders().filter(pk=version.pk).exists():
-        notified = {*notified_instead([version.site_id])[version.site_id]}
-    return {user for user in notified - {*rejections_of(version).values_list("user_id", flat=True)} if user is not None}
+        users = {*notified_instead([version.site_id])[version.site_id]}
+    return {user for user in users - {*rejections_of(version).values_list("user_id", flat=True)} if user is not None}
 
 
 def dismiss(version: DocumentVersion, user: User) -> None:

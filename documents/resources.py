@@ -20,8 +20,8 @@ class DocumentResource(RecordResource):
     in_force = WireTable(DocumentInForceSerializer, without=(*LEFT_OUT, "DocumentVersion"))
     can_import = False
 
-    def __init__(self, **given: Any) -> None:
+    def __init__(self, **options: Any) -> None:
         """Prepare an export: users who may see only versions in force get the data of those."""
-        super().__init__(**given)
+        super().__init__(**options)
         if not self.may(Document.SEEN_WHOLE_WITH):
             self.table = self.in_force  # type: ignore[misc]

@@ -148,8 +148,8 @@ class DocumentInForceSerializer(DocumentSerializer):
 
 @cache
 def _in_force_plan() -> ReadPlan:
-    plan, shown = super(DocumentInForceSerializer, DocumentInForceSerializer).plan(), shown_in_force()
+    plan, expressions = super(DocumentInForceSerializer, DocumentInForceSerializer).plan(), shown_in_force()
     for name, field in DocumentInForceSerializer.wire_fields().items():
         if (source := source_of(name, field)) in FACTS:
-            plan.show_instead(name, shown[f"shown_{source}"])
+            plan.show_instead(name, expressions[f"shown_{source}"])
     return plan

@@ -29,7 +29,7 @@ from records.sites.text import FREE_TEXT
 from records.sites.writing import RecordNotFoundError
 
 REJECT = "reject"
-SAID = {Duty.REVIEW: _("I have reviewed it"), Duty.APPROVE: _("I approve it")}
+STATEMENTS = {Duty.REVIEW: _("I have reviewed it"), Duty.APPROVE: _("I approve it")}
 BY_PROVIDER = "provider"
 LONGEST_ANSWER = 20_000
 """The most characters in a passkey's answer; it usually has a few hundred, but large extensions need more."""
@@ -63,7 +63,7 @@ class SigningForm(PlainForm):
     ) -> None:
         super().__init__(*args, **kwargs)
         field: Any = self.fields["decision"]
-        signs = [] if own_upload else [("sign", SAID[duty])]
+        signs = [] if own_upload else [("sign", STATEMENTS[duty])]
         field.choices = [*signs, (REJECT, gettext("I reject it: it has to be changed"))]
         if Confirmation.PASSWORD not in ways or confirmed:
             del self.fields["password"]
@@ -74,24 +74,24 @@ class SigningForm(PlainForm):
 def sign(request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
     """Show a version that waits for this person, and record their signature or rejection."""
     user = user_of(request)
-    asked = approvals.waiting_for(user).filter(version_id=version_id).first()
-    if asked is None:
+    signer = approvals.waiting_for(user).filter(version_id=version_id).first()
+    if signer is None:
         messages.warning(request, gettext("This version is not waiting for your signature, or no longer is."))
         return redirect("admin:documents_inbox")
-    version, duty = asked.version, Duty(asked.duty)
+    version, duty = signer.version, Duty(signer.duty)
     show_times_of(version.document.site)
     ways = confirmation.ways_of(user)
     purpose = f"sign {version.pk}"
     confirmed = Confirmation.PROVIDER in ways and provider.confirmed_recently(request, purpose)
-    kept = request.session.get(purpose) or {}
+    initial = request.session.get(purpose) or {}
     own_upload = duty is Duty.APPROVE and version.created_by_id == user.pk
-    form = SigningForm(duty, ways, request.POST or None, initial=kept, confirmed=confirmed, own_upload=own_upload)
+    form = SigningForm(duty, ways, request.POST or None, initial=initial, confirmed=confirmed, own_upload=own_upload)
     if request.method == "POST" and form.is_valid():
         if request.POST.get("way") == BY_PROVIDER and Confirmation.PROVIDER in ways and not confirmed:
             return _to_provider(request, version, purpose, form.cleaned_data)
-        said = _signed(request, version, duty, purpose, form)
-        if said:
-            messages.success(request, f"{version.document}, {version}: {said}.")
+        result = _submit(request, version, duty, purpose, form)
+        if result:
+            messages.success(request, f"{version.document}, {version}: {result}.")
             return redirect("admin:documents_inbox")
     return page_response(
         request,
@@ -123,15 +123,15 @@ def _to_provider(
 ) -> HttpResponseBase:
     """Store the entered values, and redirect to the company's identity provider, which asks for a new sign-in."""
     request.session[purpose] = {"decision": data["decision"], "comment": data["comment"]}
-    here = reverse("admin:documents_sign", args=(version.pk,))
+    page = reverse("admin:documents_sign", args=(version.pk,))
     account = str(request.user.pk)
-    return provider.to_provider(request, "confirm", next_url=here, fresh=True, account=account, confirms=purpose)
+    return provider.to_provider(request, "confirm", next_url=page, fresh=True, account=account, confirms=purpose)
 
 
-def _signed(request: HttpRequest, version: DocumentVersion, duty: Duty, purpose: str, form: SigningForm) -> str:
+def _submit(request: HttpRequest, version: DocumentVersion, duty: Duty, purpose: str, form: SigningForm) -> str:
     """Sign or reject and return the success message, or "" with the faults in the form."""
     try:
-        said = _decide(request, version, duty, purpose, form.cleaned_data)
+        result = _decide(request, version, duty, purpose, form.cleaned_data)
     except ValidationError as fault:
         show_faults(form, (), fault)
     except (FileDamagedError, StorageUnavailableError) as error:
@@ -141,7 +141,7 @@ def _signed(request: HttpRequest, version: DocumentVersion, duty: Duty, purpose:
     else:
         provider.forget_confirmation(request)
         request.session.pop(purpose, None)
-        return said
+        return result
     return ""
 
 
@@ -155,12 +155,12 @@ def _decide(request: HttpRequest, version: DocumentVersion, duty: Duty, purpose:
         )
 
     user, author, password = user_of(request), author_of(request), data.get("password", "")
-    given: dict[str, Any] = {"comment": data["comment"], "author": author, "confirm": confirm}
+    options: dict[str, Any] = {"comment": data["comment"], "author": author, "confirm": confirm}
     if data["decision"] == REJECT:
-        approvals.reject(version.pk, user, password, **given)
+        approvals.reject(version.pk, user, password, **options)
         return "rejected"
     if duty is Duty.REVIEW:
-        approvals.sign_review(version.pk, user, password, **given)
+        approvals.sign_review(version.pk, user, password, **options)
         return "reviewed"
-    approvals.approve(version.pk, user, password, **given)
+    approvals.approve(version.pk, user, password, **options)
     return "approved"

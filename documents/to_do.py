@@ -42,7 +42,7 @@ def to_sign(viewer: Viewer) -> Section:
     return section.of(waiting_for(viewer.user), line)
 
 
-def rejected(viewer: Viewer) -> Section:
+def rejected_versions(viewer: Viewer) -> Section:
     """Return the rejected versions that are shown to the person, with the reasons."""
     section = Section("rejected", gettext("Documents that were rejected"), "")
     reasons = Prefetch("signatures", Signature.objects.filter(meaning=Meaning.REJECTED), to_attr="rejections")
@@ -103,7 +103,7 @@ def _name_of(version: DocumentVersion) -> str:
 
 
 SECTIONS = (
-    ToDo(0, rejected),
+    ToDo(0, rejected_versions),
     ToDo(10, to_sign),
     ToDo(20, to_read),
     ToDo(130, to_review, "documents.change_document"),

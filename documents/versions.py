@@ -81,20 +81,22 @@ def replace_versions(document: Document, version: DocumentVersion, signers: list
     Any newer file supersedes a version that waits for signatures or for a change. The version in force is superseded
     only by a version that itself comes into force (DECISIONS 5).
     """
-    rows, asked = (list(LockedContent.rows(document, relation)) for relation in ("versions", "signers"))
-    replaced = (*AWAITING, *(IN_FORCE if version.record_status in IN_FORCE else ()))
-    superseded = [row for row in rows if row.record_status in replaced]
+    rows, earlier = (list(LockedContent.rows(document, relation)) for relation in ("versions", "signers"))
+    statuses = (*AWAITING, *(IN_FORCE if version.record_status in IN_FORCE else ()))
+    superseded = [row for row in rows if row.record_status in statuses]
     for row in superseded:
         row.record_status, row.revision = Status.SUPERSEDED, row.revision + 1
     storing = [*map(update_of, superseded), *insertions([version])]
     LockedContent.put(document, "versions", [*rows, version], storing, [version])
-    LockedContent.put(document, "signers", [*asked, *signers], insertions(signers), [signer.user for signer in signers])
+    LockedContent.put(
+        document, "signers", [*earlier, *signers], insertions(signers), [signer.user for signer in signers]
+    )
 
 
 def supersede(document: Document, statuses: Sequence[Status]) -> None:
     """Set the status of the document's versions with one of these statuses to Superseded."""
-    found = DocumentVersion.objects.filter(document=document, record_status__in=statuses)
-    found.update(record_status=Status.SUPERSEDED, revision=F("revision") + 1)
+    versions = DocumentVersion.objects.filter(document=document, record_status__in=statuses)
+    versions.update(record_status=Status.SUPERSEDED, revision=F("revision") + 1)
 
 
 def move(document: Document, version: DocumentVersion, status: Status) -> None:

@@ -61,20 +61,20 @@ class DocumentViewSet(FileViewSet):
 
     def add_document(self, request: Request) -> HttpResponse:
         """Add a document with its first version, which waits for its reviewers and approvers or is in force at once."""
-        found = self.body_with_file(DocumentSerializer)
-        content = found.pop("file_content")
-        document = self.call_action(actions.add_document, self.site_id, found, content, author=self.author)
+        body = self.body_with_file(DocumentSerializer)
+        content = body.pop("file_content")
+        document = self.call_action(actions.add_document, self.site_id, body, content, author=self.author)
         return self.written(document.pk, document.revision)
 
     def update_document(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Store the file as the document's next version; earlier versions are kept and can still be read."""
-        found = self.body_with_file(UpdateDocumentSerializer)
-        content = found.pop("file_content")
+        body = self.body_with_file(UpdateDocumentSerializer)
+        content = body.pop("file_content")
         document = self.call_action(
             actions.update_document,
             self.site_id,
             id,
-            found,
+            body,
             content,
             author=self.author,
             precondition=self.precondition,
@@ -87,7 +87,7 @@ class DocumentViewSet(FileViewSet):
         Callers below Manager see the version in force; for them, a document without a version in force does not exist.
         A caller who uploaded or signs a newer version can read that version with GetDocumentVersion.
         """
-        return self.with_file(self.seen(DocumentSerializer), id, self.version_of)
+        return self.with_file(self.serializer_for(DocumentSerializer), id, self.version_of)
 
     def get_document_version(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Read one version, by its own Id or by its document's Id and number.
@@ -98,16 +98,18 @@ class DocumentViewSet(FileViewSet):
             number = values.read_integer(self.query["version"][-1], 1, values.INTEGER_LIMIT)
             if number is None:
                 raise queries.invalid("version", f"This must be a whole number between 1 and {values.INTEGER_LIMIT}.")
-            given = {_SITE: self.site_id, _ID: id, _NUMBER: number}
+            ids = {_SITE: self.site_id, _ID: id, _NUMBER: number}
             return self.with_file(
-                self.seen(DocumentVersionSerializer), KeyQuery("version", _numbered(), given), self.version_of
+                self.serializer_for(DocumentVersionSerializer),
+                KeyQuery("version", _numbered(), ids),
+                self.version_of,
             )
-        return self.with_file(self.seen(DocumentVersionSerializer), id, self.version_of)
+        return self.with_file(self.serializer_for(DocumentVersionSerializer), id, self.version_of)
 
     def get_document_list(self, request: Request) -> HttpResponse:
         """List the site's documents, always without file content; callers below Manager see the versions in force."""
         rules = DOCUMENTS if self.sees_all else DOCUMENTS_IN_FORCE
-        return self.listing(self.seen(DocumentSerializer), rules)
+        return self.listing(self.serializer_for(DocumentSerializer), rules)
 
     # --- Callers who see only versions in force ---------------------------------------------------------------------
 
@@ -116,7 +118,7 @@ class DocumentViewSet(FileViewSet):
         """Return whether the caller may see versions that are not in force."""
         return self.caller.may(Document.SEEN_WHOLE_WITH)
 
-    def seen(self, serializer: type[WireSerializer]) -> type[WireSerializer]:
+    def serializer_for(self, serializer: type[WireSerializer]) -> type[WireSerializer]:
         """Return the serializer whose shape the caller sees."""
         return serializer if self.sees_all else AS_IN_FORCE[serializer]
 
@@ -134,16 +136,16 @@ class DocumentViewSet(FileViewSet):
         """Return a document's data without the versions that do not exist for the caller."""
         if "Signer" not in shape:
             return shape
-        found = {name: value for name, value in shape.items() if name != "Signer"}
+        result = {name: value for name, value in shape.items() if name != "Signer"}
         if "DocumentVersion" in shape:
-            found["DocumentVersion"] = [line for line in shape["DocumentVersion"] if self.is_seen(line, shape)]
-        return found
+            result["DocumentVersion"] = [line for line in shape["DocumentVersion"] if self.is_seen(line, shape)]
+        return result
 
     def is_seen(self, version: Shape, holder: Shape) -> bool:
         """Return whether a version is in force or the caller's own; `holder` is the data that names the signers."""
         caller = str(self.caller.user_id)
-        asked = {"VersionId": str(version["Id"]), "UserId": caller}
-        return version["RecordStatus"] in IN_FORCE or str(version["CreatedBy"]) == caller or asked in holder["Signer"]
+        signer = {"VersionId": str(version["Id"]), "UserId": caller}
+        return version["RecordStatus"] in IN_FORCE or str(version["CreatedBy"]) == caller or signer in holder["Signer"]
 
     def version_of(self, shape: Shape) -> DocumentVersion:
         """Return the version in the data of a document or of a version."""

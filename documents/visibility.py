@@ -51,13 +51,13 @@ def as_shown_to(user: User, rows: QuerySet[Document], sites: Collection[uuid.UUI
     At a site where the user does not see pending versions, a loaded document has the data of its version in force
     instead of its newest version. Use such a document for display only; writes load their own.
     """
-    whole = [site for site in sites if access.may(user, site, SEE_PENDING)]
-    if len(whole) == len(sites):
+    unrestricted = [site for site in sites if access.may(user, site, SEE_PENDING)]
+    if len(unrestricted) == len(sites):
         return rows
-    here = Case(When(site__in=whole, then=Value(value=True)), default=Value(value=False))
-    seen = rows.annotate(is_whole=here, **shown_in_force())
-    seen._iterable_class = _AsSeen
-    return seen
+    is_whole = Case(When(site__in=unrestricted, then=Value(value=True)), default=Value(value=False))
+    adapted = rows.annotate(is_whole=is_whole, **shown_in_force())
+    adapted._iterable_class = _AsSeen
+    return adapted
 
 
 class _AsSeen(ModelIterable):  # type: ignore[type-arg]

@@ -52,8 +52,8 @@ def _refuse_taken(site_id: uuid.UUID, external_id: str, but: uuid.UUID | None = 
     condition = Q(external_id=external_id)
     if (as_key := read_uuid(external_id)) is not None:
         condition |= Q(pk=as_key)
-    others = Material.objects.at(site_id).filter(condition)
-    if (others if but is None else others.exclude(pk=but)).exists():
+    rows = Material.objects.at(site_id).filter(condition)
+    if (rows if but is None else rows.exclude(pk=but)).exists():
         raise duplicate()
 
 

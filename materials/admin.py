@@ -54,8 +54,8 @@ class CategoryFilter(admin.SimpleListFilter):
 
     def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
         """Return the categories of the current site."""
-        found = MaterialCategory.objects.at(current_site(request)).filter(is_archived=False)[:100]
-        return [(str(category.pk), category.name) for category in found]
+        categories = MaterialCategory.objects.at(current_site(request)).filter(is_archived=False)[:100]
+        return [(str(category.pk), category.name) for category in categories]
 
     def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
         """Return the filtered list."""

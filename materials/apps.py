@@ -18,7 +18,7 @@ class MaterialsConfig(AppConfig):
         answer_below("materials", _refusal)
 
 
-def _refusal(request: HttpRequest, refused: Any) -> HttpResponse:
+def _refusal(request: HttpRequest, error: Any) -> HttpResponse:
     from materials import renderers
 
-    return renderers.refusal(request, refused)
+    return renderers.refusal(request, error)

@@ -36,13 +36,13 @@ def spellings(request: HttpRequest, decoded: str) -> list[str]:
         unquote_to_bytes(raw).decode()
     except UnicodeDecodeError as error:
         raise ApiError(400, "InvalidId", "The path is not text in UTF-8.") from error
-    known = bool(raw) and unquote_to_bytes(raw).endswith(decoded.encode("utf-8", "surrogatepass"))
-    if known:
-        found = [decoded[:-1] if raw.endswith("/") else decoded]
+    is_raw = bool(raw) and unquote_to_bytes(raw).endswith(decoded.encode("utf-8", "surrogatepass"))
+    if is_raw:
+        meanings = [decoded[:-1] if raw.endswith("/") else decoded]
     else:
-        found = [decoded, decoded[:-1]] if decoded.endswith("/") else [decoded]
+        meanings = [decoded, decoded[:-1]] if decoded.endswith("/") else [decoded]
     try:
-        return [normalise(text) for text in found if text]
+        return [normalise(text) for text in meanings if text]
     except ValidationError as error:
         raise ApiError(400, "InvalidId", "The path contains control characters.") from error
 
@@ -54,18 +54,18 @@ def by_text(site_id: uuid.UUID, text: str) -> KeyQuery:
 
 @cache
 def _key() -> Coalesce:
-    named = Material.objects.at(_SITE).filter(external_id=_TEXT).order_by().values("pk")[:1]
-    return Coalesce(Subquery(named), Value(_ID, UUIDField()))
+    key = Material.objects.at(_SITE).filter(external_id=_TEXT).order_by().values("pk")[:1]
+    return Coalesce(Subquery(key), Value(_ID, UUIDField()))
 
 
 def material_id(site_id: uuid.UUID, texts: list[str]) -> uuid.UUID:
     """Return the Id of the site's material with this external id, else the Id in the text; raises Http404."""
-    found = dict(
+    keys = dict(
         Material.objects.at(site_id).filter(external_id__in=texts).values_list("external_id", "pk") if texts else ()
     )
     for text in texts:
-        if text in found:
-            return found[text]
+        if text in keys:
+            return keys[text]
         if (key := read_uuid(text)) is not None:
             return key
     raise Http404

@@ -24,24 +24,24 @@ _CONTROLS = bytes(byte for byte in range(32) if byte not in (9, 10, 13))
 _NONCHARACTERS = ("\ufffe", "\uffff")
 
 
-def chosen(accept: str) -> str | None:
+def negotiate(accept: str) -> str | None:
     """Return the media type of the answer, or None if the caller accepts none of those that are offered.
 
     The highest quality wins; among equals, the more specific range wins, and then JSON.
     """
     if not accept.strip():
         return JSON
-    best, found = (0.0, 0), None
-    for offered in MEDIA_TYPES:
-        weight = preference(accept, offered)
+    best, media_type = (0.0, 0), None
+    for candidate in MEDIA_TYPES:
+        weight = preference(accept, candidate)
         if weight[0] > 0 and weight > best:
-            best, found = weight, offered
-    return found
+            best, media_type = weight, candidate
+    return media_type
 
 
 def in_xml(request: HttpRequest) -> str:
     """Return the XML media type that the request asks for, or an empty text if the answer is to be in JSON."""
-    media_type = chosen(request.META.get("HTTP_ACCEPT", ""))
+    media_type = negotiate(request.META.get("HTTP_ACCEPT", ""))
     return media_type if media_type in (XML, TEXT_XML) else ""
 
 
@@ -57,20 +57,20 @@ def document(value: Any) -> bytes:
     """Return a material, a list of them, a result or an error as an XML document."""
     if isinstance(value, list):
         root = MATERIAL if not value or "name" in value[0] else RESULT
-        return encoded(f"<{root}Array>{''.join(_element(root, entry) for entry in value)}</{root}Array>")
+        return encode(f"<{root}Array>{''.join(_element(root, entry) for entry in value)}</{root}Array>")
     root = REFUSAL if "RequestId" in value else MATERIAL if "externalId" in value else RESULT
-    return encoded(_element(root, value))
+    return encode(_element(root, value))
 
 
-def refusal(request: HttpRequest, refused: errors.ApiError) -> HttpResponse:
+def refusal(request: HttpRequest, error: errors.ApiError) -> HttpResponse:
     """Answer a refusal below /materials in the media type that the request asks for."""
-    response = errors.answer(request, refused)
+    response = errors.answer(request, error)
     response["Vary"] = "Accept"
     media_type = in_xml(request)
     return as_xml(response, media_type) if media_type else response
 
 
-def encoded(text: str) -> bytes:
+def encode(text: str) -> bytes:
     """Return the document's bytes; characters that XML does not allow become U+FFFD."""
     content = (DECLARATION + text).encode("utf-8", "replace")
     if len(content.translate(None, _CONTROLS)) == len(content) and not any(one in text for one in _NONCHARACTERS):
@@ -81,7 +81,7 @@ def encoded(text: str) -> bytes:
 def _element(name: str, fields: Mapping[str, object]) -> str:
     return _template(name, tuple(fields)) % tuple(
         [
-            _escaped(value) if type(value) is str else _shown(field, value)  # Most values are text.
+            _escape(value) if type(value) is str else _text_of(field, value)  # Most values are text.
             for field, value in fields.items()
         ]
     )
@@ -93,7 +93,7 @@ def _template(name: str, fields: tuple[str, ...]) -> str:
     return f"<{name}>{''.join(f'<{field}>%s</{field}>' for field in fields)}</{name}>"
 
 
-def _shown(field: str, value: object) -> str:
+def _text_of(field: str, value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -103,11 +103,11 @@ def _shown(field: str, value: object) -> str:
 
 def _entries(name: str, entries: Sequence[Any]) -> str:
     return "".join(
-        _element(name, entry) if isinstance(entry, dict) else f"<{name}>{_escaped(entry)}</{name}>" for entry in entries
+        _element(name, entry) if isinstance(entry, dict) else f"<{name}>{_escape(entry)}</{name}>" for entry in entries
     )
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     if "&" in text or "<" in text or ">" in text or "\r" in text:
         return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
     return text

@@ -32,7 +32,7 @@ class MaterialResource(RecordResource):
             upserts.DesiredMaterial(row.values, None if row.is_new else row.target.pk, self.reason) for row in rows
         ]
         try:
-            outcomes = upserts.repeated(
+            outcomes = upserts.retry_on_race(
                 partial(
                     upserts.upsert_all,
                     self.site_id,
@@ -46,7 +46,7 @@ class MaterialResource(RecordResource):
             rows[0].faults += self.sentences(raced)
             return
         for row, outcome in zip(rows, outcomes, strict=True):
-            if isinstance(outcome, upserts.Stored):
+            if isinstance(outcome, upserts.StoredMaterial):
                 row.record = outcome.material
                 if outcome.stays_archived and outcome.outcome == "Changed":
                     row.faults.append(gettext("This material is archived. Restore it before you change it."))

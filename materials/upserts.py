@@ -32,7 +32,7 @@ MOST = 500
 TRIES = 5
 T = TypeVar("T")
 ADD, CHANGE, ARCHIVE = "materials.add_material", "materials.change_material", "materials.archive_material"
-WRITTEN = (
+UPSERT_COLUMNS = (
     "external_id",
     "name",
     "our_code",
@@ -65,7 +65,7 @@ class DesiredMaterial:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredMaterial:
     """The result for a material that was not refused: `Added`, `Changed` or `Unchanged`."""
 
     material: Material
@@ -74,11 +74,11 @@ class Stored:
     """Whether the material was archived before and still is."""
 
 
-Outcome = Stored | Exception
+Outcome = StoredMaterial | Exception
 """The result for a desired material, or the exception that refused it."""
 
 
-def repeated(write: Callable[[], T]) -> T:
+def retry_on_race(write: Callable[[], T]) -> T:
     """Call a write, and again if another caller stored the same external id meanwhile; its transaction is its own.
 
     Raises IntegrityError if that happens again and again.
@@ -96,7 +96,7 @@ def upsert(
     author: Author,
     may: Callable[[str], bool],
     operation: str = "PostMaterial",
-) -> Stored:
+) -> StoredMaterial:
     """Add or change one material: by its Id if given, else by a non-empty external id; otherwise a new one is added.
 
     Raises RecordNotFoundError, PermissionDenied, IntegrityError or ValidationError (code Duplicate); nothing is stored
@@ -120,7 +120,7 @@ def upsert_all(
 
     Uses one transaction and a constant number of statements where the database allows it. Locks the materials in the
     order of their ids, and then the site's numbers if a material is new. `may` says whether the caller has a permission
-    at the site. Raises IntegrityError if another caller added one of the external ids meanwhile; `repeated` then
+    at the site. Raises IntegrityError if another caller added one of the external ids meanwhile; `retry_on_race` then
     changes that material.
     """
     batch = Batch(site_id, author, may, operation)
@@ -151,30 +151,30 @@ class Batch:
     operation: str
     by_key: dict[uuid.UUID, Material] = field(default_factory=dict)
     by_external_id: dict[str, Material] = field(default_factory=dict)
-    stored: dict[uuid.UUID, tuple[str, bool]] = field(default_factory=dict)
+    states: dict[uuid.UUID, tuple[str, bool]] = field(default_factory=dict)
     """The external id and archive flag that each loaded material has in the database."""
     folders: dict[uuid.UUID, EntityFolder] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
-    touched: dict[uuid.UUID, Material] = field(default_factory=dict)
+    pending: dict[uuid.UUID, Material] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
-    asked: list[CompiledQuery] = field(default_factory=list)
+    queries: list[CompiledQuery] = field(default_factory=list)
 
     def reading(self, upserts: Sequence[DesiredMaterial]) -> list[Statement]:
         """Return the statements of `asking`."""
-        self.asked = asking(self.site_id, upserts)
-        return [query.statement for query in self.asked]
+        self.queries = asking(self.site_id, upserts)
+        return [query.statement for query in self.queries]
 
     def load(self, answers: Sequence[Rows]) -> None:
         """Load the rows that the statements of `reading` returned."""
-        found = [row for query, rows in zip(self.asked, answers, strict=True) for row in query.reading.objects(rows)]
-        for row in found:
+        rows = [row for query, rows in zip(self.queries, answers, strict=True) for row in query.reading.objects(rows)]
+        for row in rows:
             if isinstance(row, EntityFolder):
                 self.folders[row.pk] = row
                 continue
             self.by_key[row.pk] = row
             if row.external_id:
                 self.by_external_id[row.external_id] = row
-            self.stored[row.pk] = (row.external_id, row.is_archived)
+            self.states[row.pk] = (row.external_id, row.is_archived)
         self.names |= {str(folder.pk): str(folder) for folder in self.folders.values()}
 
     def one(self, desired: DesiredMaterial) -> Outcome:
@@ -185,30 +185,30 @@ class Batch:
             return refusal
         if desired.precondition is not None:
             desired.precondition(material if material.pk in self.by_key else None)
-        kept, number_of_steps = dict(material.__dict__), len(self.steps)
+        attributes, number_of_steps = dict(material.__dict__), len(self.steps)
         is_new, was_archived = material.pk not in self.by_key, material.is_archived
         try:
             self._apply(material, desired)
         except (ValidationError, PermissionDenied) as refusal:
             material.__dict__.clear()
-            material.__dict__.update(kept)
+            material.__dict__.update(attributes)
             return refusal
         outcome = "Added" if is_new else "Changed" if len(self.steps) > number_of_steps else "Unchanged"
-        return Stored(material, outcome, stays_archived=not is_new and was_archived and material.is_archived)
+        return StoredMaterial(material, outcome, stays_archived=not is_new and was_archived and material.is_archived)
 
     def _target(self, desired: DesiredMaterial) -> Material:
         external_id = desired.values.get("external_id")
-        found: Material | None
+        material: Material | None
         if desired.key is not None:
-            found = self.by_key.get(desired.key)
-            if found is None:
+            material = self.by_key.get(desired.key)
+            if material is None:
                 raise RecordNotFoundError
         else:
-            found = self.by_external_id.get(external_id) if external_id else None
-        permission = ADD if found is None else CHANGE
+            material = self.by_external_id.get(external_id) if external_id else None
+        permission = ADD if material is None else CHANGE
         if not self.may(permission):
             raise PermissionDenied
-        return found or Material(site_id=self.site_id)
+        return material or Material(site_id=self.site_id)
 
     def _apply(self, material: Material, desired: DesiredMaterial) -> None:
         is_new = material.pk not in self.by_key
@@ -236,7 +236,7 @@ class Batch:
             stamp(material, self.author)
             if self.by_external_id.get(was_called) is material:
                 del self.by_external_id[was_called]
-        self.by_key[material.pk] = self.touched[material.pk] = material
+        self.by_key[material.pk] = self.pending[material.pk] = material
         if material.external_id:
             self.by_external_id[material.external_id] = material
         self.steps.append(Step(material, before, after, desired.reason))
@@ -262,16 +262,16 @@ class Batch:
         if not material.external_id:
             return
         as_key = read_uuid(material.external_id)
-        others = [self.by_external_id.get(material.external_id), self.by_key.get(as_key) if as_key else None]
-        if any(other is not None and other is not material for other in others):
+        owners = [self.by_external_id.get(material.external_id), self.by_key.get(as_key) if as_key else None]
+        if any(owner is not None and owner is not material for owner in owners):
             raise duplicate()
 
     def store(self, trail: Trail) -> None:
         """Store all new and changed rows and record the changes."""
-        new = [material for key, material in self.touched.items() if key not in self.stored]
-        old = [material for key, material in self.touched.items() if key in self.stored]
+        new = [material for key, material in self.pending.items() if key not in self.states]
+        old = [material for key, material in self.pending.items() if key in self.states]
         self._write(old, new, trail)
-        archived = sum(one.is_archived for one in new) + sum(one.is_archived - self.stored[one.pk][1] for one in old)
+        archived = sum(one.is_archived for one in new) + sum(one.is_archived - self.states[one.pk][1] for one in old)
         if archived:
             trail.store([counting_archived(self.site_id, Material.ENTITY, archived)])
         note = partial(self._note, trail, self._printed_names())
@@ -282,8 +282,8 @@ class Batch:
 
     def _write(self, old: list[Material], new: list[Material], trail: Trail) -> None:
         """Write all rows in one round trip. External ids that move from one material to another are cleared first."""
-        taken = {one.external_id for one in [*old, *new] if one.external_id}
-        giving = [one.pk for one in old if (was := self.stored[one.pk][0]) in taken and was != one.external_id]
+        external_ids = {one.external_id for one in [*old, *new] if one.external_id}
+        giving = [one.pk for one in old if (was := self.states[one.pk][0]) in external_ids and was != one.external_id]
         if giving:
             Material.objects.filter(pk__in=giving).update(external_id="")
         if len(new) == 1:
@@ -293,7 +293,7 @@ class Batch:
             number = take_numbers(self.site_id, Material.ENTITY, len(new))
             for material in new:
                 material.site_sequence_id, number = number, number + 1
-        trail.store(insertions([*old, *(new if len(new) > 1 else ())], replacing=WRITTEN))
+        trail.store(insertions([*old, *(new if len(new) > 1 else ())], replacing=UPSERT_COLUMNS))
 
     def _note(self, trail: Trail, names: dict[str, str]) -> None:
         for step in self.steps:
@@ -315,16 +315,16 @@ class Batch:
         for field_name, model in (("material_category", MaterialCategory), ("entity_folder", EntityFolder)):
             ids = {key for step in self.steps if (key := step.before.get(field_name))} - names.keys()
             if ids:
-                found: Any = model.objects.filter(pk__in=ids)
-                names |= {str(row.pk): str(row) for row in found}
+                targets: Any = model.objects.filter(pk__in=ids)
+                names |= {str(row.pk): str(row) for row in targets}
         return names
 
 
 def differs(material: Material, name: str, value: object) -> bool:
     """Return whether a column of the material has another value."""
     column: Any = Material._meta.get_field(name)
-    stored = getattr(material, column.attname)
-    return bool(stored != (value.pk if isinstance(value, Model) else value))
+    stored_value = getattr(material, column.attname)
+    return bool(stored_value != (value.pk if isinstance(value, Model) else value))
 
 
 def asking(site_id: uuid.UUID, upserts: Sequence[DesiredMaterial]) -> list[CompiledQuery]:
@@ -334,11 +334,11 @@ def asking(site_id: uuid.UUID, upserts: Sequence[DesiredMaterial]) -> list[Compi
     """
     values = [desired.values for desired in upserts]
     external_ids = dict.fromkeys(text for one in values if (text := one.get("external_id")))
-    named = [desired.key for desired in upserts] + [read_uuid(text) for text in external_ids]
-    keys = dict.fromkeys(key for key in named if key is not None)
+    ids = [desired.key for desired in upserts] + [read_uuid(text) for text in external_ids]
+    keys = dict.fromkeys(key for key in ids if key is not None)
     folders = dict.fromkeys(folder.id for one in values if (folder := one.get("entity_folder")) is not None)
-    found = [locking(site_id, external_ids, keys)] if external_ids or keys else []
-    return [*found, folder_lock_query(folders)] if folders else found
+    queries = [locking(site_id, external_ids, keys)] if external_ids or keys else []
+    return [*queries, folder_lock_query(folders)] if folders else queries
 
 
 _TEXTS, _KEYS = str(uuid.uuid4()), uuid.uuid4()
@@ -351,24 +351,24 @@ def locking(site_id: uuid.UUID, external_ids: Collection[str], keys: Collection[
     It is compiled once for each process: for one material, of which PostgreSQL keeps the plan, and for many.
     """
     alone = (len(external_ids), len(keys)) if max(len(external_ids), len(keys)) == 1 else None
-    given: dict[Any, Any] = {ANY_SITE: site_id}
+    values: dict[Any, Any] = {ANY_SITE: site_id}
     if alone:
-        given |= dict(zip([_TEXTS], external_ids, strict=False)) | dict(zip([_KEYS], keys, strict=False))
+        values |= dict(zip([_TEXTS], external_ids, strict=False)) | dict(zip([_KEYS], keys, strict=False))
     else:
-        given |= {_TEXTS: among_parameter(external_ids), _KEYS: among_parameter(keys)}
+        values |= {_TEXTS: among_parameter(external_ids), _KEYS: among_parameter(keys)}
     read = _locking(alone)
-    return CompiledQuery(read, read.with_values(given))
+    return CompiledQuery(read, read.with_values(values))
 
 
 @cache
 def _locking(alone: tuple[int, int] | None) -> Reading:
     rows = Material.objects.at(ANY_SITE).select_for_update(of=("self",), no_key=True)
     if alone:
-        named = Q(external_id__in=[_TEXTS] * alone[0]), Q(pk__in=[_KEYS] * alone[1])
+        conditions = Q(external_id__in=[_TEXTS] * alone[0]), Q(pk__in=[_KEYS] * alone[1])
     else:
-        named = Q(among("external_id", "text", _TEXTS)), Q(among("id", "uuid", _KEYS))
+        conditions = Q(among("external_id", "text", _TEXTS)), Q(among("id", "uuid", _KEYS))
     # PostgreSQL uses the index of the external ids only for a query that says that they are not empty.
-    return compile_rows(rows.filter((named[0] & ~Q(external_id="")) | named[1]).order_by("pk"))
+    return compile_rows(rows.filter((conditions[0] & ~Q(external_id="")) | conditions[1]).order_by("pk"))
 
 
 def duplicate() -> ValidationError:

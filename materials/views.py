@@ -57,16 +57,16 @@ class MaterialViewSet(OperationViewSet):
     def check_parameters(self) -> None:
         """Read the query and switch to the site in `siteId`; raises 400, or 404 if the caller may not act there."""
         super().check_parameters()
-        given = self.query.get("siteId", [])
-        site_id = read_uuid(given[0].strip()) if given else None
+        texts = self.query.get("siteId", [])
+        site_id = read_uuid(texts[0].strip()) if texts else None
         if site_id is None:
-            text = "This must be the Id of one site: a UUID of 36 characters." if given else "This is required."
+            text = "This must be the Id of one site: a UUID of 36 characters." if texts else "This is required."
             raise queries.invalid("siteId", text)
         caller: TokenCaller = self.caller  # type: ignore[assignment]
-        entered = caller.at(site_id)
-        if self.operation is not None and not entered.may(self.operation.permission):
+        caller_at_site = caller.at(site_id)
+        if self.operation is not None and not caller_at_site.may(self.operation.permission):
             raise errors.ApiError(404, "NotFound", NO_SITE)
-        self.caller = entered
+        self.caller = caller_at_site
 
     def check_path_id(self) -> None:
         """Replace the path's text by the material's Id; an external id that matches has priority (DECISIONS 3).
@@ -84,7 +84,7 @@ class MaterialViewSet(OperationViewSet):
         media_type = renderers.in_xml(self.http_request)
         self.variant = renderers.VARIANT if media_type else ""
         try:
-            response = upserts.repeated(partial(super().run, handler))
+            response = upserts.retry_on_race(partial(super().run, handler))
         except IntegrityError as raced:
             raise errors.unavailable() from raced
         put(response, {"Vary": "Accept"})
@@ -125,7 +125,7 @@ class MaterialViewSet(OperationViewSet):
         if len(rows) > upserts.MOST:
             text = f"An array may contain at most {upserts.MOST} materials; this one contains {len(rows)}."
             raise errors.ApiError(400, "ValidationFailed", text)
-        outcomes = self._upserted(rows)
+        outcomes = self._upsert(rows)
         if body is rows:
             return self.json([_result(*one, validated=self.validates_only) for one in zip(rows, outcomes, strict=True)])
         (outcome,) = outcomes
@@ -133,24 +133,24 @@ class MaterialViewSet(OperationViewSet):
             raise _refusal(outcome) from outcome
         return self.written(outcome.material.pk, outcome.material.revision, note=_note(outcome))
 
-    def _upserted(self, rows: list[object]) -> list[upserts.Outcome]:
+    def _upsert(self, rows: list[object]) -> list[upserts.Outcome]:
         """Store what the entries of a body describe; returns the outcome of each."""
         read = [MaterialSerializer.read_body(row) if isinstance(row, dict) else ({}, [_NO_OBJECT]) for row in rows]
         precondition = self.precondition
 
-        def desired() -> list[upserts.DesiredMaterial]:
-            return [_desired(found, precondition) for found, faults in read if not faults]
+        def valid_upserts() -> list[upserts.DesiredMaterial]:
+            return [_desired_material(values, precondition) for values, faults in read if not faults]
 
         with beginning():
-            unresolved = self.resolve(
-                [found for found, _ in read],
+            reference_faults = self.resolve(
+                [values for values, _ in read],
                 MaterialSerializer,
-                lambda: [query.statement for query in upserts.asking(self.site_id, desired())],
+                lambda: [query.statement for query in upserts.asking(self.site_id, valid_upserts())],
             )
-            for (_, faults), more in zip(read, unresolved, strict=True):
+            for (_, faults), more in zip(read, reference_faults, strict=True):
                 faults += [fault for fault in more if fault not in faults]
-            stored = iter(upserts.upsert_all(self.site_id, desired(), author=self.author, may=self.caller.may))
-        return [errors.invalid(faults) if faults else next(stored) for _, faults in read]
+            outcomes = iter(upserts.upsert_all(self.site_id, valid_upserts(), author=self.author, may=self.caller.may))
+        return [errors.invalid(faults) if faults else next(outcomes) for _, faults in read]
 
     def delete_material(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Archive a material; repeating it changes nothing. A body with fields is refused."""
@@ -172,11 +172,11 @@ class MaterialViewSet(OperationViewSet):
 _NO_OBJECT = errors.FieldError("", "InvalidValue", "Each entry of the array must be an object.")
 
 
-def _desired(found: dict[str, Any], precondition: Precondition | None) -> upserts.DesiredMaterial:
-    values = {name: value for name, value in found.items() if name not in ("id", "reason_for_change")}
+def _desired_material(body: dict[str, Any], precondition: Precondition | None) -> upserts.DesiredMaterial:
+    values = {name: value for name, value in body.items() if name not in ("id", "reason_for_change")}
     if values.get("is_archived", False) is None:
         del values["is_archived"]
-    return upserts.DesiredMaterial(values, found.get("id"), found.get("reason_for_change", ""), precondition)
+    return upserts.DesiredMaterial(values, body.get("id"), body.get("reason_for_change", ""), precondition)
 
 
 def _refusal(error: Exception) -> errors.ApiError:
@@ -191,21 +191,21 @@ def _refusal(error: Exception) -> errors.ApiError:
     raise error
 
 
-def _note(stored: upserts.Stored) -> str:
+def _note(result: upserts.StoredMaterial) -> str:
     """Return the sentence that is added to Message when a changed material stays archived (DECISIONS 1.17)."""
-    return " The material stays archived; send isArchived false to restore it." if stored.stays_archived else ""
+    return " The material stays archived; send isArchived false to restore it." if result.stays_archived else ""
 
 
 def _result(row: Model, outcome: upserts.Outcome, *, validated: bool) -> dict[str, object]:
     """Return the result for one row of an array; `validated` says that nothing was stored."""
-    sent = row.get("externalId") if isinstance(row, dict) else ""
-    result: dict[str, object] = {"externalId": sent if isinstance(sent, str) else ""}
-    if isinstance(outcome, upserts.Stored):
+    external_id = row.get("externalId") if isinstance(row, dict) else ""
+    result: dict[str, object] = {"externalId": external_id if isinstance(external_id, str) else ""}
+    if isinstance(outcome, upserts.StoredMaterial):
         key = "" if validated else str(outcome.material.pk)
         text = ("Valid." if validated else "Success.") + _note(outcome)
         return result | {"Error": "", "Message": text, "Id": key, "Outcome": outcome.outcome, "Fields": []}
     refusal = _refusal(outcome)
-    named = [f"{fault.field}: {fault.message}" if fault.field else fault.message for fault in refusal.fields]
-    text = " ".join(named) if len(named) > 1 else refusal.message
+    messages = [f"{fault.field}: {fault.message}" if fault.field else fault.message for fault in refusal.fields]
+    text = " ".join(messages) if len(messages) > 1 else refusal.message
     fields = [fault.shape() for fault in refusal.fields]
     return result | {"Error": refusal.code, "Message": text, "Id": "", "Outcome": "Refused", "Fields": fields}

@@ -50,12 +50,12 @@ def add_attachment(
     StorageUnavailableError; then nothing is stored.
     """
 
-    def sees(found: SiteRecord) -> bool:
-        return author.id is None or exists_for(found, author.id, may)
+    def sees(record: SiteRecord) -> bool:
+        return author.id is None or exists_for(record, author.id, may)
 
     check_file_name(values)
-    given = {**values}
-    record_id, finding_id = given.pop("record_id", None), given.pop("finding_id", None)
+    columns = {**values}
+    record_id, finding_id = columns.pop("record_id", None), columns.pop("finding_id", None)
     attachment = Attachment(site_id=site_id, **({"id": key} if key else {}))
     record = attachment.point_at(on or record_id, finding_id, sees=sees)
     check_may_attach(record, author, may)
@@ -63,20 +63,20 @@ def add_attachment(
 
     def begin() -> list[Statement]:
         """Return the statements that run first; from then on, other adds of attachments at the site wait."""
-        found = finding_statements(kind, record.pk, finding_id)
+        findings = finding_statements(kind, record.pk, finding_id)
         return [
             locking(kind).by(record.pk),
             sequence_lock(site_id, Entity.ATTACHMENT),
             _sizes(site_id),
-            *found,
+            *findings,
         ]
 
     def check(answers: list[Rows]) -> None:
         rows, _, sizes, *findings = answers
-        [locked] = locking(kind).objects(rows)
+        [record] = locking(kind).objects(rows)
         # The record can have been archived or closed meanwhile, and the finding removed.
-        attachment.set_about(locked, finding_id, has_finding=any(findings))
-        check_may_attach(locked, author, may)
+        attachment.set_about(record, finding_id, has_finding=any(findings))
+        check_may_attach(record, author, may)
         if _total(sizes) + attachment.file_size > settings.SITE_ATTACHMENTS_LIMIT:
             raise SiteFullError
 
@@ -84,7 +84,7 @@ def add_attachment(
         attachment.path, attachment.file_size, attachment.file_hash = file.path, file.size, file.sha256
         add_record(
             attachment,
-            given,
+            columns,
             author=author,
             operation=operation,
             reason=reason,

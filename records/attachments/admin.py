@@ -16,7 +16,7 @@ from records.accounts.access import asking
 from records.attachments.models import Attachment
 from records.attachments.pages import limits_at
 from records.attachments.previews import may_have_preview
-from records.attachments.visibility import hidden
+from records.attachments.visibility import hidden_condition
 from records.backoffice.about import link_to
 from records.backoffice.choice_filters import ArchivedFilter
 from records.backoffice.current import current_site, user_of
@@ -56,12 +56,12 @@ class AttachmentAdmin(RecordAdmin):
 
     def get_queryset(self, request: HttpRequest) -> Any:
         """Return the attachments, without those that show private facts which the user may not see."""
-        left_out = Q()
+        hidden = Q()
         for site_id in self.sites_where(request, "view"):
-            if here := hidden(user_of(request).pk, asking(request.user, site_id)):
-                left_out |= Q(site_id=site_id) & here
+            if condition := hidden_condition(user_of(request).pk, asking(request.user, site_id)):
+                hidden |= Q(site_id=site_id) & condition
         rows = super().get_queryset(request)
-        return rows.exclude(left_out) if left_out else rows
+        return rows.exclude(hidden) if hidden else rows
 
     def list_context(self, request: HttpRequest) -> dict[str, object]:
         """Return also the used part of the site's storage."""

@@ -9,7 +9,7 @@ ATTACHMENT = sample("Attachment", "Certificate of the metal detector")
 ITEM = sample("Item", "Metal detector 2")
 TEXT = b"Calibrated with Fe 1.5 mm and SUS 2.5 mm."
 CONTENT = base64.b64encode(TEXT).decode()
-SENT = {
+BODY = {
     "RecordId": ITEM,
     "Name": "Certificate 2026",
     "Description": "From the yearly service.",
@@ -34,7 +34,7 @@ READ = {
 }
 URL = "http://127.0.0.1:8000/attachment/File/1a5c…:1w0Xyz:signature"
 
-ADD_ATTACHMENT = (Example(body={**SENT, "FileContent": CONTENT}, answer=done(ATTACHMENT)),)
+ADD_ATTACHMENT = (Example(body={**BODY, "FileContent": CONTENT}, answer=done(ATTACHMENT)),)
 GET_ATTACHMENT = (
     Example(id=ATTACHMENT, answer=READ),
     Example(

@@ -49,6 +49,6 @@ class Attachment(AboutRecord, FileRecord, SiteRecord):
         record = self.about()
         return NOBODY if record is None else record.attachments_role()
 
-    def described(self) -> str:
+    def location(self) -> str:
         """Return where the file belongs: site, attachment and record."""
         return f"{self.site}: attachment {self.site_sequence_id} ({self.pk}) of the {self.entity} {self.record_id}"

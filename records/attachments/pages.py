@@ -39,7 +39,7 @@ from records.sites.models import SiteRecord
 from records.sites.text import read_uuid
 from records.sites.writing import Values
 
-SHOWN = 100
+MOST_SHOWN = 100
 MOST_AT_ONCE = 20
 
 
@@ -54,13 +54,13 @@ def record_panels(request: HttpRequest, record: object) -> Sequence[RecordPanel]
     if not may("attachments.view_attachment") or not sees(record.ENTITY, may):
         return ()
     rows = Attachment.objects.at(record.site_id).filter(about(record), is_archived=False)
-    found = list(rows.select_related("created_by").order_by("-site_sequence_id")[: SHOWN + 1])
+    attachments = list(rows.select_related("created_by").order_by("-site_sequence_id")[: MOST_SHOWN + 1])
     findings = {row.pk: str(row) for row in record.findings.all()} if hasattr(record, "findings") else {}
     may_add = may_attach(request, record)
     context = {
-        "rows": [line_of(row, findings) for row in found[:SHOWN]],
-        "has_more": len(found) > SHOWN,
-        "shown": SHOWN,
+        "rows": [line_of(row, findings) for row in attachments[:MOST_SHOWN]],
+        "has_more": len(attachments) > MOST_SHOWN,
+        "shown": MOST_SHOWN,
         "findings": findings,
         "add_url": reverse("admin:attachments_add", args=(record.ENTITY.value, record.pk)) if may_add else "",
         "limits": limits_at(record.site_id) if may_add else "",
@@ -143,8 +143,8 @@ def add(request: HttpRequest, entity: str, record_id: uuid.UUID) -> HttpResponse
 
 def _finding(request: HttpRequest) -> uuid.UUID | None:
     """Return the finding in the form; a text that is not an Id is treated like a finding that does not exist."""
-    given = request.POST.get("finding", "")
-    return (read_uuid(given) or uuid.UUID(int=0)) if given else None
+    text = request.POST.get("finding", "")
+    return (read_uuid(text) or uuid.UUID(int=0)) if text else None
 
 
 def _once(request: HttpRequest, uploads: Sequence[object]) -> uuid.UUID | None:
@@ -165,8 +165,8 @@ def attach(
     A file that is sent again under the same id `once`, because the first answer was lost, is stored only once.
     """
     key = once and key_of_row(request, once, pointer_to(record))
-    if key and (known := Attachment.objects.filter(pk=key).first()):
-        return known
+    if key and (earlier := Attachment.objects.filter(pk=key).first()):
+        return earlier
     try:
         content, file = received(upload)
         return actions.add_attachment(
@@ -179,10 +179,10 @@ def attach(
             key=key,
         )
     except IntegrityError:
-        known = Attachment.objects.filter(pk=key).first() if key else None
-        if known is None:
+        earlier = Attachment.objects.filter(pk=key).first() if key else None
+        if earlier is None:
             raise
-        return known
+        return earlier
     except actions.SiteFullError:
         raise ValidationError(
             gettext("The storage for this site's attachments is full. Ask the operator of Larder for more.")
@@ -228,8 +228,8 @@ def preview(request: HttpRequest, attachment_id: uuid.UUID) -> HttpResponseBase:
     if not may_have_preview(attachment.file_type):
         raise Http404(gettext("There is no preview of this file."))
     try:
-        with downloads.whole(attachment) as opened:
-            picture = preview_of(opened)
+        with downloads.whole(attachment) as file:
+            picture = preview_of(file)
     except ApiError as refusal:
         return refused(request, refusal)
     if picture is None:

@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from records.attachments import actions
 from records.attachments.models import Attachment
 from records.attachments.serializers import AttachmentSerializer
-from records.attachments.visibility import hidden, may_read, visible, without_drafts
+from records.attachments.visibility import hidden_condition, may_read, visible, without_drafts
 from records.files.addresses import FileAddresses
 from records.files.bodies import FileViewSet
 from records.files.names import check_file_name
@@ -63,7 +63,7 @@ class AttachmentViewSet(FileViewSet):
     @property
     def left_out(self) -> Q:
         """Return the condition that the caller may not see an attachment; empty where the caller may see all."""
-        return hidden(self.caller.user_id, self.caller.may)
+        return hidden_condition(self.caller.user_id, self.caller.may)
 
     def attachment_of(self, shape: Shape) -> Attachment:
         """Return the attachment that a shape describes."""

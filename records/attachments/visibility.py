@@ -17,18 +17,18 @@ from records.sites.models import Entity
 May = Callable[[str], bool]
 
 
-def hidden(user_id: uuid.UUID, may: May) -> Q:
+def hidden_condition(user_id: uuid.UUID, may: May) -> Q:
     """Return the condition for attachments that an account may not see, because their record or its kind is hidden.
 
     `may` returns whether the account has a permission at the site. The condition is empty if nothing is hidden.
     """
-    found = Q()
+    condition = Q()
     for entity, model in kinds().items():
         if not sees(entity, may):
-            found |= Q(entity=entity)
+            condition |= Q(entity=entity)
         elif hides(model, may):
-            found |= Q(entity=entity, record_id__in=model.hidden_from(user_id).order_by().values("pk"))
-    return found
+            condition |= Q(entity=entity, record_id__in=model.hidden_from(user_id).order_by().values("pk"))
+    return condition
 
 
 _ID, _READER = uuid.uuid4(), uuid.uuid4()
@@ -37,12 +37,12 @@ _ID, _READER = uuid.uuid4(), uuid.uuid4()
 
 def visible(key: uuid.UUID, user_id: uuid.UUID, may: May) -> uuid.UUID | KeyQuery:
     """Return the key of an attachment, or the query that finds it only if the account may see the attachment."""
-    left_out = hidden(_READER, may)
-    if not left_out:
+    condition = hidden_condition(_READER, may)
+    if not condition:
         return key
     name = ", ".join(f"{entity} {sees(entity, may)} {hides(model, may)}" for entity, model in kinds().items())
-    found = Attachment.objects.filter(~left_out, pk=_ID).order_by().values("pk")
-    return KeyQuery(name, Subquery(found), {_ID: key, _READER: user_id})
+    rows = Attachment.objects.filter(~condition, pk=_ID).order_by().values("pk")
+    return KeyQuery(name, Subquery(rows), {_ID: key, _READER: user_id})
 
 
 def sees(entity: Entity | str, may: May) -> bool:
@@ -65,4 +65,4 @@ def may_read(user: User, attachment: Attachment) -> bool:
         return False
     if not hides(kinds()[Entity(attachment.entity)], may):
         return True
-    return not Attachment.objects.filter(hidden(user.pk, may), pk=attachment.pk).exists()
+    return not Attachment.objects.filter(hidden_condition(user.pk, may), pk=attachment.pk).exists()

@@ -11,7 +11,7 @@ from records.history.erasure import Personal, is_mark
 from records.history.models import Change
 from records.history.snapshots import columns
 from records.retention.erasing import ERASE_CONTACT, erasing
-from records.retention.marks import keyed
+from records.retention.marks import digest_of
 from records.sites.text import fault_at
 from records.sites.writing import WriteArgs
 
@@ -55,9 +55,9 @@ def erase_contact(
             raise fault_at("contact", gettext("The customer does not have this contact."), "InvalidReference")
         marked = [name for name in CONTACT if row is not None and erasure.mark(row, name)]
         if row is not None and marked:
-            said = keyed(" ".join(sorted(erasure.words)))
+            said = digest_of(" ".join(sorted(erasure.words)))
             row.save(force_update=True)
-            erasure.changed.append({"field": RELATION, "row": contact, "old": {ERASED: said}, "new": _whole(row)})
+            erasure.entries.append({"field": RELATION, "row": contact, "old": {ERASED: said}, "new": _whole(row)})
     return customer
 
 

@@ -11,7 +11,7 @@ from records.history.digests import FieldChange, Side
 from records.history.erasure import Personal, erase_from_history
 from records.history.trail import Author, recording
 from records.retention.erasing import ERASE_EMPLOYEE, Erasure, erasing
-from records.retention.marks import keyed
+from records.retention.marks import digest_of
 from records.retention.words import Words
 from records.sites.text import refuse
 from records.sites.writing import WriteArgs
@@ -58,7 +58,7 @@ def _erase_from_account(user_id: uuid.UUID, erasure: Erasure, *, author: Author,
     account, was_known = forget_contacts(user_id)
     with recording() as trail:
         sent = _SentByDirectory(("directory_attributes",))
-        rewritten = erase_from_history(account, sent, Words(erasure.words).are_quoted_in, keyed)
+        rewritten = erase_from_history(account, sent, Words(erasure.words).are_quoted_in, digest_of)
         erasure.has_erased_elsewhere = was_known or bool(rewritten)
         if rewritten:
             site_id = account.home_site_id

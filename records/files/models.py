@@ -24,7 +24,7 @@ class FileRecord(models.Model):
     class Meta:
         abstract = True
 
-    def described(self) -> str:
+    def location(self) -> str:
         """Return where the file belongs, for the person who has to restore it."""
         return f"{self._meta.verbose_name} {self.pk}"
 

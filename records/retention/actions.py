@@ -22,7 +22,7 @@ from records.sites.reasons import required_reason
 from records.sites.text import refuse
 from records.sites.writing import changing
 
-SET, LIFTED = "SetLegalHold", "LiftLegalHold"
+SET, LIFT = "SetLegalHold", "LiftLegalHold"
 
 
 def on_hold_since(record: SiteRecord) -> datetime.datetime | None:
@@ -30,7 +30,7 @@ def on_hold_since(record: SiteRecord) -> datetime.datetime | None:
 
     A writer that depends on the result first locks the record's row, as `set_hold` and `lift_hold` do.
     """
-    changes = Change.objects.filter(record_id=record.pk, model=record._meta.label, operation__in=(SET, LIFTED))
+    changes = Change.objects.filter(record_id=record.pk, model=record._meta.label, operation__in=(SET, LIFT))
     newest = changes.order_by("-number").values_list("operation", "at").first()
     return newest[1] if newest is not None and newest[0] == SET else None
 
@@ -50,7 +50,7 @@ class Hold:
 def holds_at(site_id: uuid.UUID) -> list[Hold]:
     """Return the legal holds that last at a site, newest first; one query."""
     by_label = {model._meta.label: model for model in kinds().values()}
-    changes = Change.objects.filter(site_id=site_id, operation__in=(SET, LIFTED)).order_by("-number")
+    changes = Change.objects.filter(site_id=site_id, operation__in=(SET, LIFT)).order_by("-number")
     newest: dict[tuple[str, uuid.UUID], Change] = {}
     for change in changes.filter(model__in=by_label):
         newest.setdefault((change.model, change.record_id), change)
@@ -74,7 +74,7 @@ def change_hold(
         site_id,
         record_id,
         author=author,
-        operation=SET if on_hold else LIFTED,
+        operation=SET if on_hold else LIFT,
         reason=required_reason(reason),
         notes=[{"field": "legal_hold", "old": not on_hold, "new": on_hold}],
     ) as record:

@@ -21,5 +21,5 @@ class RetentionPeriodAdmin(PlainAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
         """Return the kind of record as fixed once the period exists."""
-        fixed = super().get_readonly_fields(request, obj)
-        return (*fixed, "entity") if obj is not None else fixed
+        fields = super().get_readonly_fields(request, obj)
+        return (*fields, "entity") if obj is not None else fields

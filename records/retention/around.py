@@ -15,27 +15,27 @@ from records.history.erasure import Personal, erase_from_history
 from records.history.models import Change, ChangeQuerySet
 from records.history.trail import Author, recording
 from records.retention.actions import on_hold_since
-from records.retention.marks import keyed, mark_of
+from records.retention.marks import digest_of, mark_of
 from records.retention.words import Words
 from records.sites.about import about, kinds
 from records.sites.models import Entity, SiteRecord
 from records.sites.text import read_uuid, refuse
 from records.sites.writing import stamp
 
-ATTACHED = ("name", "description", "file_name")
-FILTERED = ("name", "query")
-IMPORTED = ("file_name", "reason")
+ATTACHMENT_TEXT = ("name", "description", "file_name")
+FILTER_TEXT = ("name", "query")
+IMPORT_TEXT = ("file_name", "reason")
 EXTENSION = re.compile(r"\.\w{1,5}$")
 
 
-class _Typed(Personal):
+class _UserTexts(Personal):
     """The texts of an attachment or saved filter that contain one of the words, as a whole."""
 
     def texts(self, entry: FieldChange, side: Side) -> list[str]:
         """Return the text on one side of an entry of a change if it contains one of the words."""
         value = entry.get(side)
-        found = isinstance(value, str) and entry["field"] in self.columns and self.says(_spoken(entry["field"], value))
-        return [str(value)] if found else []
+        hit = isinstance(value, str) and entry["field"] in self.columns and self.says(_text_of(entry["field"], value))
+        return [str(value)] if hit else []
 
 
 def attachments_that_say(record: SiteRecord, words: Words, *, lock: bool = False) -> list[Any]:
@@ -46,7 +46,7 @@ def attachments_that_say(record: SiteRecord, words: Words, *, lock: bool = False
     rows = kinds()[Entity.ATTACHMENT]._base_manager.filter(about(record)).order_by("pk")
     if lock:
         rows = rows.select_for_update(of=("self",), no_key=True)
-    return [row for row in rows if any(words.occur_in(getattr(row, name)) for name in ATTACHED)]
+    return [row for row in rows if any(words.occur_in(getattr(row, name)) for name in ATTACHMENT_TEXT)]
 
 
 def erase_from_attachments(record: SiteRecord, words: Words, *, author: Author, operation: str, reason: str) -> None:
@@ -62,7 +62,7 @@ def erase_from_attachments(record: SiteRecord, words: Words, *, author: Author, 
             )
             raise refuse(text % {"name": row})
         stamp(row, author)
-        _erase(row, ATTACHED, words, author=author, operation=operation, reason=reason)
+        _erase(row, ATTACHMENT_TEXT, words, author=author, operation=operation, reason=reason)
 
 
 def changes_of_filters(site_id: uuid.UUID) -> ChangeQuerySet:
@@ -80,46 +80,46 @@ def erase_from_lists(site_id: uuid.UUID, words: Words, *, author: Author, operat
 
     A filter keeps its other conditions. It takes two queries, and more for each hit.
     """
-    personal = _Typed(FILTERED, says=words.occur_in)
+    personal = _UserTexts(FILTER_TEXT, says=words.occur_in)
     filters = SavedFilter.objects.at(site_id)
-    found = {row.pk for row in filters if any(words.occur_in(_spoken(name, getattr(row, name))) for name in FILTERED)}
+    ids = {row.pk for row in filters if any(words.occur_in(_text_of(name, getattr(row, name))) for name in FILTER_TEXT)}
     for change in changes_of_filters(site_id).only("record_id", "record_name", "fields"):
         if words.occur_in(change.record_name) or any(
             personal.texts(entry, side) for entry in change.fields for side in ("old", "new")
         ):
-            found.add(change.record_id)
-    present = filters.select_for_update(of=("self",), no_key=True).in_bulk(found)
-    for key in sorted(found):
+            ids.add(change.record_id)
+    present = filters.select_for_update(of=("self",), no_key=True).in_bulk(ids)
+    for key in sorted(ids):
         row = present.get(key) or SavedFilter(pk=key, site_id=site_id)
-        _erase(row, FILTERED, words, author=author, operation=operation, reason=reason)
+        _erase(row, FILTER_TEXT, words, author=author, operation=operation, reason=reason)
     # The import itself has no history.
     for one in FileImport.objects.filter(site_id=site_id):
-        said = [name for name in IMPORTED if words.occur_in(getattr(one, name))]
-        if said:
-            FileImport.objects.filter(pk=one.pk).update(**{name: _without(one, name, words) for name in said})
+        names = [name for name in IMPORT_TEXT if words.occur_in(getattr(one, name))]
+        if names:
+            FileImport.objects.filter(pk=one.pk).update(**{name: _without(one, name, words) for name in names})
 
 
 def _erase(row: Any, names: tuple[str, ...], words: Words, *, author: Author, operation: str, reason: str) -> None:
     """Erase the texts of a row that contain one of the words, also from its history; the row may be gone."""
-    changed = list[FieldChange]()
+    entries = list[FieldChange]()
     for name in names:
         value = getattr(row, name)
-        if words.occur_in(_spoken(name, value)):
+        if words.occur_in(_text_of(name, value)):
             setattr(row, name, _without(row, name, words))
-            changed.append({"field": name, "old": {ERASED: keyed(value)}, "new": getattr(row, name)})
+            entries.append({"field": name, "old": {ERASED: digest_of(value)}, "new": getattr(row, name)})
     with recording() as trail:
-        if changed:
+        if entries:
             row.save(force_update=True)
-        personal = _Typed(names, says=words.occur_in, has_name=True)
-        changed += erase_from_history(row, personal, words.are_quoted_in, keyed)
-        trail.add(row, changed, author=author, operation=operation, reason=reason)
+        personal = _UserTexts(names, says=words.occur_in, has_name=True)
+        entries += erase_from_history(row, personal, words.are_quoted_in, digest_of)
+        trail.add(row, entries, author=author, operation=operation, reason=reason)
 
 
-def _spoken(name: str, value: str) -> str:
+def _text_of(name: str, value: str) -> str:
     """Return the part of a column's text that people typed; of a filter's query, its values line by line."""
     if name != "query":
         return value
-    return "\n".join(typed for _, typed in parse_qsl(value) if read_uuid(typed) is None)
+    return "\n".join(value_of_pair for _, value_of_pair in parse_qsl(value) if read_uuid(value_of_pair) is None)
 
 
 def _without(row: models.Model, name: str, words: Words) -> str:
@@ -129,7 +129,7 @@ def _without(row: models.Model, name: str, words: Words) -> str:
         extension = EXTENSION.search(value) if name == "file_name" else None
         kept_end = extension[0] if extension is not None and not words.occur_in(extension[0]) else ""
         return f"{mark_of(row._meta.get_field(name), value)}{kept_end}"
-    pairs = [(key, typed, words.occur_in(_spoken(name, urlencode([(key, typed)])))) for key, typed in parse_qsl(value)]
+    pairs = [(key, part, words.occur_in(_text_of(name, urlencode([(key, part)])))) for key, part in parse_qsl(value)]
     # The list compares the pairs in this order, as `saved_filters.filter_part` stores them.
-    kept = sorted((key, f"{ERASED}-{keyed(typed)}" if said else typed) for key, typed, said in pairs)
-    return urlencode(kept)[:QUERY]
+    parts = sorted((key, f"{ERASED}-{digest_of(part)}" if is_personal else part) for key, part, is_personal in pairs)
+    return urlencode(parts)[:QUERY]

@@ -20,7 +20,7 @@ from records.history.models import Change
 from records.history.trail import Author, recording
 from records.retention.actions import refuse_on_hold
 from records.retention.around import erase_from_attachments, erase_from_lists
-from records.retention.marks import keyed, mark_of
+from records.retention.marks import digest_of, mark_of
 from records.retention.words import Words
 from records.sites.models import SiteRecord
 from records.sites.reasons import required_reason
@@ -37,7 +37,7 @@ class Erasure:
     """One erasure while it runs: the locked record, and what was changed in it so far."""
 
     record: Any
-    changed: list[FieldChange] = field(default_factory=list)
+    entries: list[FieldChange] = field(default_factory=list)
     words: set[str] = field(default_factory=set)
     """The erased values; a reason that quotes one of them is erased as well."""
     has_erased_elsewhere: bool = False
@@ -64,8 +64,8 @@ class Erasure:
         for name in names:
             value = getattr(self.record, name)
             if self.mark(self.record, name):
-                said = value.isoformat() if isinstance(value, datetime.datetime) else str(value)
-                self.changed.append({"field": name, "old": {ERASED: keyed(said)}, "new": getattr(self.record, name)})
+                old = value.isoformat() if isinstance(value, datetime.datetime) else str(value)
+                self.entries.append({"field": name, "old": {ERASED: digest_of(old)}, "new": getattr(self.record, name)})
 
 
 @contextmanager
@@ -111,8 +111,8 @@ def erasing(
             erase_from_attachments(record, words, author=author, operation=operation, reason=why)
             personal = replace(personal, free_texts=free_texts(model, personal), says=words.occur_in)
             erasure.erase(*(name for name in personal.free_texts if personal.says(getattr(record, name))))
-        erasure.changed += erase_from_history(record, personal, words.are_quoted_in, keyed)
-        if not erasure.changed:
+        erasure.entries += erase_from_history(record, personal, words.are_quoted_in, digest_of)
+        if not erasure.entries:
             if erasure.has_erased_elsewhere:
                 return
             text = gettext(
@@ -121,7 +121,7 @@ def erasing(
             raise refuse(text)
         stamp(record, author)
         record.save(force_update=True)
-        trail.add(record, erasure.changed, author=author, operation=operation, reason=why)
+        trail.add(record, erasure.entries, author=author, operation=operation, reason=why)
 
 
 def free_texts(model: type[SiteRecord], personal: Personal) -> list[str]:
@@ -133,14 +133,14 @@ def free_texts(model: type[SiteRecord], personal: Personal) -> list[str]:
 def texts_that_name_it(record: SiteRecord, personal: Personal) -> list[str]:
     """Return the names of the record's free texts that contain a personal value, now or in the history; two queries."""
     words = Words(words_in_history(record, personal))
-    found = replace(personal, free_texts=free_texts(type(record), personal), says=words.occur_in)
+    personal_texts = replace(personal, free_texts=free_texts(type(record), personal), says=words.occur_in)
     changes = Change.objects.filter(record_id=record.pk, model=record._meta.label).values_list("fields", flat=True)
     entries = [entry for fields in changes for entry in fields]
     return [
         name
-        for name in found.free_texts
-        if found.says(getattr(record, name))
-        or any(entry["field"] == name and found.texts(entry, side) for entry in entries for side in SIDES)
+        for name in personal_texts.free_texts
+        if personal_texts.says(getattr(record, name))
+        or any(entry["field"] == name and personal_texts.texts(entry, side) for entry in entries for side in SIDES)
     ]
 
 

@@ -28,7 +28,7 @@ from records.retention.words import Words
 from records.sites.models import SiteRecord
 from records.sites.text import REASON
 
-SHOWN = 50
+MOST_SHOWN = 50
 """How many other records the page of an erasure lists."""
 
 
@@ -63,35 +63,35 @@ def asking_about_texts(personal: Personal) -> Callable[[Any, Any], None]:
 
     def fill(form: Any, record: SiteRecord) -> None:
         field = form.fields["with_texts"]
-        found = [field_label(type(record), name) for name in texts_that_name_it(record, personal)]
-        attached = attachments_that_say(record, Words(words_in_history(record, personal)))
-        found += [gettext("name and description of the attachment “%(name)s”") % {"name": row} for row in attached]
-        if not found:
+        labels = [field_label(type(record), name) for name in texts_that_name_it(record, personal)]
+        attachments = attachments_that_say(record, Words(words_in_history(record, personal)))
+        labels += [gettext("name and description of the attachment “%(name)s”") % {"name": row} for row in attachments]
+        if not labels:
             field.widget = forms.HiddenInput()
             return
         field.required = True
-        labels = ", ".join(found)
-        field.label = gettext("Other texts that contain these values: %(fields)s") % {"fields": labels}
+        text = gettext("Other texts that contain these values: %(fields)s")
+        field.label = text % {"fields": ", ".join(labels)}
 
     return fill
 
 
 def before_erasing(model_admin: object, request: HttpRequest, record: SiteRecord) -> list[str]:
     """Return what the person who erases must know about the record: a legal hold, and the period of retention."""
-    name, found = record._meta.verbose_name, []
+    name, notices = record._meta.verbose_name, []
     if on_hold_since(record) is not None:
-        found.append(
+        notices.append(
             gettext("This %(name)s is on legal hold. Nothing can be erased until the hold is lifted.") % {"name": name}
         )
     if until := kept_until(record):
-        found.append(
+        notices.append(
             gettext("The %(name)s is kept at least until %(until)s. It stays; only personal data is erased.")
             % {"name": name, "until": until.isoformat()}
         )
-    found.append(
+    notices.append(
         gettext("The person's details are also erased from saved filters and from the names of imported files.")
     )
-    return found
+    return notices
 
 
 def who_else_names(personal: Personal, identifying: Sequence[str]) -> Searching:
@@ -102,47 +102,47 @@ def who_else_names(personal: Personal, identifying: Sequence[str]) -> Searching:
     """
 
     def listed(model_admin: Any, request: HttpRequest, record: Any, place: str) -> Searched:
-        def seen(model: type[SiteRecord]) -> tuple[QuerySet[Any], Collection[str]] | None:
+        def visible_rows(model: type[SiteRecord]) -> tuple[QuerySet[Any], Collection[str]] | None:
             rows = model_admin.visible_rows(request, model, record.site_id)
             pages: Any = admin.site._registry.get(model)
             return None if rows is None else (rows, pages.hidden_fields(request, record))
 
-        search = Search(record, personal, identifying, seen)
+        search = Search(record, personal, identifying, visible_rows)
         if search.is_empty:
             return Searched(None, [gettext("The record contains none of the values, so no other record was searched.")])
         rights = [(kind._meta.label, *hidden) for kind, _, hidden in search.kinds]
         signer = Signer(salt=f"{__name__} {user_of(request).pk} {record.pk} {record.newest_change} {rights}")
-        known, was_cut, begin = _read(signer, place) if place else (0, False, Place())
+        count_before, was_cut, begin = _read(signer, place) if place else (0, False, Place())
         part = search.step(begin)
-        count, is_cut, following = known + len(part.found), was_cut or part.are_cut, part.following
+        count, is_cut, following = count_before + len(part.mentions), was_cut or part.are_cut, part.following
         if following is None:
-            said = [*_ended(search, is_cut, has_found=count > 0), _explained(record, personal, identifying)]
-            return Searched(_listing(part, known), said, has_former=known > 0)
+            sentences = [*_summary(search, is_cut, has_found=count > 0), _explanation(record, personal, identifying)]
+            return Searched(_listing(part, count_before), sentences, has_former=count_before > 0)
         text = gettext("%(done)s of %(all)s kinds of records have been searched. Next: %(kinds)s.")
         text %= {
             "done": following.kind,
             "all": len(search.kinds),
             "kinds": search.kinds[following.kind][0]._meta.verbose_name_plural,
         }
-        return Searched(_listing(part, known), [text], _signed(signer, count, is_cut, following))
+        return Searched(_listing(part, count_before), [text], _place_parameter(signer, count, is_cut, following))
 
     return listed
 
 
-def _listing(part: Mentions, known: int) -> Listing | None:
-    """Return the links to what a part found, after so many `known` ones; None without a link."""
-    links: list[str] = [format_html("{} ({})", link_to(one.record), ", ".join(one.labels)) for one in part.found]
-    shown = links[: max(SHOWN - known, 0)]
-    if known <= SHOWN < known + len(links):
-        shown.append(gettext("and others"))
+def _listing(part: Mentions, count_before: int) -> Listing | None:
+    """Return the links to what a part found, after so many (`count_before`) others; None without a link."""
+    links: list[str] = [format_html("{} ({})", link_to(one.record), ", ".join(one.labels)) for one in part.mentions]
+    lines = links[: max(MOST_SHOWN - count_before, 0)]
+    if count_before <= MOST_SHOWN < count_before + len(links):
+        lines.append(gettext("and others"))
     text = gettext(
         "These other records contain one of the values. They stay as they are, except attachments that the form asks "
         "about. Look at them first: after the erasure, they cannot be found by that value."
     )
-    return Listing(text, shown) if shown else None
+    return Listing(text, lines) if lines else None
 
 
-def _ended(search: Search, is_cut: bool, *, has_found: bool) -> Iterator[str]:
+def _summary(search: Search, is_cut: bool, *, has_found: bool) -> Iterator[str]:
     """Yield what the whole search has found, after its last part."""
     if not has_found:
         yield gettext("No other record that you may see was found to contain one of the values.")
@@ -152,7 +152,7 @@ def _ended(search: Search, is_cut: bool, *, has_found: bool) -> Iterator[str]:
         yield gettext("All %(all)s kinds of records that you may see have been searched.") % {"all": len(search.kinds)}
 
 
-def _explained(record: SiteRecord, personal: Personal, identifying: Sequence[str]) -> str:
+def _explanation(record: SiteRecord, personal: Personal, identifying: Sequence[str]) -> str:
     """Return which values other records are searched for, and where they are not."""
     owner = personal.relation and record._meta.get_field(personal.relation).related_model
     labels = ", ".join(field_label(owner or type(record), name) for name in identifying)
@@ -163,16 +163,16 @@ def _explained(record: SiteRecord, personal: Personal, identifying: Sequence[str
     return text % {"fields": labels}
 
 
-def _signed(signer: Signer, count: int, is_cut: bool, place: Place) -> str:
+def _place_parameter(signer: Signer, count: int, is_cut: bool, place: Place) -> str:
     """Return the parameter of an address for where the next part begins, and what was found so far."""
     after = str(place.after) if isinstance(place.after, UUID) else place.after
-    return signer.sign_object([count, is_cut, place.kind, after, place.looked])
+    return signer.sign_object([count, is_cut, place.kind, after, place.reads])
 
 
 def _read(signer: Signer, text: str) -> tuple[int, bool, Place]:
-    """Return what `_signed` has written; raises UnknownPlaceError for any other text."""
+    """Return what `_place_parameter` wrote; raises UnknownPlaceError for any other text."""
     try:
-        count, is_cut, kind, after, looked = signer.unsign_object(text)
+        count, is_cut, kind, after, reads = signer.unsign_object(text)
     except BadSignature as error:
         raise UnknownPlaceError from error
-    return count, is_cut, Place(kind, UUID(after) if isinstance(after, str) else after, looked)
+    return count, is_cut, Place(kind, UUID(after) if isinstance(after, str) else after, reads)

@@ -91,9 +91,9 @@ def record_notices(request: HttpRequest, record: object) -> Sequence[RecordNotic
     """Return the notices about a record's hold and period at the top of its page; two queries."""
     if not isinstance(record, SiteRecord):
         return ()
-    found = []
+    notices = []
     if since := _on_hold_since(record):
-        found.append(
+        notices.append(
             RecordNotice(
                 gettext("On legal hold since %(since)s. No part of it can be erased.")
                 % {"since": format_datetime(since)},
@@ -104,8 +104,8 @@ def record_notices(request: HttpRequest, record: object) -> Sequence[RecordNotic
         text = gettext(
             "Kept at least until %(until)s. It may be erased from that day on; nothing is deleted by itself."
         )
-        found.append(RecordNotice(text % {"until": until.isoformat()}))
-    return found
+        notices.append(RecordNotice(text % {"until": until.isoformat()}))
+    return notices
 
 
 def record_links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
@@ -138,8 +138,8 @@ def _on_hold_since(record: Any) -> datetime.datetime | None:
     """Return since when the page's record is on hold; queried once for each page."""
     if "_on_hold_since" not in record.__dict__:
         record._on_hold_since = actions.on_hold_since(record)
-    found: datetime.datetime | None = record._on_hold_since
-    return found
+    since: datetime.datetime | None = record._on_hold_since
+    return since
 
 
 urlpatterns = [

@@ -61,12 +61,12 @@ def pattern_of_short(values: Collection[str]) -> str:
 
     Empty if there are none. In scripts without spaces they may be a part of another word.
     """
-    found = set()
+    patterns = set()
     for value in map(_plain, values):
         if len(value) < 3 and _is_word(value):
             ways = "|".join(sorted({value, value.upper()}))
-            found.add(ways if _IS_SPACELESS.search(value) else rf"(^|\W|_)({ways})(\W|_|$)")
-    return "|".join(sorted(found))
+            patterns.add(ways if _IS_SPACELESS.search(value) else rf"(^|\W|_)({ways})(\W|_|$)")
+    return "|".join(sorted(patterns))
 
 
 def _plain(text: str) -> str:

@@ -113,7 +113,7 @@ def test_every_refusal_is_xml_with_the_same_fields(materials: Any) -> None:
     ],
 )
 def test_the_media_type_with_the_highest_quality_is_chosen(accept: str, expected: str | None) -> None:
-    assert renderers.chosen(accept) == expected
+    assert renderers.negotiate(accept) == expected
 
 
 def test_a_media_type_that_there_is_not_is_406(materials: Any) -> None:

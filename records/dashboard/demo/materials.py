@@ -34,4 +34,4 @@ def fill(place: DemoSite) -> None:
             raise stored
         correction = upserts.DesiredMaterial({"risk": "High"}, stored.material.pk, "Supplier lost its certificate")
         upserts.upsert(place.site.pk, correction, author=author, may=lambda permission: True)
-    place.records["Material"] = [stored.material for stored in made if isinstance(stored, upserts.Stored)]
+    place.records["Material"] = [stored.material for stored in made if isinstance(stored, upserts.StoredMaterial)]

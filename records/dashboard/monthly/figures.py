@@ -103,14 +103,14 @@ def readings(progress: Sequence[Progress], period: Period) -> Readings:
         day = day_of(one.due, period.zone)
         index = index_of.get(day.replace(day=1), -1 if day < period.first else len(index_of))
         if 0 <= index < len(index_of):
-            asked[index] += len(one.asked)
+            asked[index] += len(one.readers)
             read[index] += one.read
         if day < period.today:
             late[index] = late.get(index, 0) + one.missing
     return Readings(
         asked,
         read,
-        sum(len(one.asked) for one in progress),
+        sum(len(one.readers) for one in progress),
         sum(one.read for one in progress),
         _overdue(late, period),
     )

@@ -37,7 +37,7 @@ def test_texts_are_stored_as_they_are(site: Site) -> None:
         for number, text in enumerate(TEXTS)
     ]
     stored = upserts.upsert_all(site.pk, desired, author=make.SYSTEM, may=lambda permission: True)
-    assert all(isinstance(one, upserts.Stored) for one in stored)
+    assert all(isinstance(one, upserts.StoredMaterial) for one in stored)
     found = Material.objects.at(site.pk).order_by("site_sequence_id").values_list("description", "country_of_origin")
     assert list(found) == [(text, [text, "x"]) for text in TEXTS]
     assert [

@@ -259,7 +259,7 @@ def test_a_long_list_is_cut_and_costs_a_fixed_number_of_queries(
     few = queries(1, lambda number: make_item(site, name=f"Przybylski {number}"))
     assert queries(4, lambda number: make_item(site, name=f"Mrs. Przybylski {number}")) == few
     first = make_action(site, about=complaint, name="Call Ann")
-    monkeypatch.setattr(forms, "SHOWN", 3)
+    monkeypatch.setattr(forms, "MOST_SHOWN", 3)
     page = client.get(place(complaint))
     assert listed(page)[0] == (address_of(first), "(Name)")
     assert [after for _, after in listed(page)] == ["(Name)"] * 3 + [""]

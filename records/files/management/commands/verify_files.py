@@ -21,7 +21,7 @@ class Command(BaseCommand):
                     storage.check(row)
                 except storage.FileDamagedError as error:
                     damaged += 1
-                    self.stdout.write(f"{row.described()} at {row.path}: {error}")
+                    self.stdout.write(f"{row.location()} at {row.path}: {error}")
                 except storage.StorageUnavailableError as error:
                     text = "The storage cannot be read; nothing is known about the remaining files."
                     raise CommandError(text) from error

@@ -81,7 +81,7 @@ class Command(BaseCommand):
                 with storage.open_whole(row) as file:
                     writer.add(f"files/{row.path}", file, row.file_size)
             except storage.FileDamagedError as error:
-                damaged.append(f"{row.described()} at {row.path}: {error}")
+                damaged.append(f"{row.location()} at {row.path}: {error}")
                 continue
             count += 1
         return count
