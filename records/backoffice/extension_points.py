@@ -107,7 +107,7 @@ def all_of(functions: Sequence[Callable[..., Sequence[T]]], *arguments: object) 
     return [one for function in functions for one in function(*arguments)]
 
 
-def shown_on(request: HttpRequest, record: Model) -> dict[str, Any]:
+def additions_to(request: HttpRequest, record: Model) -> dict[str, Any]:
     """Return all added sentences, buttons and parts of the record's page that the user may open."""
     # The order matters: what the notices have read of the record, the links need not read again.
     return {

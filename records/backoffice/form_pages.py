@@ -335,7 +335,7 @@ class FormPages(StepPages, HistoryPages):
             "reading_url": self.page_of(record.pk) if record else "",
             "conflict": self.conflict_context(request, record, form, conflict) if conflict else None,
             "record_steps": self.steps_for(request, record) if record else [],
-            **(self.added_to(request, record) if record else {}),
+            **(self.additions_to(request, record) if record else {}),
             "show_history": record is not None and self.has_history_permission(request, record),
             "show_save_and_add_another": record is None and writable,
             "show_save_and_continue": writable,

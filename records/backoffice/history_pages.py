@@ -27,7 +27,7 @@ from records.backoffice.history_export import TOO_MANY, history_file, is_too_lon
 from records.backoffice.lists import UncountedPaginator
 from records.backoffice.permissions import Pages, SitePermissions
 from records.backoffice.transfer.sheets import KINDS
-from records.backoffice.wording import choice_label, field_label, operation_label, printed
+from records.backoffice.wording import choice_label, field_label, format_value, operation_label
 from records.history.digests import SIDES, FieldChange
 from records.history.models import Change, ChangeQuerySet
 from records.history.snapshots import children_of
@@ -70,7 +70,7 @@ def lines_of(
             **({} if offers is None else {"put_back": offers.get(place_of(entry), "")}),
             "label": field_label(model, entry["field"]),
             **{
-                side: printed(choice_label(model, entry["field"], entry.get(side)), day=days(entry["field"]))
+                side: format_value(choice_label(model, entry["field"], entry.get(side)), day=days(entry["field"]))
                 for side in SIDES
             },
         }

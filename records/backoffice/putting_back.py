@@ -29,7 +29,7 @@ from records.backoffice.forms import ReasonForm
 from records.backoffice.history_pages import Place, no_offers, place_of
 from records.backoffice.old_values import TEXTS, before, fault_of, is_nothing, keys_of
 from records.backoffice.permissions import Pages
-from records.backoffice.wording import choice_label, field_label, printed
+from records.backoffice.wording import choice_label, field_label, format_value
 from records.history.digests import FieldChange
 from records.history.models import Change
 from records.history.snapshots import Snapshot, differences, snapshot
@@ -157,8 +157,8 @@ class PutBackPages(FormPages):
             change=old.change,
             at=format_datetime(old.change.at),
             label=label,
-            now=printed(choice_label(self.model, name, old.now), day=self.is_day(name)),
-            then=printed(choice_label(self.model, name, old.entry.get("old")), day=self.is_day(name)),
+            now=format_value(choice_label(self.model, name, old.now), day=self.is_day(name)),
+            then=format_value(choice_label(self.model, name, old.entry.get("old")), day=self.is_day(name)),
             seen=record.newest_change,
             form=form,
             back=self.page_of(record.pk),

@@ -28,7 +28,7 @@ from records.backoffice.history_pages import HistoryPages
 from records.backoffice.permissions import Pages
 from records.backoffice.statuses import status_tag
 from records.backoffice.transitions import StepPages
-from records.backoffice.wording import field_label, in_words, operation_label, printed, without_markup
+from records.backoffice.wording import field_label, format_value, in_words, operation_label, without_markup
 from records.sites.uses import pointing_at
 
 RELATED_SHOWN = 5
@@ -47,7 +47,7 @@ class Fact(AdminReadonlyField):
         """Return the value as the page shows it, as HTML."""
         name = self.field["field"]
         value = getattr(self.form.instance, name, None) if isinstance(name, str) else None
-        return escape(printed(value)) if isinstance(value, list) else in_words(self.contents())
+        return escape(format_value(value)) if isinstance(value, list) else in_words(self.contents())
 
     @property
     def plain(self) -> str:
@@ -97,7 +97,7 @@ class ReadingPage(StepPages, HistoryPages):
         facts, children = self.content_of(request, record)
         app, model = self.opts.app_label, self.opts.model_name
         kind, status = capfirst(str(self.opts.verbose_name)), getattr(record, "record_status", "")
-        steps, additions = self.steps_for(request, record), self.added_to(request, record)
+        steps, additions = self.steps_for(request, record), self.additions_to(request, record)
         return self.page_response(
             request,
             "backoffice/reading.html",

@@ -16,7 +16,7 @@ from records.backoffice.current import current_site, sites_of, user_of, zone_of
 from records.backoffice.date_filters import CALENDAR, before, day_of, today_at
 from records.history.statements import count_together, read_together
 
-SHOWN = 5
+MAX_LINES = 5
 """How many lines a section shows."""
 MOST_COUNTED = 1000
 AHEAD = datetime.timedelta(days=30)
@@ -60,7 +60,7 @@ class Section:
 
     def of(self, records: QuerySet[Any], line: Callable[[Any], Line]) -> "Section":
         """Show the first records, each as its line, and count them if there are more; see `fill`."""
-        self.records, self.first, self.line = records, records[: SHOWN + 1], line
+        self.records, self.first, self.line = records, records[: MAX_LINES + 1], line
         return self
 
     @property
@@ -85,11 +85,11 @@ def fill(sections: Sequence[Section]) -> None:
     few records have the status that is asked for, and without an order PostgreSQL would read all of the table.
     """
     read_together(*(section.first for section in sections))
-    longer = [section for section in sections if len(section.first) > SHOWN]
+    longer = [section for section in sections if len(section.first) > MAX_LINES]
     numbers = count_together(*(section.records[: MOST_COUNTED + 1] for section in longer))
     for section in sections:
         section.total = len(section.first)
-        section.rows = [section.line(record) for record in section.first[:SHOWN]]
+        section.rows = [section.line(record) for record in section.first[:MAX_LINES]]
     for section, number in zip(longer, numbers, strict=True):
         section.total = number
 
@@ -186,14 +186,14 @@ class ToDo:
     """What the person must be allowed to do at the current site; empty if the section decides."""
 
 
-def sections_for(request: HttpRequest, added: Sequence[ToDo]) -> list[Section]:
+def sections_for(request: HttpRequest, entries: Sequence[ToDo]) -> list[Section]:
     """Return the sections of everything that this person can have to do; a fixed number of queries.
 
     A section without a text for the case that there is nothing to do is then left out.
     """
     viewer = Viewer(request)
-    offered = sorted(added, key=lambda one: one.place)
-    found = [one.section(viewer) for one in offered if not one.permission or viewer.may(one.permission)]
-    sections = [section for section in found if section is not None]
+    permitted = [entry for entry in entries if not entry.permission or viewer.may(entry.permission)]
+    possible = [entry.section(viewer) for entry in sorted(permitted, key=lambda entry: entry.place)]
+    sections = [section for section in possible if section is not None]
     fill(sections)
     return [section for section in sections if section.total or section.empty]

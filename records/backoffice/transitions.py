@@ -49,7 +49,7 @@ from records.backoffice.wording import field_label
 from records.sites.models import SiteRecord
 from records.sites.uses import uses_of
 
-CHANGED = _("%(record)s was changed.")
+RECORD_CHANGED = _("%(record)s was changed.")
 
 
 Act = Callable[[Any, HttpRequest, Any, str, dict[str, Any]], Any]
@@ -64,16 +64,16 @@ class Listing:
 
 
 Consequences = Callable[[Any, HttpRequest, Any], Sequence[str | Listing]]
-SEARCHED, PART = "searched", "part"
+SEARCH_FROM, PART = "searched", "part"
 """The parameter of a step's address for the part of a search that begins at its value, and the one for it alone."""
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class SearchPart:
     """What one part of a search found, the sentences below, and where the next part begins; empty after the last."""
 
-    found: Listing | None
-    said: Sequence[str]
+    listing: Listing | None
+    sentences: Sequence[str]
     following: str = ""
     has_former: bool = False
     """Whether parts before the last one have found something."""
@@ -83,7 +83,7 @@ class UnknownPlaceError(Exception):
     """The place where a search should go on is not one of it, or what it searches for has changed since."""
 
 
-Searching = Callable[[Any, HttpRequest, Any, str], Searched]
+SearchFunction = Callable[[Any, HttpRequest, Any, str], SearchPart]
 """Searches for a record, with `(model_admin, request, record, place)`; raises UnknownPlaceError."""
 
 
@@ -103,11 +103,11 @@ class RecordStep:
     applies: Callable[[Any], bool] = lambda record: True
     form: type[ReasonForm] = ReasonForm
     explanation: Any = ""
-    done: Any = CHANGED
+    done: Any = RECORD_CHANGED
     initial: Callable[[Any], dict[str, Any]] | None = None
     consequences: Consequences | None = None
-    searched: Searching | None = None
-    """Searches many records for further consequences, in parts that the page loads after it is shown (`SEARCHED`)."""
+    search: SearchFunction | None = None
+    """Searches many records for further consequences, in parts that the page loads once it is shown (`SEARCH_FROM`)."""
     is_next: bool = False
     """Whether this is what usually happens next to the record, so that its button is the primary one."""
     fill: Callable[[Any, Any], None] | None = None
@@ -119,8 +119,8 @@ def by_key(action: Callable[..., Any], *fields: str) -> Act:
     """Return what a step does if a room's action takes the record's site and Id, and the named fields of the form."""
 
     def act(model_admin: object, request: HttpRequest, record: SiteRecord, reason: str, data: dict[str, Any]) -> None:
-        given = {name: data[name] for name in fields}
-        action(record.site_id, record.pk, **given, author=author_of(request), reason=reason)
+        values = {name: data[name] for name in fields}
+        action(record.site_id, record.pk, **values, author=author_of(request), reason=reason)
 
     return act
 
@@ -209,14 +209,14 @@ class StepPages(SitePermissions):
         """Return the room's own parts of the record's page below its fields; override it."""
         return ()
 
-    def added_to(self, request: HttpRequest, record: Any) -> dict[str, Any]:
+    def additions_to(self, request: HttpRequest, record: Any) -> dict[str, Any]:
         """Return the sentences, buttons and parts that this app, and those above it, add to the record's pages."""
-        added = extension_points.shown_on(request, record)
-        links = [*self.own_links(request, record), *added["record_links"]]
+        additions = extension_points.additions_to(request, record)
+        links = [*self.own_links(request, record), *additions["record_links"]]
         return {
-            **added,
+            **additions,
             "record_links": links,
-            "record_panels": [*self.own_panels(request, record), *added["record_panels"]],
+            "record_panels": [*self.own_panels(request, record), *additions["record_panels"]],
         }
 
     def step_view(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
@@ -230,14 +230,14 @@ class StepPages(SitePermissions):
         if request.method == "POST":
             refuse_when_done(request, self.page_of(record.pk))
         if step.applies(record):
-            if request.method == "GET" and step.searched is not None and SEARCHED in request.GET:
-                return self._searched(request, step, record, step.searched)
-            return self.taken(request, step, record)
+            if request.method == "GET" and step.search is not None and SEARCH_FROM in request.GET:
+                return self._search_response(request, step, record, step.search)
+            return self.step_response(request, step, record)
         text = gettext("“%(label)s” is no longer possible: %(record)s was changed after you opened its page.")
         text %= {"label": step.label, "record": record}
         if request.method == "POST":
             # Somebody was faster, perhaps the same person on another page: what was typed stays, beside the changes.
-            return self.taken(request, step, record, too_late=text)
+            return self.step_response(request, step, record, too_late=text)
         self.message_user(request, text, messages.WARNING)
         return redirect(self.page_of(record.pk))
 
@@ -251,10 +251,12 @@ class StepPages(SitePermissions):
         record.newest_change = str(record.newest_change or "")
         return record
 
-    def _searched(self, request: HttpRequest, step: RecordStep, record: Any, search: Searching) -> HttpResponse:
+    def _search_response(
+        self, request: HttpRequest, step: RecordStep, record: Any, search: SearchFunction
+    ) -> HttpResponse:
         """Search one part, and show what it found: in the step's page, or alone for the script of that page."""
         try:
-            found = search(self, request, record, request.GET[SEARCHED])
+            result = search(self, request, record, request.GET[SEARCH_FROM])
         except UnknownPlaceError:
             return self.page_response(
                 request,
@@ -266,25 +268,25 @@ class StepPages(SitePermissions):
                     "records have to be searched again from the beginning."
                 )
                 % {"record": record},
-                back=f"?{SEARCHED}",
+                back=f"?{SEARCH_FROM}",
                 back_label=gettext("Search again from the beginning"),
             )
         if PART in request.GET:
-            return TemplateResponse(request, "backoffice/searched.html", {"searched": found})
-        return self.taken(request, step, record, searched=found)
+            return TemplateResponse(request, "backoffice/searched.html", {"searched": result})
+        return self.step_response(request, step, record, part=result)
 
-    def taken(
+    def step_response(
         self,
         request: HttpRequest,
         step: RecordStep,
         record: Any,
         *,
         too_late: str = "",
-        searched: Searched | None = None,
+        part: SearchPart | None = None,
     ) -> HttpResponse:
         """Show the page of a step that the user may take on a record of `record_to_edit`; with a full form, take it.
 
-        `too_late` is why it cannot be taken any more; `searched` is a part of a search that the page shows. If the
+        `too_late` is why it cannot be taken any more; `part` is a part of a search that the page shows. If the
         record has changed since the form was shown, nothing is done: the page shows the changes.
         """
         show_times_of(site_at(request, self.site_id_of(record)))
@@ -294,23 +296,23 @@ class StepPages(SitePermissions):
             data = request.POST.copy()
             if changes := meanwhile(record, data):
                 page: Any = self
-                stored = self._shown(step, record)
-                found = merge(self.model, data, stored, changes)
-                conflict = page.conflict_context(request, record, stored, found)
-            seen = data.get("larder_seen", "")
-            form = self._filled(step, record, step.form(data, request.FILES))
+                current_form = self._initial_form(step, record)
+                merged = merge(self.model, data, current_form, changes)
+                conflict = page.conflict_context(request, record, current_form, merged)
+            seen_change = data.get("larder_seen", "")
+            form = self._fill(step, record, step.form(data, request.FILES))
         else:
-            form, seen = self._shown(step, record), record.newest_change
+            form, seen_change = self._initial_form(step, record), record.newest_change
         if too_late:
             form.add_error(None, too_late)
         elif form.is_valid() and conflict is None:
             try:
-                self._take(request, step, record, form.cleaned_data, seen)
+                self._take(request, step, record, form.cleaned_data, seen_change)
             except ValidationError as fault:
-                show_faults(form, (), fault, lambda name: self._edited_at(request, record, name))
+                show_faults(form, (), fault, lambda name: self._field_link(request, record, name))
             except StaleError:
                 # Somebody changed the record between reading and locking it: read it again, and show the changes.
-                return self.taken(request, step, self.record_to_edit(request, str(record.pk)))
+                return self.step_response(request, step, self.record_to_edit(request, str(record.pk)))
             else:
                 self.message_user(request, step.done % {"record": record}, messages.SUCCESS)
                 return redirect(address)
@@ -323,31 +325,33 @@ class StepPages(SitePermissions):
             consequences=step.consequences(self, request, record)
             if step.consequences is not None and not too_late
             else (),
-            is_searched=step.searched is not None and not too_late,
-            searched=searched,
+            is_searched=step.search is not None and not too_late,
+            searched=part,
             form=form,
             conflict=conflict,
-            seen=seen,
+            seen=seen_change,
             back=address,
         )
 
     @staticmethod
-    def _filled(step: RecordStep, record: object, form: ReasonForm) -> ReasonForm:
+    def _fill(step: RecordStep, record: object, form: ReasonForm) -> ReasonForm:
         if step.fill is not None:
             step.fill(form, record)
         return form
 
-    def _shown(self, step: RecordStep, record: object) -> ReasonForm:
+    def _initial_form(self, step: RecordStep, record: object) -> ReasonForm:
         """Return the step's form as it is shown for the present record."""
-        return self._filled(step, record, step.form(initial=step.initial(record) if step.initial is not None else {}))
+        return self._fill(step, record, step.form(initial=step.initial(record) if step.initial is not None else {}))
 
-    def _take(self, request: HttpRequest, step: RecordStep, record: Any, data: dict[str, Any], seen: str) -> None:
+    def _take(
+        self, request: HttpRequest, step: RecordStep, record: Any, data: dict[str, Any], seen_change: str
+    ) -> None:
         """Take the step in one transaction; raises StaleError if the record was changed since the user saw it.
 
         The step comes first, so that each room takes its locks in its own order. Its Changes are stored when the
         transaction ends, and thus are not among those that are compared.
         """
-        reason, check = data.get("change_reason", "").strip(), partial(refuse_when_stale, seen_change=seen)
+        reason, check = data.get("change_reason", "").strip(), partial(refuse_when_stale, seen_change=seen_change)
         with acting_once(request, self.page_of(record.pk)):
             if step.checks_itself:
                 step.act(self, request, record, reason, {**data, "precondition": check})
@@ -355,7 +359,7 @@ class StepPages(SitePermissions):
             step.act(self, request, record, reason, data)
             check(type(record)._base_manager.select_for_update(of=("self",), no_key=True).get(pk=record.pk))
 
-    def _edited_at(self, request: HttpRequest, record: Any, name: str) -> str:
+    def _field_link(self, request: HttpRequest, record: Any, name: str) -> str:
         """Return a field's label, with a link to the field in the record's form for those who may use it."""
         page: Any = self
         label = field_label(self.model, name)

@@ -54,8 +54,8 @@ class UnsavedInputMiddleware:
         elif request.path.startswith(("/admin/", reverse("profile"))) and isinstance(request.user, User):
             token = request.POST.get("larder_typed", "")
             if _TOKEN.fullmatch(token):
-                others = [one for one in request.COOKIES.get(COOKIE, "").split(".") if _TOKEN.fullmatch(one)]
-                _set(response, ".".join([*others[-MOST:], token]))
+                earlier = [one for one in request.COOKIES.get(COOKIE, "").split(".") if _TOKEN.fullmatch(one)]
+                _set(response, ".".join([*earlier[-MOST:], token]))
         return response
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:

@@ -142,8 +142,8 @@ def breakable(heading: object) -> str:
 
 def without_markup(markup: str) -> str:
     """Return the text of a value that a page shows as HTML: its lines, and the alternative text of pictures."""
-    if whole := _ONE_TEXT.fullmatch(markup):
-        return whole[1].strip()
+    if match := _ONE_TEXT.fullmatch(markup):
+        return match[1].strip()
     return unescape(strip_tags(_PICTURE.sub(r"\1", _LINE_END.sub("\n", markup)))).strip()
 
 
@@ -152,21 +152,21 @@ def operation_label(operation: str, model: str) -> str:
 
     `UpdateComplaintDetail` of a complaint is `Changed`, and `SetSites` of a directory is `Set sites`.
     """
-    verb, *others = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[^A-Z]+", operation) or [operation]
-    kind, rest = model.rpartition(".")[2].lower(), "".join(others).lower()
+    verb, *words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[^A-Z]+", operation) or [operation]
+    kind, rest = model.rpartition(".")[2].lower(), "".join(words).lower()
     if verb in VERBS and (rest.startswith(kind) or kind.startswith(rest) or kind.endswith(rest)):
         return gettext(VERBS[verb])
-    return gettext(" ".join([VERBS.get(verb, verb), *(word.lower() for word in others)]))
+    return gettext(" ".join([VERBS.get(verb, verb), *(word.lower() for word in words)]))
 
 
 def operation_words(text: str) -> str:
     """Return a text that users search operations for, with the stored words instead of those that users read."""
-    stored = {shown.lower(): verb for verb, shown in VERBS.items()} | {"changed": "Update", "made": "Issue"}
-    stored |= {gettext(shown.capitalize()).lower(): verb for shown, verb in stored.items()}
-    return " ".join(stored.get(word.lower(), word) for word in text.split())
+    verbs = {past.lower(): verb for verb, past in VERBS.items()} | {"changed": "Update", "made": "Issue"}
+    verbs |= {gettext(past.capitalize()).lower(): verb for past, verb in verbs.items()}
+    return " ".join(verbs.get(word.lower(), word) for word in text.split())
 
 
-def printed(value: object, *, day: bool = False) -> str:
+def format_value(value: object, *, day: bool = False) -> str:
     """Return a value of the history in readable form."""
     if value is None or value in ("", [], {}):
         return NOTHING
@@ -178,10 +178,10 @@ def printed(value: object, *, day: bool = False) -> str:
         if is_erased(value):
             return gettext("Erased (%(value)s)") % {"value": value[ERASED]}
         return "; ".join(
-            f"{key.replace('_', ' ')}: {printed(part, day=day)}" for key, part in value.items() if key != "idx"
+            f"{key.replace('_', ' ')}: {format_value(part, day=day)}" for key, part in value.items() if key != "idx"
         )
     if isinstance(value, list):
-        return ", ".join(printed(part, day=day) for part in value)
+        return ", ".join(format_value(part, day=day) for part in value)
     if isinstance(value, str) and _MOMENT.fullmatch(value):
         return format_datetime(datetime.datetime.fromisoformat(value), day=day)
     return str(value)

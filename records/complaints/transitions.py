@@ -124,6 +124,6 @@ ERASE = RecordStep(
     ),
     done=_("The consumer was erased from %(record)s."),
     consequences=before_erasing,
-    searched=who_else_names(PERSONAL, IDENTIFYING),
+    search=who_else_names(PERSONAL, IDENTIFYING),
     fill=asking_about_texts(PERSONAL),
 )

@@ -43,5 +43,5 @@ ERASE = RecordStep(
     done=_("The contact was erased from %(record)s."),
     fill=_fill,
     consequences=_warnings,
-    searched=who_else_names(EVERYBODY, IDENTIFYING),
+    search=who_else_names(EVERYBODY, IDENTIFYING),
 )

@@ -106,5 +106,5 @@ ERASE = RecordStep(
     ),
     done=_("The private data of %(record)s was erased."),
     consequences=before_erasing,
-    searched=who_else_names(PERSONAL, IDENTIFYING),
+    search=who_else_names(PERSONAL, IDENTIFYING),
 )

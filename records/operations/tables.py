@@ -125,7 +125,7 @@ class WireTable:
             field=field,
         )
 
-    def named(self, header: str) -> Column | None:
+    def column_of(self, header: str) -> Column | None:
         """Return the column of a header, which is its wire name or its label, in any case."""
         folded = header.strip().casefold()
         for name, column in self.columns.items():

@@ -22,7 +22,7 @@ from records.accounts.models import User
 from records.backoffice.about import name_pointers
 from records.backoffice.datetimes import format_datetime
 from records.backoffice.history_pages import lines_of, visible_changes
-from records.backoffice.transfer.formulas import guarded
+from records.backoffice.transfer.formulas import guard
 from records.backoffice.transfer.sheets import Line
 from records.history.digests import VERSION, canonical, facts, value_digest, values_of
 from records.history.models import Change
@@ -103,7 +103,7 @@ class Wording:
         kind = capfirst(str(model._meta.verbose_name)) if page is not None else change.model
         told = (change.record_name, change.reason, what) if is_shown else (NOT_SHOWN, "", "")
         texts = (change.author_name, change.channel, change.operation, kind, *told)
-        return [change.number, format_datetime(change.at), *(cut(guarded(str(text))) for text in texts)]
+        return [change.number, format_datetime(change.at), *(cut(guard(str(text))) for text in texts)]
 
     def rows(self, steps: Iterator[list[Change]]) -> Iterator[bytes]:
         """Yield a JSON line for each change: everything that its hash covers; digests replace hidden values."""

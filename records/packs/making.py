@@ -18,7 +18,7 @@ from records.attachments.models import Attachment
 from records.attachments.visibility import sees
 from records.backoffice.current import zone_of
 from records.backoffice.datetimes import format_datetime
-from records.backoffice.transfer.formulas import guarded
+from records.backoffice.transfer.formulas import guard
 from records.backoffice.transfer.sheets import Line, write_xlsx
 from records.dashboard.printing.paper import printed
 from records.files.models import FileRecord
@@ -195,7 +195,7 @@ class Making:
             for step in steps():
                 records = names_of_records(step, self.user.pk, self.may)
                 for row in step:
-                    yield [guarded(path_of(row)), guarded(records[row.pk]), *ATTACHMENT.cells(row)]
+                    yield [guard(path_of(row)), guard(records[row.pk]), *ATTACHMENT.cells(row)]
 
         self._sheet(bundle, part, "records/attachments", "Attachments as a table", register())
         for step in steps():

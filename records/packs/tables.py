@@ -11,7 +11,7 @@ from django.db.models import Prefetch
 from django.utils.text import capfirst
 
 from records.attachments.models import Attachment
-from records.backoffice.transfer.formulas import guarded
+from records.backoffice.transfer.formulas import guard
 from records.backoffice.transfer.sheets import LONGEST_CELL, Cell, Line
 from records.dashboard.printing.layouts import value_of
 from records.dashboard.printing.paper import Paper, Part, Value
@@ -95,7 +95,7 @@ class Table:
         for step in self.steps(rows):
             about = names_of_records(step, self.user_id, self.may) if self.is_about else {}
             for record in step:
-                first = [guarded(about.get(record.pk, ""))] if self.is_about else []
+                first = [guard(about.get(record.pk, ""))] if self.is_about else []
                 yield [*first, *self.sheet.cells(record)]
 
     def child_lines(self, rows: Rows, child: str) -> Iterator[Line]:
@@ -105,7 +105,7 @@ class Table:
         for step in self.steps(rows):
             for record in step:
                 for row in getattr(record, child).all():
-                    yield [record.site_sequence_id, guarded(str(record)), *sheet.cells(row)]
+                    yield [record.site_sequence_id, guard(str(record)), *sheet.cells(row)]
 
     def papers(self, rows: Rows, subtitle: str, foot: str) -> Iterator[tuple[str, Paper]]:
         """Yield papers of up to 250 records, each with the numbers of its first and last record: `1-250`."""
@@ -154,7 +154,7 @@ ATTACHMENT = Sheet(Attachment, left_out=("entity_folder",))
 def _cell(stored: Any, text: str) -> Cell:
     if isinstance(stored, int | Decimal) and not isinstance(stored, bool):
         return stored
-    return cut(guarded(text))
+    return cut(guard(text))
 
 
 def cut(text: str) -> str:

@@ -17,7 +17,7 @@ from records.backoffice.about import link_to
 from records.backoffice.current import user_of
 from records.backoffice.fields import TextField
 from records.backoffice.forms import ReasonForm
-from records.backoffice.transitions import Listing, Searched, Searching, UnknownPlaceError
+from records.backoffice.transitions import Listing, SearchFunction, SearchPart, UnknownPlaceError
 from records.backoffice.wording import field_label
 from records.history.erasure import Personal
 from records.retention.actions import kept_until, on_hold_since
@@ -94,14 +94,14 @@ def before_erasing(model_admin: object, request: HttpRequest, record: SiteRecord
     return notices
 
 
-def who_else_names(personal: Personal, identifying: Sequence[str]) -> Searching:
+def who_else_names(personal: Personal, identifying: Sequence[str]) -> SearchFunction:
     """Return a function that lists the other records that identify the person, as far as the user sees them.
 
     `identifying` is as for `Search`. Each call searches one part. The place where the next one begins is signed, so
     that all parts search for the same values with the same rights, and the last one knows that none was left out.
     """
 
-    def listed(model_admin: Any, request: HttpRequest, record: Any, place: str) -> Searched:
+    def listed(model_admin: Any, request: HttpRequest, record: Any, place: str) -> SearchPart:
         def visible_rows(model: type[SiteRecord]) -> tuple[QuerySet[Any], Collection[str]] | None:
             rows = model_admin.visible_rows(request, model, record.site_id)
             pages: Any = admin.site._registry.get(model)
@@ -109,7 +109,9 @@ def who_else_names(personal: Personal, identifying: Sequence[str]) -> Searching:
 
         search = Search(record, personal, identifying, visible_rows)
         if search.is_empty:
-            return Searched(None, [gettext("The record contains none of the values, so no other record was searched.")])
+            return SearchPart(
+                None, [gettext("The record contains none of the values, so no other record was searched.")]
+            )
         rights = [(kind._meta.label, *hidden) for kind, _, hidden in search.kinds]
         signer = Signer(salt=f"{__name__} {user_of(request).pk} {record.pk} {record.newest_change} {rights}")
         count_before, was_cut, begin = _read(signer, place) if place else (0, False, Place())
@@ -117,14 +119,14 @@ def who_else_names(personal: Personal, identifying: Sequence[str]) -> Searching:
         count, is_cut, following = count_before + len(part.mentions), was_cut or part.are_cut, part.following
         if following is None:
             sentences = [*_summary(search, is_cut, has_found=count > 0), _explanation(record, personal, identifying)]
-            return Searched(_listing(part, count_before), sentences, has_former=count_before > 0)
+            return SearchPart(_listing(part, count_before), sentences, has_former=count_before > 0)
         text = gettext("%(done)s of %(all)s kinds of records have been searched. Next: %(kinds)s.")
         text %= {
             "done": following.kind,
             "all": len(search.kinds),
             "kinds": search.kinds[following.kind][0]._meta.verbose_name_plural,
         }
-        return Searched(_listing(part, count_before), [text], _place_parameter(signer, count, is_cut, following))
+        return SearchPart(_listing(part, count_before), [text], _place_parameter(signer, count, is_cut, following))
 
     return listed
 

@@ -130,7 +130,7 @@ def hold(request: HttpRequest, name: str, entity: str, record_id: uuid.UUID) -> 
     record = page.record_to_edit(request, str(record_id))
     if not access.may(request.user, record.site_id, step.permission):
         raise PermissionDenied
-    answer: HttpResponse = page.taken(request, step, record)
+    answer: HttpResponse = page.step_response(request, step, record)
     return answer
 
 

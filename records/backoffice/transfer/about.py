@@ -18,11 +18,14 @@ class AboutResource(RecordResource):
     def describe(self, values: Sequence[dict[str, Any]]) -> None:
         """Put the names of the records and the questions of the findings in place of their Ids."""
 
-        def seen(rows: QuerySet[Any]) -> QuerySet[Any]:
-            return self.names.seen(rows) if self.may(permission_on(rows.model)) else rows.none()
+        def visible_rows(rows: QuerySet[Any]) -> QuerySet[Any]:
+            return self.names.visible_rows(rows) if self.may(permission_on(rows.model)) else rows.none()
 
         records, findings = ({row[name] for row in values} - {None} for name in ("RecordId", "FindingId"))
-        names, questions = names_of(self.site_id, records, seen), findings_called(self.site_id, findings, seen)
+        names, questions = (
+            names_of(self.site_id, records, visible_rows),
+            findings_called(self.site_id, findings, visible_rows),
+        )
         kinds = dict(self.model._base_manager.filter(pk__in=[row["Id"] for row in values]).values_list("pk", "entity"))
         for row in values:
             row["RecordId"] = names.get((kinds[row["Id"]], row["RecordId"]), "")

@@ -2,13 +2,14 @@
 
 import datetime
 import re
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
 from django.utils.translation import gettext
 
 from records.backoffice.transfer.files import BadCell, Sheet
-from records.backoffice.transfer.formulas import restored
+from records.backoffice.transfer.formulas import unguard
 from records.history.snapshots import printed_moment
 
 _CLOCK = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d?:\d\d(:\d\d(\.\d{1,3})?)?)", re.ASCII)
@@ -17,18 +18,18 @@ _DOTS = re.compile(r"(\d\d?)\.(\d\d?)\.(\d{4})", re.ASCII)
 """A day as spreadsheets of many countries write it; with slashes, day and month could not be told apart."""
 
 
-def as_text(cell: Any, kind: str, sheet: Sheet, stored: Any) -> str:
+def as_text(cell: Any, kind: str, sheet: Sheet, to_utc: Any) -> str:
     """Return a cell as the text that its column reads; raises ValueError with a message.
 
-    A number in a column of dates is a spreadsheet's serial date. `stored` turns a local time of the site into UTC.
+    A number in a column of dates is a spreadsheet's serial date. `to_utc` turns a local time of the site into UTC.
     """
     if cell is None:
         return ""
     if isinstance(cell, BadCell):
         raise ValueError(cell.message)
     if isinstance(cell, str):
-        text = restored(cell)
-        return _spoken_date(text.strip(), stored) if kind == "date" else text
+        text = unguard(cell)
+        return _spoken_date(text.strip(), to_utc) if kind == "date" else text
     if isinstance(cell, bool):
         return "true" if cell else "false"
     if isinstance(cell, int | float):
@@ -41,12 +42,12 @@ def as_text(cell: Any, kind: str, sheet: Sheet, stored: Any) -> str:
         if cell.time() == datetime.time(0):
             return cell.date().isoformat()
         if kind == "date":
-            return printed_moment(stored(cell))
+            return printed_moment(to_utc(cell))
         return cell.isoformat(" ", timespec="seconds")
     return str(cell.isoformat())
 
 
-def _spoken_date(text: str, stored: Any) -> str:
+def _spoken_date(text: str, to_utc: Any) -> str:
     """Return a day or a local time of the site as the interface writes it, and any other text as it is."""
     if match := _DOTS.fullmatch(text):
         day, month, year = match.groups()
@@ -54,7 +55,7 @@ def _spoken_date(text: str, stored: Any) -> str:
     if match := _CLOCK.fullmatch(text):
         clock = match[2] if match[2][1:2] != ":" else f"0{match[2]}"
         try:
-            return printed_moment(stored(datetime.datetime.fromisoformat(f"{match[1]} {clock}")))
+            return printed_moment(to_utc(datetime.datetime.fromisoformat(f"{match[1]} {clock}")))
         except ValueError:
             raise ValueError(gettext("There is no such date or time.")) from None
     return text
@@ -62,23 +63,21 @@ def _spoken_date(text: str, stored: Any) -> str:
 
 def _to_the_millisecond(clock: datetime.datetime) -> datetime.datetime:
     """Return the time rounded to the millisecond: serial dates are floats."""
-    try:
-        rounded = clock + datetime.timedelta(microseconds=500)
-    except OverflowError:
-        rounded = clock
-    return rounded.replace(microsecond=rounded.microsecond // 1000 * 1000)
+    with suppress(OverflowError):
+        clock += datetime.timedelta(microseconds=500)
+    return clock.replace(microsecond=clock.microsecond // 1000 * 1000)
 
 
 def _serial(number: float, epoch: datetime.datetime) -> datetime.datetime:
     from openpyxl.utils.datetime import from_excel
 
     try:
-        found = from_excel(number, epoch)
+        moment = from_excel(number, epoch)
     except (OverflowError, ValueError):
-        found = None
-    if not isinstance(found, datetime.datetime):
+        moment = None
+    if not isinstance(moment, datetime.datetime):
         raise ValueError(gettext("Write a date as 2024-05-31."))
-    return found
+    return moment
 
 
 def _number(number: float, kind: str) -> str:

@@ -45,18 +45,20 @@ def owner_heading(model: type[models.Model], table: Table, words: Callable[[obje
     `words` puts it into the reader's language (str) or into English (stored_text).
     """
     kind = capfirst(words(model._meta.verbose_name))
-    taken = {text.casefold() for one in table.columns.values() for text in (one.name, one.label, one.english_label)}
-    return words(_("%(kind)s name")) % {"kind": kind} if kind.casefold() in taken else kind
+    column_names = {
+        text.casefold() for one in table.columns.values() for text in (one.name, one.label, one.english_label)
+    }
+    return words(_("%(kind)s name")) % {"kind": kind} if kind.casefold() in column_names else kind
 
 
 def titles_of(columns: Iterable[Column]) -> dict[str, Column]:
     """Return the columns of child rows by the titles, in lower case, that their sheets can have."""
-    found: dict[str, Column] = {}
+    by_title: dict[str, Column] = {}
     for column in columns:
         if column.kind == "rows" and column.writable:
             titles = (column.english_label, column.label)
-            found |= {column.name.casefold(): column, **{title[:31].casefold(): column for title in titles}}
-    return found
+            by_title |= {column.name.casefold(): column, **{title[:31].casefold(): column for title in titles}}
+    return by_title
 
 
 def read_children(sheet: Sheet, column: Column, table: Table, model: type[models.Model], read: Reader) -> ChildSheet:
@@ -65,13 +67,13 @@ def read_children(sheet: Sheet, column: Column, table: Table, model: type[models
     owner_ids = [f"{text(model._meta.verbose_name).casefold()} id" for text in (str, stored_text)]
     beside = (*kinds, *owner_ids, NUMBER, gettext("Number").casefold())
     heads = headings(table, sheet.headers, lambda one: one.writable or one.name == "Id", beside)
-    found = ChildSheet(column, table, heads, sheet.title)
+    child_sheet = ChildSheet(column, table, heads, sheet.title)
     for number, cells in sheet.rows:
         row = read(number, cells, heads, sheet, table)
         row.sheet = sheet.title
-        found.rows.append(row)
-        found.owners.append((_first(owner_ids, cells, heads, sheet), _first(kinds, cells, heads, sheet)))
-    return found
+        child_sheet.rows.append(row)
+        child_sheet.owners.append((_first(owner_ids, cells, heads, sheet), _first(kinds, cells, heads, sheet)))
+    return child_sheet
 
 
 def _first(names: Iterable[str], cells: Sequence[object], heads: Headings, sheet: Sheet) -> str:
@@ -100,26 +102,26 @@ def give_children(sheet: ChildSheet, rows: Sequence[Row], model: type[models.Mod
         texts = {fold(" ".join(str(row.values.get(name) or "") for name in some).strip()) for some in sources}
         for text in texts - {""}:
             by_text[text].append(row)
-    astray: list[Row] = []
-    taken: dict[int, list[dict[str, object]]] = {}
+    orphans: list[Row] = []
+    entries: dict[int, list[dict[str, object]]] = {}
     kind = str(model._meta.verbose_name)
     source = sheet.column.source
     for child, (owner_id, text) in zip(sheet.rows, sheet.owners, strict=True):
         if owner_id:
-            meant = [by_id[owner_id.casefold()]] if owner_id.casefold() in by_id else []
+            candidates = [by_id[owner_id.casefold()]] if owner_id.casefold() in by_id else []
         else:
-            meant = by_text.get(fold(text), [])
-        if len(meant) != 1:
-            child.faults.append(_why_not(kind, owner_id or text, meant))
-            astray.append(child)
+            candidates = by_text.get(fold(text), [])
+        if len(candidates) != 1:
+            child.faults.append(_why_not(kind, owner_id or text, candidates))
+            orphans.append(child)
             continue
-        owner = meant[0]
+        owner = candidates[0]
         owner.faults += [
             gettext("%(title)s, row %(number)s: %(fault)s")
             % {"title": sheet.title, "number": child.number, "fault": fault}
             for fault in child.faults
         ]
-        if owner.number not in taken and owner.values.get(source):
+        if owner.number not in entries and owner.values.get(source):
             owner.faults.append(
                 gettext("%(title)s: the rows are both in a column and on a sheet; keep one of them.")
                 % {"title": sheet.title}
@@ -132,16 +134,16 @@ def give_children(sheet: ChildSheet, rows: Sequence[Row], model: type[models.Mod
                     gettext("%(title)s, row %(number)s: Id: This is not an Id.")
                     % {"title": sheet.title, "number": child.number}
                 )
-        taken.setdefault(owner.number, []).append(entry)
-        owner.values[source] = taken[owner.number]
-    return astray
+        entries.setdefault(owner.number, []).append(entry)
+        owner.values[source] = entries[owner.number]
+    return orphans
 
 
-def _why_not(kind: str, text: str, meant: Sequence[Row]) -> str:
+def _why_not(kind: str, text: str, candidates: Sequence[Row]) -> str:
     if not text:
         return gettext("Say which %(kind)s the row belongs to.") % {"kind": kind}
-    if meant:
-        numbers = gettext(" and ").join(str(row.number) for row in meant[:10])
+    if candidates:
+        numbers = gettext(" and ").join(str(row.number) for row in candidates[:10])
         return gettext(
             "The rows %(numbers)s of the first sheet are both called %(text)s. Write the Id of the %(kind)s instead."
         ) % {"numbers": numbers, "text": text[:100], "kind": kind}

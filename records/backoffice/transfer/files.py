@@ -59,21 +59,21 @@ Cell = str | int | float | bool | datetime.datetime | datetime.date | datetime.t
 class Sheet:
     """The header and the rows below it, each with its row number in the spreadsheet; blank rows are left out.
 
-    `others` are the further sheets that were asked for, `ignored` the titles of those that were not.
+    `further` are the further sheets that were asked for, `ignored` the titles of those that were not.
     """
 
     headers: list[str]
     rows: list[tuple[int, list[Cell]]] = field(default_factory=list)
     epoch: datetime.datetime = WINDOWS_EPOCH
     title: str = ""
-    others: "list[Sheet]" = field(default_factory=list)
+    further: "list[Sheet]" = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
 
 
-def read(data: bytes, others: Collection[str] = ()) -> Sheet:
+def read(data: bytes, further: Collection[str] = ()) -> Sheet:
     """Return the content of a file, whose format is detected from its content. Raises FileError.
 
-    `others` are the titles, in lower case, of sheets of an XLSX file that are read beside the first one.
+    `further` are the titles, in lower case, of sheets of an XLSX file that are read beside the first one.
     """
     if len(data) > MOST_BYTES:
         raise FileError(
@@ -86,7 +86,7 @@ def read(data: bytes, others: Collection[str] = ()) -> Sheet:
         raise FileError(
             gettext("This is a spreadsheet in the old format (.xls), or one with a password. Save it as XLSX.")
         )
-    sheet = _read_xlsx(data, others) if data.startswith(b"PK\x03\x04") else _read_csv(data)
+    sheet = _read_xlsx(data, further) if data.startswith(b"PK\x03\x04") else _read_csv(data)
     if not sheet.rows:
         raise FileError(gettext("The file has a header, but no row under it."))
     return sheet
@@ -133,7 +133,7 @@ def _header(cell: Cell) -> str:
 
 
 def _read_csv(data: bytes) -> Sheet:
-    text = _decoded(data)
+    text = _decode(data)
     first = text.split("\n", 1)[0]
     delimiter = max(",;\t", key=first.count)
     try:
@@ -142,7 +142,7 @@ def _read_csv(data: bytes) -> Sheet:
         raise FileError(gettext("This is not a well-formed CSV file: %(error)s.") % {"error": error}) from error
 
 
-def _decoded(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
     try:
         text = data.decode(encoding)
@@ -157,7 +157,7 @@ def _decoded(data: bytes) -> str:
 # --- XLSX ------------------------------------------------------------------------------------------------------------
 
 
-def _read_xlsx(data: bytes, others: Collection[str]) -> Sheet:
+def _read_xlsx(data: bytes, further: Collection[str]) -> Sheet:
     # The library takes a tenth of the server's start, and only an import needs it.
     import openpyxl
     from openpyxl.reader.excel import ExcelReader
@@ -178,16 +178,16 @@ def _read_xlsx(data: bytes, others: Collection[str]) -> Sheet:
             book = reader.wb
             if not book.worksheets:
                 raise FileError(gettext("The XLSX file has no sheet with cells."))
-            first = [sheet for sheet in book.worksheets if _folded(sheet.title) not in others]
+            first = [sheet for sheet in book.worksheets if _fold(sheet.title) not in further]
             main = book.active if book.active in first else (first or book.worksheets)[0]
-            found = _collect(_cells(main), book.epoch, main.title)
+            sheet_read = _collect(_cells(main), book.epoch, main.title)
             for sheet in book.worksheets:
-                if sheet is not main and _folded(sheet.title) in others:
+                if sheet is not main and _fold(sheet.title) in further:
                     with suppress(_EmptyError):
-                        found.others.append(_collect(_cells(sheet), book.epoch, sheet.title, MOST_CHILD_ROWS))
+                        sheet_read.further.append(_collect(_cells(sheet), book.epoch, sheet.title, MOST_CHILD_ROWS))
                 elif sheet is not main:
-                    found.ignored.append(sheet.title)
-            return found
+                    sheet_read.ignored.append(sheet.title)
+            return sheet_read
     except FileError:
         raise
     except (
@@ -227,7 +227,7 @@ def _check_sheets(reader: Any) -> None:
         raise FileError(gettext("The XLSX file has more sheets than can be read. Split it into several files."))
 
 
-def _folded(title: str) -> str:
+def _fold(title: str) -> str:
     return title.strip().casefold()
 
 
@@ -247,20 +247,20 @@ class _Archive(zipfile.ZipFile):
 
     def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file)
-        self.left = {True: MOST_TEXT_MARKUP, False: MOST_MARKUP}
-        self.counted: set[str] = set()
+        self.remaining = {True: MOST_TEXT_MARKUP, False: MOST_MARKUP}
+        self.counted_parts: set[str] = set()
 
-    def open(self, name: str | zipfile.ZipInfo, *args: Any, **given: Any) -> IO[bytes]:
+    def open(self, name: str | zipfile.ZipInfo, *args: Any, **options: Any) -> IO[bytes]:
         """Open a part, once its tags are counted."""
-        called = name.filename if isinstance(name, zipfile.ZipInfo) else name
-        if called not in self.counted and not _is_sheet(called):
-            self.counted.add(called)
+        part_name = name.filename if isinstance(name, zipfile.ZipInfo) else name
+        if part_name not in self.counted_parts and not _is_sheet(part_name):
+            self.counted_parts.add(part_name)
             with super().open(name) as part:
-                while min(self.left.values()) >= 0 and (piece := part.read(1024 * 1024)):
-                    self.left[called == TEXTS] -= piece.count(b"<")
-        if min(self.left.values()) < 0:
+                while min(self.remaining.values()) >= 0 and (piece := part.read(1024 * 1024)):
+                    self.remaining[part_name == TEXTS] -= piece.count(b"<")
+        if min(self.remaining.values()) < 0:
             raise FileError(gettext("The XLSX file has more texts or styles than can be read. Save it as CSV."))
-        return super().open(name, *args, **given)
+        return super().open(name, *args, **options)
 
 
 def _is_sheet(name: str) -> bool:

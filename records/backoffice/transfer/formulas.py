@@ -4,11 +4,11 @@ import re
 
 _STARTS = r"[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]"
 _DANGEROUS = re.compile(f"'*{_STARTS}")
-_GUARDED = re.compile(f"'+{_STARTS}")
+_APOSTROPHES = re.compile(f"'+{_STARTS}")
 _NEGATIVE = re.compile(r"-\d+(\.\d+)?", re.ASCII)
 
 
-def guarded(text: str) -> str:
+def guard(text: str) -> str:
     """Return the text with an apostrophe before it if it would run; a plain negative number stays unchanged.
 
     Text that begins with apostrophes followed by such a character gets one more, so that `restored` is the exact
@@ -18,6 +18,6 @@ def guarded(text: str) -> str:
     return f"'{text}" if _DANGEROUS.match(text) and not _NEGATIVE.fullmatch(text) else text
 
 
-def restored(text: str) -> str:
+def unguard(text: str) -> str:
     """Return the text that `guarded` was given."""
-    return text[1:] if _GUARDED.match(text) else text
+    return text[1:] if _APOSTROPHES.match(text) else text

@@ -42,40 +42,40 @@ def headings(
 
     `takes` says whether a column is read; `beside` are further headings, in lower case, that the sheet can have.
     """
-    found = Headings([])
+    result = Headings([])
     faults: list[str] = []
     ignored = {name.casefold() for name in table.ignored}
-    seen: dict[str, str] = {}
+    first_headers: dict[str, str] = {}
     for place, header in enumerate(headers, 1):
-        folded = " ".join(header.casefold().split())
-        column = table.named(header) if folded not in beside else None
-        meant = column.name if column is not None else folded
-        if meant in seen and header:
-            faults.append(_twice(header, seen[meant]))
-        seen.setdefault(meant, header)
+        heading = " ".join(header.casefold().split())
+        column = table.column_of(header) if heading not in beside else None
+        name = column.name if column is not None else heading
+        if name in first_headers and header:
+            faults.append(_duplicate_fault(header, first_headers[name]))
+        first_headers.setdefault(name, header)
         if not header:
             faults.append(
                 gettext("Column %(place)s of the header has no name. Enter one, or delete the column.")
                 % {"place": place}
             )
-        elif folded in beside:
-            found.places.setdefault(folded, place - 1)
-        elif column is None and folded not in ignored:
+        elif heading in beside:
+            result.places.setdefault(heading, place - 1)
+        elif column is None and heading not in ignored:
             faults.append(table.refusal_of(header))
         is_read = column is not None and takes(column)
-        found.columns.append(column if is_read else None)
+        result.columns.append(column if is_read else None)
         if column is not None:
-            found.titles.setdefault(column.name, header)
-            by_label = folded.rstrip(" *:") in (column.label.casefold(), column.english_label.casefold())
-            found.in_interface_words = found.in_interface_words or not by_label
-        if not is_read and folded not in beside:
-            found.ignored.append(header)
+            result.titles.setdefault(column.name, header)
+            by_label = heading.rstrip(" *:") in (column.label.casefold(), column.english_label.casefold())
+            result.in_interface_words = result.in_interface_words or not by_label
+        if not is_read and heading not in beside:
+            result.ignored.append(header)
     if faults:
         raise FileError(" ".join(faults[:20]))
-    return found
+    return result
 
 
-def _twice(header: str, first: str) -> str:
+def _duplicate_fault(header: str, first: str) -> str:
     if header.casefold() == first.casefold():
         return gettext("The column %(header)s occurs twice in the header.") % {"header": f"{header[:100]!r}"}
     return gettext("The columns %(first)s and %(header)s mean the same field; keep one of them.") % {

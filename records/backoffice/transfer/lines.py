@@ -20,7 +20,7 @@ from django.utils.translation import gettext
 from records.backoffice.datetimes import wall_clock
 from records.backoffice.fields import to_utc
 from records.backoffice.transfer.children import owner_heading
-from records.backoffice.transfer.formulas import guarded
+from records.backoffice.transfer.formulas import guard
 from records.backoffice.transfer.resources import RecordResource
 from records.backoffice.transfer.rows import name_sources
 from records.backoffice.transfer.sheets import Cell, FurtherSheet, Line, clock_text
@@ -112,9 +112,9 @@ class Export:
 
     def _child_batch(self, name: str, batch: Sequence[Values]) -> Iterator[Line]:
         table, columns = self.table.children[name], self._child_columns(name)
-        known = table.columns
+        by_name = table.columns
         entries = [
-            {key: _read(known[key], value) for key, value in entry.items() if key in known}
+            {key: _read(by_name[key], value) for key, value in entry.items() if key in by_name}
             for values in batch
             for entry in values[name]
         ]
@@ -132,15 +132,15 @@ class Export:
     # --- Cells -------------------------------------------------------------------------------------------------------
 
     def _names(self, table: Table, columns: Sequence[Column], batch: Sequence[Values]) -> Names:
-        wanted: dict[tuple[Any, bool], set[uuid.UUID]] = {}
+        ids: dict[tuple[Any, bool], set[uuid.UUID]] = {}
         for column in columns:
             if self._is_named(column):
-                keys = wanted.setdefault((column.target, self._is_read(column)), set())
+                keys = ids.setdefault((column.target, self._is_read(column)), set())
                 keys.update(key for values in batch for key in _keys(values[column.name]))
         names = self.resource.names
         return {
-            (model, is_read): (names.spell if is_read else names.printed)(model, keys)
-            for (model, is_read), keys in wanted.items()
+            (model, is_read): (names.spell if is_read else names.display_names)(model, keys)
+            for (model, is_read), keys in ids.items()
             if keys
         }
 
@@ -158,9 +158,9 @@ class Export:
         if value is None:
             return None
         if self._is_named(column):
-            spelt = names.get((column.target, self._is_read(column)), {})
-            texts = [spelt[key] for key in _keys(value)]
-            return guarded(table.text_of("texts", texts) if column.kind == "references" else "".join(texts))
+            names_by_id = names.get((column.target, self._is_read(column)), {})
+            texts = [names_by_id[key] for key in _keys(value)]
+            return guard(table.text_of("texts", texts) if column.kind == "references" else "".join(texts))
         if column.kind == "integer":
             return int(value)
         if column.kind == "number":
@@ -170,10 +170,10 @@ class Export:
         if self.in_words and column.kind == "choice":
             if column not in self.labels:
                 self.labels[column] = column.labels
-            return guarded(self.labels[column].get(value, value))
+            return guard(self.labels[column].get(value, value))
         if self.in_words and column.kind == "boolean":
             return gettext("Yes") if value else gettext("No")
-        return guarded(table.text_of(column.kind, value))
+        return guard(table.text_of(column.kind, value))
 
 
 def _keys(value: Any) -> list[uuid.UUID]:

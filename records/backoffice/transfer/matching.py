@@ -14,7 +14,7 @@ from django.db.models import Q
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
-from records.backoffice.transfer.name_resolution import listed, steps
+from records.backoffice.transfer.name_resolution import chunks, name_list
 from records.backoffice.transfer.rows import Row, name_sources
 from records.sites.text import fold, read_uuid
 
@@ -34,24 +34,24 @@ def ways_to_match(model: type[models.Model], key: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ExistingRecord:
     """A record that exists: its key, what it is called in messages, and whether it is archived."""
 
     key: uuid.UUID
-    shown: str
+    label: str
     is_archived: bool
 
 
 @dataclass(slots=True)
-class Same:
+class RecordIndex:
     """The records of a site by their folded names and by their folded codes."""
 
-    by: dict[str, dict[str, list[Known]]] = field(default_factory=lambda: {BY_CODE: {}, BY_NAME: {}})
+    by: dict[str, dict[str, list[ExistingRecord]]] = field(default_factory=lambda: {BY_CODE: {}, BY_NAME: {}})
 
-    def of(self, way: str, text: str) -> list[Known]:
+    def of(self, way: str, text: str) -> list[ExistingRecord]:
         """Return the records with the code or name: the active ones, or the archived ones if there are no others."""
-        found = self.by[way].get(fold(text), []) if text else []
-        return [one for one in found if not one.is_archived] or found
+        matches = self.by[way].get(fold(text), []) if text else []
+        return [one for one in matches if not one.is_archived] or matches
 
 
 def find_same(rows: Sequence[Row], model: type[models.Model], site_id: uuid.UUID, key: str, way: str) -> None:
@@ -64,40 +64,42 @@ def find_same(rows: Sequence[Row], model: type[models.Model], site_id: uuid.UUID
     if not ways or not new:
         return
     texts = {one: {row.number: _text(row, model, one) for row in new} for one in ways}
-    same = _known(model, site_id, {text for some in texts.values() for text in some.values() if text})
+    index = _index(model, site_id, {text for some in texts.values() for text in some.values() if text})
     if way in ways:
         for row in new:
-            _match(row, same.of(way, texts[way][row.number]), model, way)
+            _match(row, index.of(way, texts[way][row.number]), model, way)
     for one in ways:
-        _warn([row for row in new if row.same is None], texts[one], same, model, one)
+        _warn([row for row in new if row.match_id is None], texts[one], index, model, one)
 
 
-def _match(row: Row, found: Sequence[Known], model: type[models.Model], way: str) -> None:
+def _match(row: Row, matches: Sequence[ExistingRecord], model: type[models.Model], way: str) -> None:
     """Let the row mean the one record that was found, or refuse it if there are several."""
-    if len(found) == 1:
-        row.same = found[0].key
-    elif found:
-        plural, names = model._meta.verbose_name_plural, listed(one.shown for one in found)
+    if len(matches) == 1:
+        row.match_id = matches[0].key
+    elif matches:
+        plural, names = model._meta.verbose_name_plural, name_list(one.label for one in matches)
         row.faults.append(
             gettext("%(count)s %(plural)s have this %(way)s: %(names)s. Write the Id.")
-            % {"count": len(found), "plural": plural, "way": gettext(way), "names": names}
+            % {"count": len(matches), "plural": plural, "way": gettext(way), "names": names}
         )
 
 
-def _warn(rows: Sequence[Row], texts: dict[int, str], same: Same, model: type[models.Model], way: str) -> None:
+def _warn(rows: Sequence[Row], texts: dict[int, str], index: RecordIndex, model: type[models.Model], way: str) -> None:
     """Warn of each row whose code or name a record or an earlier row has."""
     first: dict[str, int] = {}
     for row in rows:
         text = texts[row.number]
         if not text:
             continue
-        for known in same.of(way, text)[:3]:
+        for record in index.of(way, text)[:3]:
             warning = (
                 gettext("The %(kind)s %(shown)s, which is archived, has the same %(way)s.")
-                if known.is_archived
+                if record.is_archived
                 else gettext("The %(kind)s %(shown)s has the same %(way)s.")
             )
-            row.warnings.append(warning % {"kind": model._meta.verbose_name, "shown": known.shown, "way": gettext(way)})
+            row.warnings.append(
+                warning % {"kind": model._meta.verbose_name, "shown": record.label, "way": gettext(way)}
+            )
         earlier = first.setdefault(fold(text), row.number)
         if earlier != row.number:
             row.warnings.append(
@@ -112,37 +114,37 @@ def _text(row: Row, model: type[models.Model], way: str) -> str:
     return ""
 
 
-def _known(model: type[models.Model], site_id: uuid.UUID, texts: Iterable[str]) -> Same:
+def _index(model: type[models.Model], site_id: uuid.UUID, search_texts: Iterable[str]) -> RecordIndex:
     rows: Any = model._default_manager.filter(site_id=site_id)
     names = {field.name for field in model._meta.concrete_fields}
-    folded = sorted({fold(text) for text in texts})
+    folded_texts = sorted({fold(text) for text in search_texts})
     sources = name_sources(model)
     columns = [name for some in sources for name in some]
-    found = Same()
-    keyed = {"name_key", "code_key"} <= names
+    index = RecordIndex()
+    has_keys = {"name_key", "code_key"} <= names
     # Entries of lists have no numbers; their codes tell them apart.
     is_numbered = "site_sequence_id" in names
     number: Any = models.F("site_sequence_id") if is_numbered else models.Value(None, models.IntegerField())
     # Kinds without folded columns have few records, which are all read.
-    for some in steps(folded) if keyed else [folded]:
-        among = rows.filter(Q(name_key__in=some) | Q(code_key__in=some)) if keyed else rows
-        among = among.annotate(place=number).order_by("place", "pk")
-        for key, archived, place, *values in among.values_list("pk", "is_archived", "place", *columns):
+    for some in chunks(folded_texts) if has_keys else [folded_texts]:
+        candidates = rows.filter(Q(name_key__in=some) | Q(code_key__in=some)) if has_keys else rows
+        candidates = candidates.annotate(place=number).order_by("place", "pk")
+        for key, archived, place, *values in candidates.values_list("pk", "is_archived", "place", *columns):
             own = dict(zip(columns, values, strict=True))
-            called = {
+            texts = {
                 BY_CODE if some == (BY_CODE,) else BY_NAME: " ".join(own[name] for name in some).strip()
                 for some in sources
             }
-            name, code = called.get(BY_NAME) or called.get(BY_CODE), called.get(BY_CODE)
-            shown = f"{name} ({code})" if code else str(name)
+            name, code = texts.get(BY_NAME) or texts.get(BY_CODE), texts.get(BY_CODE)
+            label = f"{name} ({code})" if code else str(name)
             if place is not None:
-                shown = gettext("%(value)s (No. %(number)s)") % {"value": name, "number": place}
-            for one, text in called.items():
+                label = gettext("%(value)s (No. %(number)s)") % {"value": name, "number": place}
+            for one, text in texts.items():
                 if text:
-                    kept = found.by[one].setdefault(fold(text), [])
-                    if key not in {known.key for known in kept}:
-                        kept.append(Known(key, shown, archived))
-    return found
+                    records = index.by[one].setdefault(fold(text), [])
+                    if key not in {record.key for record in records}:
+                        records.append(ExistingRecord(key, label, archived))
+    return index
 
 
 # --- The records of the rows -----------------------------------------------------------------------------------------
@@ -154,56 +156,59 @@ def find_targets(rows: Sequence[Row], model: type[models.Model], site_id: uuid.U
     `key` is the field of the kind's own key, or empty. A fixed number of queries for any 500 rows.
     """
     at_site: Any = model._default_manager.filter(site_id=site_id)
-    ids = {found for row in rows if (found := read_uuid(row.key))} | {row.same for row in rows if row.same is not None}
+    ids = {record_id for row in rows if (record_id := read_uuid(row.key))} | {
+        row.match_id for row in rows if row.match_id is not None
+    }
     named_keys = {row.values[key] for row in rows if row.values.get(key)} if key else set()
     _lock(at_site, ids, key, named_keys)
     by_id = _load(at_site, "pk", ids)
     by_key = _load(at_site, key, named_keys) if key else {}
-    taken: dict[object, int] = {}
+    row_numbers: dict[object, int] = {}
     name = model._meta.verbose_name
     for row in rows:
-        named = row.values.get(key) if key else None
+        own_key = row.values.get(key) if key else None
         if row.key:
             row.target = by_id.get(read_uuid(row.key)) if len(row.key) == 36 else None
             if row.target is None:
                 row.faults.append(gettext("Id: %(format)s") % {"format": NOT_HERE.format(name=name, key="Id")})
-        elif row.same is not None:
-            row.target = by_id.get(row.same)
-        elif named:
-            row.target = by_key.get(named)
+        elif row.match_id is not None:
+            row.target = by_id.get(row.match_id)
+        elif own_key:
+            row.target = by_key.get(own_key)
         row.is_new = row.target is None and not row.key
-        for meant in {row.target.pk} if row.target is not None else {named} - {None, ""}:
-            if meant in taken:
+        for identity in {row.target.pk} if row.target is not None else {own_key} - {None, ""}:
+            if identity in row_numbers:
                 row.faults.append(
-                    gettext("Row %(taken)s is about the same %(name)s.") % {"taken": taken[meant], "name": name}
+                    gettext("Row %(taken)s is about the same %(name)s.")
+                    % {"taken": row_numbers[identity], "name": name}
                 )
-            taken.setdefault(meant, row.number)
+            row_numbers.setdefault(identity, row.number)
 
 
 def _lock(at_site: Any, ids: Iterable[uuid.UUID], key: str, named_keys: Iterable[str]) -> None:
     """Lock the records that the file may change, in the order of their ids and before any other lock."""
     rows = at_site.order_by("pk")
-    meant = set(ids)
-    for some in steps(sorted(set(named_keys))):
-        meant |= set(rows.filter(**{f"{key}__in": some}).values_list("pk", flat=True))
-    lock(rows, meant)
+    record_ids = set(ids)
+    for some in chunks(sorted(set(named_keys))):
+        record_ids |= set(rows.filter(**{f"{key}__in": some}).values_list("pk", flat=True))
+    lock(rows, record_ids)
 
 
 def lock(rows: Any, keys: Iterable[uuid.UUID]) -> None:
     """Lock those of the rows, in the order of their ids, until the transaction ends."""
-    for some in steps(sorted(set(keys))):
+    for some in chunks(sorted(set(keys))):
         list(rows.order_by("pk").select_for_update(of=("self",), no_key=True).filter(pk__in=some).values_list("pk"))
 
 
 def _load(at_site: Any, name: str, keys: Iterable[Any]) -> dict[Any, Any]:
-    loaded: dict[object, object] = {}
-    for some in steps(sorted(set(keys))):
-        found = whole(at_site.filter(**{f"{name}__in": some}))
-        loaded |= {getattr(record, name): record for record in found}
-    return loaded
+    records: dict[object, object] = {}
+    for some in chunks(sorted(set(keys))):
+        batch = with_children(at_site.filter(**{f"{name}__in": some}))
+        records |= {getattr(record, name): record for record in batch}
+    return records
 
 
-def whole(rows: Any) -> Any:
+def with_children(rows: Any) -> Any:
     """Return the rows with their lists and child rows."""
     children = getattr(rows.model, "HISTORY_CHILDREN", ())
     return rows.prefetch_related(*(field.name for field in rows.model._meta.many_to_many), *children)

@@ -32,7 +32,7 @@ from records.backoffice.transfer.children import owner_heading
 from records.backoffice.transfer.lines import Export
 from records.backoffice.transfer.matching import ways_to_match
 from records.backoffice.transfer.past_import_pages import PastImportPages
-from records.backoffice.transfer.past_imports import keep_import
+from records.backoffice.transfer.past_imports import store_import
 from records.backoffice.transfer.registry import resource_of
 from records.backoffice.transfer.resources import RecordResource
 from records.backoffice.transfer.rows import Outcome
@@ -120,14 +120,14 @@ class TransferPages(PastImportPages):
         export = Export(resource, rows, in_words=part != INTERFACE)
         title = str(self.opts.verbose_name_plural)
         if part in export.children and kind == "csv":
-            found, title = export.child_lines(part), f"{title} {export.children[part].label.lower()}"
+            lines, title = export.child_lines(part), f"{title} {export.children[part].label.lower()}"
         elif part in ("", INTERFACE):
             further = export.further_sheets() if kind == "xlsx" else []
-            found = export.lines(further)
+            lines = export.lines(further)
         else:
             raise Http404
         try:
-            file = sheets.write_csv(found) if kind == "csv" else sheets.write_xlsx(found, title.capitalize(), further)
+            file = sheets.write_csv(lines) if kind == "csv" else sheets.write_xlsx(lines, title.capitalize(), further)
         except sheets.TooLongError as refusal:
             self.message_user(request, str(refusal), messages.ERROR)
             return redirect(self.url_of("changelist"))
@@ -171,12 +171,12 @@ class TransferPages(PastImportPages):
             request,
             "backoffice/import.html",
             fault=fault,
-            columns=_described(resource.columns()),
+            columns=_column_help(resource.columns()),
             sheets=[
                 {
                     "title": column.label,
                     "owner": owner_heading(self.model, resource.table.children[column.name]),
-                    "columns": _described(resource.table.children[column.name].columns.values(), "row"),
+                    "columns": _column_help(resource.table.children[column.name].columns.values(), "row"),
                 }
                 for column in resource.columns()
                 if column.kind == "rows" and column.writable
@@ -192,7 +192,7 @@ class TransferPages(PastImportPages):
         )
 
     def _check_file(
-        self, request: HttpRequest, site: Site, data: bytes, name: str, match: str, changed: bool = False
+        self, request: HttpRequest, site: Site, data: bytes, name: str, match: str, has_changed: bool = False
     ) -> HttpResponse:
         resource = self._resource_at(request, site, match=match)
         try:
@@ -208,7 +208,7 @@ class TransferPages(PastImportPages):
             **self._upload_stamp(request, site),
         }
         return self._show_report(
-            request, resource, outcomes, signing.dumps(upload, salt=SALT, compress=True), name, changed
+            request, resource, outcomes, signing.dumps(upload, salt=SALT, compress=True), name, has_changed
         )
 
     def _show_report(
@@ -218,19 +218,19 @@ class TransferPages(PastImportPages):
         outcomes: Counter[Outcome],
         upload: str,
         name: str,
-        changed: bool,
+        has_changed: bool,
         form: ReasonForm | None = None,
     ) -> HttpResponse:
         faulty = [row for row in resource.rows if row.faults]
-        telling = faulty or [row for row in resource.rows if row.outcome is not Outcome.UNCHANGED]
+        report_rows = faulty or [row for row in resource.rows if row.outcome is not Outcome.UNCHANGED]
         # What is to be looked at comes first, so that it is among the rows that are shown.
-        telling.sort(key=lambda row: not row.warnings)
+        report_rows.sort(key=lambda row: not row.warnings)
         return self._import_page(
             request,
             "backoffice/import_report.html",
             file_name=name,
-            rows=telling[:LONGEST_REPORT],
-            left_out=max(len(telling) - LONGEST_REPORT, 0),
+            rows=report_rows[:LONGEST_REPORT],
+            left_out=max(len(report_rows) - LONGEST_REPORT, 0),
             added=outcomes[Outcome.ADDED],
             changed_count=outcomes[Outcome.CHANGED],
             unchanged=outcomes[Outcome.UNCHANGED],
@@ -240,8 +240,8 @@ class TransferPages(PastImportPages):
             ways=_ways(self.model, resource),
             match=resource.match,
             checked=upload,
-            upload="" if faulty or len(telling) == 0 else upload,
-            moved_on=changed,
+            upload="" if faulty or len(report_rows) == 0 else upload,
+            moved_on=has_changed,
             form=form or ReasonForm(),
         )
 
@@ -269,9 +269,9 @@ class TransferPages(PastImportPages):
             outcomes = resource.import_sheet(files.read(data, resource.sheet_titles()), dry_run=True)
             return self._show_report(request, resource, outcomes, request.POST["upload"], upload["name"], False, form)
         reason = form.cleaned_data["change_reason"].strip()
-        given = {"reason": reason, "once": upload["once"], "expected": upload["digest"], "match": match}
-        resource = self._resource_at(request, site, **given)
-        resource.kept = partial(keep_import, resource=resource, file_name=upload["name"])
+        options = {"reason": reason, "once": upload["once"], "expected": upload["digest"], "match": match}
+        resource = self._resource_at(request, site, **options)
+        resource.after_import = partial(store_import, resource=resource, file_name=upload["name"])
         try:
             outcomes = resource.import_sheet(files.read(data, resource.sheet_titles()), dry_run=False)
         except DoneAlreadyError:
@@ -279,8 +279,8 @@ class TransferPages(PastImportPages):
                 request, gettext("This file was imported already; nothing was imported again."), messages.WARNING
             )
             return redirect(self.url_of("changelist"))
-        if not resource.applied:
-            return self._check_file(request, site, data, upload["name"], match, changed=True)
+        if not resource.is_applied:
+            return self._check_file(request, site, data, upload["name"], match, has_changed=True)
         counts = ", ".join(
             f"{outcomes[one]} {gettext(one)}" for one in (Outcome.ADDED, Outcome.CHANGED, Outcome.UNCHANGED)
         )
@@ -298,7 +298,7 @@ class TransferPages(PastImportPages):
         return {"user": str(user_of(request).pk), "site": str(site.pk), "model": self.opts.label}
 
 
-def _described(columns: Iterable[Column], kind: str = "record") -> list[dict[str, Any]]:
+def _column_help(columns: Iterable[Column], kind: str = "record") -> list[dict[str, Any]]:
     """Return what the page says of the columns that an import reads; `kind` is what a row of the sheet is called."""
     return [
         {

@@ -20,7 +20,7 @@ from records.backoffice.models import FileImport
 from records.backoffice.permissions import SitePermissions
 from records.backoffice.transfer.past_imports import (
     ARCHIVED,
-    LEFT,
+    LEAVE,
     PUT_BACK,
     AlreadyUndoneError,
     Line,
@@ -43,23 +43,23 @@ class PastImportPages(SitePermissions):
     def _may_import(self, request: HttpRequest) -> bool:
         return self.may(request, "add") or self.may(request, "change")
 
-    def _resource_at(self, request: HttpRequest, site: Site, **given: Any) -> RecordResource:
+    def _resource_at(self, request: HttpRequest, site: Site, **options: Any) -> RecordResource:
         user = user_of(request)
-        chosen = resource_of(self.model)
-        if chosen is None:
+        resource_class = resource_of(self.model)
+        if resource_class is None:
             raise Http404
-        return chosen(
+        return resource_class(
             site_id=site.pk,
             author=author_of(request, Channel.IMPORT),
             may=access.asking(user, site),
-            **given,
+            **options,
         )
 
     def _importing_site(self, request: HttpRequest) -> Site:
         """Return the site at which the user may import; raises Http404 or PermissionDenied."""
         site = current_site(request)
-        offered = resource_of(self.model)
-        if offered is None or not offered.can_import:
+        resource_class = resource_of(self.model)
+        if resource_class is None or not resource_class.can_import:
             raise Http404
         if site is None or not self._may_import(request):
             raise PermissionDenied
@@ -77,7 +77,7 @@ class PastImportPages(SitePermissions):
         site = self._importing_site(request)
         page = max(as_number(request.GET.get("p", "1"), 6) or 1, 1)
         rows = FileImport.objects.filter(site=site, listing=self.opts.label_lower)
-        found = list(rows.select_related("user", "taken_back_by")[(page - 1) * PAGE : page * PAGE + 1])
+        page_rows = list(rows.select_related("user", "taken_back_by")[(page - 1) * PAGE : page * PAGE + 1])
         return self._import_page(
             request,
             "backoffice/imports.html",
@@ -89,61 +89,67 @@ class PastImportPages(SitePermissions):
                     "taken_back": format_datetime(row.taken_back),
                     "address": self.url_of("take_back", row.pk),
                 }
-                for row in found[:PAGE]
+                for row in page_rows[:PAGE]
             ],
             page=page,
             previous=f"?p={page - 1}" if page > 1 else "",
-            next=f"?p={page + 1}" if len(found) > PAGE else "",
+            next=f"?p={page + 1}" if len(page_rows) > PAGE else "",
         )
 
     def undo_import_view(self, request: HttpRequest, key: uuid.UUID) -> HttpResponse:
         """Show what undoing an import would do, and do it once a reason is given."""
         site = self._importing_site(request)
-        kept = (
+        file_import = (
             FileImport.objects.filter(pk=key, site=site, listing=self.opts.label_lower).select_related("user").first()
         )
-        if kept is None:
+        if file_import is None:
             raise Http404
         form = ReasonForm(request.POST if request.method == "POST" else None)
         moved_on = False
         try:
             if form.is_bound and form.is_valid():
                 reason = form.cleaned_data["change_reason"].strip()
-                lines, stored = self._taken_back(request, site, kept, reason, request.POST.get("seen", ""))
-                if stored:
-                    self._say_what_happened(request, kept, lines)
+                lines, is_stored = self._undo(request, site, file_import, reason, request.POST.get("seen", ""))
+                if is_stored:
+                    self._say_what_happened(request, file_import, lines)
                     return redirect(self.url_of("imports"))
                 moved_on = True
-            lines, _ = self._taken_back(request, site, kept, "Rehearsal", "", rehearse=True)
+            lines, _ = self._undo(request, site, file_import, "Rehearsal", "", rehearse=True)
         except AlreadyUndoneError:
             self.message_user(
-                request, gettext("The import of %(kept)s was already undone.") % {"kept": kept}, messages.WARNING
+                request, gettext("The import of %(kept)s was already undone.") % {"kept": file_import}, messages.WARNING
             )
             return redirect(self.url_of("imports"))
         return self._import_page(
             request,
             "backoffice/undo_import.html",
-            title=gettext("Undo the import of %(kept)s") % {"kept": kept},
-            kept=kept,
-            at=format_datetime(kept.at),
+            title=gettext("Undo the import of %(kept)s") % {"kept": file_import},
+            file_import=file_import,
+            at=format_datetime(file_import.at),
             lines=lines[:LONGEST],
             left_out=max(len(lines) - LONGEST, 0),
             archived=sum(line.what == ARCHIVED for line in lines),
             put_back=sum(line.what == PUT_BACK for line in lines),
-            staying=sum(line.what == LEFT for line in lines),
+            staying=sum(line.what == LEAVE for line in lines),
             seen=digest_of(lines),
             moved_on=moved_on,
             form=form,
             imports=self.url_of("imports"),
         )
 
-    def _taken_back(
-        self, request: HttpRequest, site: Site, kept: FileImport, reason: str, seen: str, rehearse: bool = False
+    def _undo(
+        self,
+        request: HttpRequest,
+        site: Site,
+        file_import: FileImport,
+        reason: str,
+        digest: str,
+        rehearse: bool = False,
     ) -> tuple[list[Line], bool]:
-        text = f"Import of {kept} undone: {reason}"
+        text = f"Import of {file_import} undone: {reason}"
         resource = self._resource_at(request, site, reason=text)
         archive = partial(self._archive_one, request, text)
-        return undo_import(kept, resource, archive, rehearse=rehearse, expected=seen)
+        return undo_import(file_import, resource, archive, rehearse=rehearse, expected=digest)
 
     def _archive_one(self, request: HttpRequest, reason: str, record: Model) -> None:
         if not self.has_archive_permission(request, record):
@@ -151,15 +157,15 @@ class PastImportPages(SitePermissions):
         page: Any = self
         page.archive(request, record, archived=True, reason=reason)
 
-    def _say_what_happened(self, request: HttpRequest, kept: FileImport, lines: list[Line]) -> None:
-        counts = {what: sum(line.what == what for line in lines) for what in (ARCHIVED, PUT_BACK, LEFT)}
+    def _say_what_happened(self, request: HttpRequest, file_import: FileImport, lines: list[Line]) -> None:
+        counts = {what: sum(line.what == what for line in lines) for what in (ARCHIVED, PUT_BACK, LEAVE)}
         self.message_user(
             request,
             gettext(
                 "The import of %(kept)s was undone: %(archived)s archived, %(put_back)s put back, %(left)s left as "
                 "they are."
             )
-            % {"kept": kept, "archived": counts[ARCHIVED], "put_back": counts[PUT_BACK], "left": counts[LEFT]},
+            % {"kept": file_import, "archived": counts[ARCHIVED], "put_back": counts[PUT_BACK], "left": counts[LEAVE]},
             messages.SUCCESS,
         )
         for line in [line for line in lines if line.reasons][:20]:

@@ -18,8 +18,8 @@ from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.models import FileImport, ImportedRecord
 from records.backoffice.old_values import before
-from records.backoffice.transfer.matching import lock, whole
-from records.backoffice.transfer.name_resolution import listed, steps
+from records.backoffice.transfer.matching import lock, with_children
+from records.backoffice.transfer.name_resolution import chunks, name_list
 from records.backoffice.transfer.resources import RecordResource
 from records.backoffice.transfer.rows import Row
 from records.backoffice.wording import field_label
@@ -30,9 +30,9 @@ from records.sites.models import permission_on
 from records.sites.uses import used_among
 from records.sites.writing import RecordNotFoundError
 
-ARCHIVED, PUT_BACK, LEFT = gettext_noop("Archive"), gettext_noop("Put back"), gettext_noop("Leave")
+ARCHIVED, PUT_BACK, LEAVE = gettext_noop("Archive"), gettext_noop("Put back"), gettext_noop("Leave")
 Archive = Callable[[Any], Any]
-GONE = _("It does not exist any more.")
+NOT_FOUND = _("It does not exist any more.")
 
 
 class AlreadyUndoneError(Exception):
@@ -45,19 +45,19 @@ class Line:
 
     row: int
     record: Any
-    what: str = LEFT
+    what: str = LEAVE
     fields: list[str] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
 
 
-def keep_import(
+def store_import(
     rows: Sequence[Row], changes: Sequence[Change], *, resource: RecordResource, file_name: str
 ) -> FileImport | None:
     """Store what an import wrote, in its transaction; nothing for an import that wrote nothing."""
     if not changes or resource.author.id is None:
         return None
     by_record = {row.record.pk: row for row in rows if row.record is not None}
-    kept = FileImport.objects.create(
+    file_import = FileImport.objects.create(
         site_id=resource.site_id,
         listing=resource.model._meta.label_lower,
         file_name=file_name[:255],
@@ -69,7 +69,7 @@ def keep_import(
     ImportedRecord.objects.bulk_create(
         [
             ImportedRecord(
-                file_import=kept,
+                file_import=file_import,
                 record_id=change.record_id,
                 change_id=change.pk,
                 row=by_record[change.record_id].number,
@@ -79,11 +79,11 @@ def keep_import(
             if change.record_id in by_record
         ]
     )
-    return kept
+    return file_import
 
 
 def undo_import(
-    kept: FileImport, resource: RecordResource, archive: Archive, *, rehearse: bool = False, expected: str = ""
+    file_import: FileImport, resource: RecordResource, archive: Archive, *, rehearse: bool = False, expected: str = ""
 ) -> tuple[list[Line], bool]:
     """Undo an import in one transaction; returns what happened to each record, and whether it was stored.
 
@@ -91,19 +91,19 @@ def undo_import(
     to stay as it is, or if the result is not the one whose digest was `expected`. Raises AlreadyUndoneError.
     """
     lines: list[Line] = []
-    stored = False
+    is_stored = False
     with suppress(RollBackError), recording():
-        locked = FileImport.objects.select_for_update(no_key=True).get(pk=kept.pk)
+        locked = FileImport.objects.select_for_update(no_key=True).get(pk=file_import.pk)
         if locked.taken_back is not None:
             raise AlreadyUndoneError
         lines = _Undoing(locked, resource, archive).lines()
-        is_empty = all(line.what == LEFT for line in lines)
+        is_empty = all(line.what == LEAVE for line in lines)
         if rehearse or is_empty or (expected and digest_of(lines) != expected):
             raise RollBackError
         locked.taken_back, locked.taken_back_by_id = now(), resource.author.id
         locked.save(update_fields=["taken_back", "taken_back_by"])
-        stored = True
-    return lines, stored
+        is_stored = True
+    return lines, is_stored
 
 
 def digest_of(lines: Iterable[Line]) -> str:
@@ -115,11 +115,11 @@ def digest_of(lines: Iterable[Line]) -> str:
 class _Undoing:
     """One import that is being taken back."""
 
-    def __init__(self, kept: FileImport, resource: RecordResource, archive: Archive) -> None:
+    def __init__(self, file_import: FileImport, resource: RecordResource, archive: Archive) -> None:
         self.resource, self.model, self.archive = resource, resource.model, archive
         self.hidden = {resource.table.columns[name].source for name in resource.hidden}
         self.entries: dict[uuid.UUID, list[ImportedRecord]] = defaultdict(list)
-        for entry in kept.records.all():
+        for entry in file_import.records.all():
             self.entries[entry.record_id].append(entry)
 
     def lines(self) -> list[Line]:
@@ -127,20 +127,20 @@ class _Undoing:
         keys = list(self.entries)
         at_site: Any = self.model._default_manager.filter(site_id=self.resource.site_id)
         lock(at_site, keys)
-        records = {record.pk: record for some in steps(keys) for record in whole(at_site.filter(pk__in=some))}
-        story = self._story(keys)
+        records = {record.pk: record for some in chunks(keys) for record in with_children(at_site.filter(pk__in=some))}
+        changes_by_record = self._changes_by_record(keys)
         in_use = used_among(self.model, [key for key, entries in self.entries.items() if entries[0].is_new])
-        found: list[Line] = []
+        lines: list[Line] = []
         rows: list[tuple[Line, Row]] = []
         for key, entries in self.entries.items():
             record = records.get(key)
             line = Line(entries[0].row, record)
-            found.append(line)
+            lines.append(line)
             own = {entry.change_id for entry in entries}
-            changes = story.get(key, [])
+            changes = changes_by_record.get(key, [])
             later = _later(changes, own)
             if record is None:
-                line.reasons.append(str(GONE))
+                line.reasons.append(str(NOT_FOUND))
             elif record.is_archived:
                 line.reasons.append(gettext("It is archived."))
             elif entries[0].is_new:
@@ -150,21 +150,21 @@ class _Undoing:
                 if values:
                     rows.append((line, Row(line.row, values=values, target=record)))
         self._put_back(rows)
-        return found
+        return lines
 
-    def _story(self, keys: Sequence[uuid.UUID]) -> dict[uuid.UUID, list[Change]]:
+    def _changes_by_record(self, keys: Sequence[uuid.UUID]) -> dict[uuid.UUID, list[Change]]:
         """Return the changes of the records, oldest first."""
-        found: dict[uuid.UUID, list[Change]] = defaultdict(list)
-        for some in steps(keys):
+        changes_by_record: dict[uuid.UUID, list[Change]] = defaultdict(list)
+        for some in chunks(keys):
             for change in Change.objects.filter(record_id__in=some, model=self.model._meta.label).order_by("number"):
-                found[change.record_id].append(change)
-        return found
+                changes_by_record[change.record_id].append(change)
+        return changes_by_record
 
     def _archive(self, line: Line, later: Sequence[Change], in_use: Collection[str]) -> None:
         if later:
             line.reasons.append(gettext("%(who)s has changed it since.") % {"who": _who(later[-1])})
         elif in_use:
-            line.reasons.append(gettext("It is used by %(value)s.") % {"value": listed(sorted(in_use))})
+            line.reasons.append(gettext("It is used by %(value)s.") % {"value": name_list(sorted(in_use))})
         elif fault := _fault_of(lambda: self.archive(line.record), self.resource):
             line.reasons += fault
         else:
@@ -172,7 +172,7 @@ class _Undoing:
 
     def _values(self, line: Line, own: Sequence[Change], later: Sequence[Change]) -> dict[str, Any]:
         """Return the values that the fields had before the import, as an action takes them."""
-        touched = {name: change for change in later for name in _names_in(change)}
+        later_changes = {name: change for change in later for name in _names_in(change)}
         entries: dict[str, list[FieldChange]] = defaultdict(list)
         for change in own:
             for entry in change.fields:
@@ -183,9 +183,10 @@ class _Undoing:
             if name in self.hidden:
                 line.reasons.append(f"{label}: {gettext('You may not change it.')}")
                 continue
-            if name in touched:
+            if name in later_changes:
                 line.reasons.append(
-                    gettext("%(label)s: %(who)s has changed it since.") % {"label": label, "who": _who(touched[name])}
+                    gettext("%(label)s: %(who)s has changed it since.")
+                    % {"label": label, "who": _who(later_changes[name])}
                 )
                 continue
             try:

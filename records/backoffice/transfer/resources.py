@@ -53,14 +53,14 @@ from records.backoffice.transfer.rows import (
     take_over_ids,
 )
 from records.backoffice.transfer.table import Column, Table
-from records.backoffice.wording import choice_label, printed
+from records.backoffice.wording import choice_label, format_value
 from records.history.models import Change
 from records.history.trail import Author, RollBackError, Trail, recording
 from records.sites.hidden import visible_to, with_hidden_kept
 from records.sites.models import permission_on
 from records.sites.writing import RecordNotFoundError, Values
 
-Kept = Callable[[Sequence[Row], Sequence[Change]], Any]
+AfterImport = Callable[[Sequence[Row], Sequence[Change]], Any]
 
 
 class RecordResource:
@@ -90,8 +90,8 @@ class RecordResource:
         """
         self.site_id, self.author, self.may, self.reason, self.once = site_id, author, may, reason, once
         self.expected, self.match = expected, match
-        self.applied = False
-        self.kept: Kept | None = None
+        self.is_applied = False
+        self.after_import: AfterImport | None = None
         """Called at the end of an import that is stored, with its rows and the changes of their records."""
         self.names = Names(site_id, self.model, partial(visible_to, author.id, may))
         self.rows: list[Row] = []
@@ -122,11 +122,11 @@ class RecordResource:
         """
         new = [row for row in rows if row.is_new]
         try:
-            added = self.add_all([row.values for row in new]) if new else None
+            records = self.add_all([row.values for row in new]) if new else None
         except (ValidationError, IntegrityError):
             # One by one, so that the report shows which row is at fault.
-            added = None
-        for row, record in zip(new, added or (), strict=False):
+            records = None
+        for row, record in zip(new, records or (), strict=False):
             row.record = record
         for row in rows:
             if row.record is not None:
@@ -180,7 +180,7 @@ class RecordResource:
             return column.name not in hidden and (column.writable or column.name in ("Id", self.key))
 
         self.headings = headings(self.table, sheet.headers, takes)
-        if not sheet.others and not any(column.writable for column in self.headings.used):
+        if not sheet.further and not any(column.writable for column in self.headings.used):
             raise FileError(
                 gettext("No column of the file can be imported. The first row must contain the names of the columns.")
             )
@@ -189,37 +189,39 @@ class RecordResource:
         if sheet.ignored:
             self.notes.append(gettext("Sheets that were not read: %(names)s.") % {"names": ", ".join(sheet.ignored)})
 
-    def _read_others(self, sheet: Sheet) -> list[ChildSheet]:
+    def _read_further_sheets(self, sheet: Sheet) -> list[ChildSheet]:
         """Return the child rows of the further sheets. Raises FileError."""
         titles = self.sheet_titles()
-        found: list[ChildSheet] = []
-        for other in sheet.others:
-            column = titles[other.title.strip().casefold()]
-            if any(one.column.name == column.name for one in found):
+        child_sheets: list[ChildSheet] = []
+        for further_sheet in sheet.further:
+            column = titles[further_sheet.title.strip().casefold()]
+            if any(one.column.name == column.name for one in child_sheets):
                 raise FileError(gettext("Two sheets contain %(label)s. Keep one of them.") % {"label": column.label})
             try:
-                found.append(read_children(other, column, self.table.children[column.name], self.model, self._row))
+                child_sheets.append(
+                    read_children(further_sheet, column, self.table.children[column.name], self.model, self._row)
+                )
             except FileError as fault:
                 raise FileError(
-                    gettext("Sheet %(title)s: %(fault)s") % {"title": other.title, "fault": fault}
+                    gettext("Sheet %(title)s: %(fault)s") % {"title": further_sheet.title, "fault": fault}
                 ) from fault
-            if left_out := found[-1].headings.ignored:
+            if left_out := child_sheets[-1].headings.ignored:
                 self.notes.append(
                     gettext("Not imported from the sheet %(title)s: %(names)s.")
-                    % {"title": other.title, "names": ", ".join(left_out)}
+                    % {"title": further_sheet.title, "names": ", ".join(left_out)}
                 )
-        return found
+        return child_sheets
 
     # --- An import ---------------------------------------------------------------------------------------------------
 
     def import_sheet(self, sheet: Sheet, *, dry_run: bool) -> Counter[Outcome]:
         """Import a file, or report what importing it would do; nothing is stored if any row is faulty.
 
-        One transaction; `applied` says whether it was committed. `rows` say what happened to each row, `notes` which
+        One transaction; `is_applied` says whether it was committed. `rows` say what happened to each row, `notes` which
         columns were ignored. Returns the number of rows by result. Raises FileError or DoneAlreadyError.
         """
         self._read_header(sheet)
-        others = self._read_others(sheet)
+        child_sheets = self._read_further_sheets(sheet)
         with suppress(RollBackError):
             with recording() as trail:
                 start = len(trail.pending)
@@ -227,25 +229,25 @@ class RecordResource:
                 self.rows = [self._row(*row, self.headings, sheet, self.table) for row in sheet.rows]
                 self._resolve(self.rows, self.headings)
                 self._resolve_rows()
-                astray: list[Row] = []
-                for other in others:
-                    self._resolve(other.rows, other.headings)
-                    astray += give_children(other, self.rows, self.model)
+                orphans: list[Row] = []
+                for child_sheet in child_sheets:
+                    self._resolve(child_sheet.rows, child_sheet.headings)
+                    orphans += give_children(child_sheet, self.rows, self.model)
                 find_same(self.rows, self.model, self.site_id, self.key, self.match)
                 key = self.table.columns[self.key].source if self.key else ""
                 find_targets(self.rows, self.model, self.site_id, key)
-                self.rows += astray
+                self.rows += orphans
                 self.write(in_order([row for row in self.rows if self._is_to_be_written(row)]))
                 self._note(trail, start)
                 faulty = any(row.faults for row in self.rows)
                 if dry_run or faulty or (self.expected and self.digest() != self.expected):
                     raise RollBackError
-                if self.kept is not None:
-                    self.kept(
+                if self.after_import is not None:
+                    self.after_import(
                         self.rows,
                         [change for change in trail.pending[start:] if change.model == self.model._meta.label],
                     )
-            self.applied = True
+            self.is_applied = True
         return Counter(row.outcome for row in self.rows)
 
     def _claim(self) -> None:
@@ -268,7 +270,7 @@ class RecordResource:
                     # A value that is neither true nor false counts as not given.
                     continue
                 elif column.kind in ("reference", "references"):
-                    row.values[column.source] = self._called(column, text)
+                    row.values[column.source] = self._reference_texts(column, text)
                 else:
                     row.values[column.source] = table.parse(column, text)
             except ValidationError as fault:
@@ -277,36 +279,36 @@ class RecordResource:
                 row.faults.append(f"{heads.title(column)}: {fault}")
         return row
 
-    def _called(self, column: Column, text: str) -> list[str] | None:
+    def _reference_texts(self, column: Column, text: str) -> list[str] | None:
         """Return the texts by which the cell refers to records, not resolved yet."""
         entries = self.table.entries(text) if column.kind == "references" else [text.strip()]
         return [entry for entry in entries if entry] or None
 
     def _resolve(self, rows: Sequence[Row], heads: Headings) -> None:
         """Replace the texts by which cells refer to records by the records; one or two queries per kind of record."""
-        wanted: dict[Any, set[str]] = {}
-        pointing = [column for column in heads.used if column.kind in ("reference", "references")]
-        for column in pointing:
+        texts_of: dict[Any, set[str]] = {}
+        reference_columns = [column for column in heads.used if column.kind in ("reference", "references")]
+        for column in reference_columns:
             for row in rows:
-                wanted.setdefault(column.target, set()).update(row.values.get(column.source) or ())
-        found = {model: self._called_here(model, texts) for model, texts in wanted.items()}
-        for column in pointing:
+                texts_of.setdefault(column.target, set()).update(row.values.get(column.source) or ())
+        answers = {model: self._resolve_at_site(model, texts) for model, texts in texts_of.items()}
+        for column in reference_columns:
             for row in rows:
                 if column.source not in row.values:
                     continue
-                targets = [found[column.target][text] for text in row.values[column.source] or ()]
+                targets = [answers[column.target][text] for text in row.values[column.source] or ()]
                 row.faults += [f"{heads.title(column)}: {one}" for one in targets if isinstance(one, str)]
                 several = column.kind == "references"
                 row.values[column.source] = targets if several else targets[0] if targets else None
 
-    def _called_here(self, model: type[models.Model], texts: Iterable[str]) -> dict[str, models.Model | str]:
+    def _resolve_at_site(self, model: type[models.Model], texts: Iterable[str]) -> dict[str, models.Model | str]:
         """Return the record or the fault of each text at the site; records of other sites count as not existing."""
-        found = self.names.resolve(model, texts)
-        known = {one.pk: one for one in found.values() if not isinstance(one, str)}
-        outside = self.table.outside(model, known, self.site_id) if known else set()
+        answers = self.names.resolve(model, texts)
+        records = {one.pk: one for one in answers.values() if not isinstance(one, str)}
+        outside = self.table.outside(model, records, self.site_id) if records else set()
         return {
             text: one if isinstance(one, str) or one.pk not in outside else unknown(model, text)
-            for text, one in found.items()
+            for text, one in answers.items()
         }
 
     def _resolve_rows(self) -> None:
@@ -353,23 +355,24 @@ class RecordResource:
     def _note(self, trail: Trail, start: int) -> None:
         """Copy what the history is about to store into the report; a row without a change is marked as unchanged."""
         hidden = self.hidden
-        given = {name for row in self.rows for name in row.values}
-        written: dict[Any, list[dict[str, Any]]] = {}
+        file_fields = {name for row in self.rows for name in row.values}
+        fields_of: dict[Any, list[dict[str, Any]]] = {}
         for change in trail.pending[start:]:
             if change.model == self.model._meta.label:
-                written.setdefault(change.record_id, []).extend(change.fields)
+                fields_of.setdefault(change.record_id, []).extend(change.fields)
         for row in self.rows:
             if row.record is None or row.faults:
                 continue
-            fields = written.get(row.record.pk, [])
+            fields = fields_of.get(row.record.pk, [])
             if not fields and not row.is_new:
                 row.record = None
             for entry in fields:
                 name = self.table.wire_name(entry["field"])
                 field = entry["field"].partition(".")[0]
-                if name.partition(".")[0] not in hidden and (not row.is_new or field in given):
+                if name.partition(".")[0] not in hidden and (not row.is_new or field in file_fields):
                     old, new = (
-                        printed(choice_label(self.model, entry["field"], entry.get(side))) for side in ("old", "new")
+                        format_value(choice_label(self.model, entry["field"], entry.get(side)))
+                        for side in ("old", "new")
                     )
                     row.lines.append({"name": in_words(name, self.table, self.headings), "old": old, "new": new})
 

@@ -28,14 +28,14 @@ class Outcome(StrEnum):
 class Row:
     """One row of the file: its content, its record, its faults, and the result.
 
-    `key` is the Id that the row names, `same` the Id of the record that it means by its code or name, `sheet` the title
-    of a further sheet that the row is on, and `warnings` are what to look at before the import is confirmed.
+    `key` is the Id that the row names, `match_id` the Id of the record that it means by its code or name, `sheet` the
+    title of a further sheet that the row is on, and `warnings` are what to look at before the import is confirmed.
     """
 
     number: int
     values: Values = field(default_factory=dict)
     key: str = ""
-    same: uuid.UUID | None = None
+    match_id: uuid.UUID | None = None
     sheet: str = ""
     target: Any = None
     record: Any = None
@@ -91,16 +91,16 @@ def take_over_ids(record: models.Model, name: str, entries: Any) -> None:
     """Give child rows without an Id the Id of a stored row that says the same, so that they are not added again."""
     if not record._meta.get_field(name).one_to_many:
         return
-    named = {entry.get("id") for entry in entries}
-    free = [row for row in getattr(record, name).all() if row.pk not in named]
+    used_ids = {entry.get("id") for entry in entries}
+    free = [row for row in getattr(record, name).all() if row.pk not in used_ids]
     for entry in entries:
         if entry.get("id") is None:
-            same = next(
+            match = next(
                 (row for row in free if all(is_so_already(row, key, part) for key, part in entry.items())), None
             )
-            if same is not None:
-                free.remove(same)
-                entry["id"] = same.pk
+            if match is not None:
+                free.remove(match)
+                entry["id"] = match.pk
 
 
 def name_sources(model: type[models.Model]) -> list[tuple[str, ...]]:
@@ -121,11 +121,11 @@ def is_so_already(record: Any, name: str, value: Any) -> bool:
     if own.many_to_many:
         return {target.pk for target in getattr(record, name).all()} == {target.pk for target in value}
     if own.one_to_many:
-        kept = list(getattr(record, name).all())
-        return len(kept) == len(value) and all(
-            wanted.get("id") == row.pk
-            and all(is_so_already(row, key, part) for key, part in wanted.items() if key != "id")
-            for row, wanted in zip(kept, value, strict=True)
+        stored_rows = list(getattr(record, name).all())
+        return len(stored_rows) == len(value) and all(
+            entry.get("id") == row.pk
+            and all(is_so_already(row, key, part) for key, part in entry.items() if key != "id")
+            for row, entry in zip(stored_rows, value, strict=True)
         )
     if own.is_relation:
         return bool(getattr(record, own.attname) == (value.pk if value is not None else None))

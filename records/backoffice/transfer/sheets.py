@@ -14,7 +14,7 @@ from django.http import FileResponse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from records.backoffice.transfer.formulas import guarded
+from records.backoffice.transfer.formulas import guard
 
 LONGEST_CELL = 32_767
 KINDS = {
@@ -51,12 +51,12 @@ def _text(cell: Cell) -> str | None:
     return _plain(cell) if isinstance(cell, int | Decimal) else cell
 
 
-def report_file(found: Iterable[Line], kind: str, title: str, name: str) -> FileResponse:
+def report_file(lines: Iterable[Line], kind: str, title: str, name: str) -> FileResponse:
     """Answer the lines of a report as a file named `name.kind`; no cell is a formula.
 
     A text that a workbook cannot contain is cut, and its impossible characters are replaced.
     """
-    safe = ([guarded(cell) if isinstance(cell, str) else cell for cell in line] for line in found)
+    safe = ([guard(cell) if isinstance(cell, str) else cell for cell in line] for line in lines)
     if kind == "csv":
         file = write_csv(safe)
     else:
@@ -69,13 +69,13 @@ def _cut(text: str) -> str:
     return text if len(text) <= LONGEST_CELL else text[: LONGEST_CELL - len(CUT)] + CUT
 
 
-def write_csv(found: Iterable[Line]) -> Any:
+def write_csv(lines: Iterable[Line]) -> Any:
     """Return a file with the lines in UTF-8 with a byte order mark, by which spreadsheets detect UTF-8; rewound."""
     file = tempfile.TemporaryFile("w+b")  # noqa: SIM115 (the answer closes it)
-    wrapped = _Utf8(file)
-    wrapped.write("\ufeff")
-    writer = csv.writer(wrapped)
-    for line in found:
+    text_file = _Utf8(file)
+    text_file.write("\ufeff")
+    writer = csv.writer(text_file)
+    for line in lines:
         writer.writerow([_text(cell) for cell in line])
     file.seek(0)
     return file
@@ -113,10 +113,10 @@ class FurtherSheet:
                 yield piece
 
 
-def write_xlsx(found: Iterable[Line], title: str, further: Sequence[FurtherSheet] = ()) -> Any:
+def write_xlsx(lines: Iterable[Line], title: str, further: Sequence[FurtherSheet] = ()) -> Any:
     """Return a workbook in which texts are texts, numbers are numbers and dates are dates; rewound.
 
-    `further` are sheets that `found` fills while it is read. Raises TooLongError. We write the format of ECMA-376
+    `further` are sheets that `lines` fills while it is read. Raises TooLongError. We write the format of ECMA-376
     ourselves: openpyxl takes ten times as long, and turns texts that begin with = into formulas.
     """
     file = tempfile.TemporaryFile("w+b")  # noqa: SIM115 (the answer closes it)
@@ -125,7 +125,7 @@ def write_xlsx(found: Iterable[Line], title: str, further: Sequence[FurtherSheet
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
             for name, content in _parts(titles).items():
                 archive.writestr(name, content)
-            first = (_row(number, line) for number, line in enumerate(found, 1))
+            first = (_row(number, line) for number, line in enumerate(lines, 1))
             for number, rows in enumerate([first, *(sheet.rows() for sheet in further)], 1):
                 with archive.open(f"xl/worksheets/sheet{number}.xml", "w", force_zip64=True) as part:
                     part.write(_SHEET_HEAD.encode())
@@ -222,7 +222,7 @@ def _parts(titles: Sequence[str]) -> dict[str, str]:
         f'<Override PartName="/xl/worksheets/sheet{number}.xml" ContentType="{_TYPE}.worksheet+xml"/>'
         for number in numbers
     )
-    listed = "".join(
+    entries = "".join(
         f'<sheet name={quoteattr(title[:31])} sheetId="{number}" r:id="rId{number}"/>'
         for number, title in enumerate(titles, 1)
     )
@@ -237,7 +237,7 @@ def _parts(titles: Sequence[str]) -> dict[str, str]:
         f'<Override PartName="/xl/styles.xml" ContentType="{_TYPE}.styles+xml"/>{overrides}</Types>',
         "_rels/.rels": f'{_XML}<Relationships xmlns="{_PACKAGE}/relationships">'
         f'<Relationship Id="rId1" Type="{_OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
-        "xl/workbook.xml": f'{_XML}<workbook xmlns="{_MAIN}" xmlns:r="{_OFFICE}"><sheets>{listed}</sheets></workbook>',
+        "xl/workbook.xml": f'{_XML}<workbook xmlns="{_MAIN}" xmlns:r="{_OFFICE}"><sheets>{entries}</sheets></workbook>',
         "xl/_rels/workbook.xml.rels": f'{_XML}<Relationships xmlns="{_PACKAGE}/relationships">{relations}'
         f'<Relationship Id="rId{styles}" Type="{_OFFICE}/styles" Target="styles.xml"/></Relationships>',
         "xl/styles.xml": _STYLES,

@@ -77,7 +77,7 @@ class Table(Protocol):
     def ignored(self) -> Iterable[str]:
         """Return the names that a header may contain although they are not columns."""
 
-    def named(self, header: str) -> Column | None:
+    def column_of(self, header: str) -> Column | None:
         """Return the column of a header, which is its name or its label, in any case."""
 
     def refusal_of(self, header: str) -> str:
@@ -104,7 +104,7 @@ class Table(Protocol):
         """Replace the ids inside child rows by the records; returns the faults of each record's values."""
 
     def outside(
-        self, model: type[models.Model], known: Mapping[uuid.UUID, models.Model], site_id: uuid.UUID
+        self, model: type[models.Model], records: Mapping[uuid.UUID, models.Model], site_id: uuid.UUID
     ) -> set[uuid.UUID]:
         """Return those loaded records that no record of the site may refer to."""
 

@@ -12,7 +12,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from records.backoffice.transfer import files
-from records.backoffice.transfer.formulas import guarded, restored
+from records.backoffice.transfer.formulas import guard, unguard
 from records.complaints.models import Complaint
 from records.history.models import Change
 from records.items.models import Item
@@ -28,7 +28,7 @@ FORMULAS = ["=cmd|' /C calc'!A0", "@SUM(1+1)", "+49 123", "-1+1", "\t=1", "\n=1"
 
 @pytest.mark.parametrize("text", [*FORMULAS, "-5", "-0.25", "'-5", "plain", "'quoted'", "'", "", "a=1"])
 def test_guarded_text_is_restored_exactly(text: str) -> None:
-    assert restored(guarded(text)) == text
+    assert unguard(guard(text)) == text
 
 
 @pytest.mark.parametrize("text", FORMULAS)

@@ -59,7 +59,7 @@ def place(record: Any, name: str = "erase-consumer") -> str:
 
 def listed(page: Any) -> list[tuple[str, str]]:
     """Return the address and the text after the link of each record that the page lists."""
-    found = page.context["searched"].found
+    found = page.context["searched"].listing
     parts = [str(item).partition("</a>") for item in (found.items if found else ())]
     return [(link.partition('href="')[2].partition('"')[0], after.strip()) for link, _, after in parts]
 

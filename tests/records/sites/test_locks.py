@@ -66,7 +66,7 @@ def test_an_import_and_single_changes_of_who_reports_to_whom_never_wait_in_a_cir
         given: dict[str, Any] = {"site_id": site.pk, "author": make.SYSTEM, "may": lambda permission: True}
         resource = EmployeeResource(**given, reason="Reorganised")
         resource.import_sheet(files.read(as_csv(rows)), dry_run=False)
-        return resource.applied
+        return resource.is_applied
 
     def move_all() -> set[bool]:
         return {
