@@ -184,19 +184,19 @@ class RecordList(ChangeList):
         """
         filter_parameters = {name for spec in self.filter_specs for name in spec.expected_parameters()}
         columns = {column.name: column for column in self.lookup_opts.concrete_fields}
-        texts = []
-        for parameter, given in self.filter_params.items():
+        result = []
+        for parameter, texts in self.filter_params.items():
             column: Any = columns.get(parameter.split("__")[0])
             if column is None or parameter in filter_parameters or parameter.endswith("__isnull"):
                 continue
-            values = [value for text in given for value in str(text).split(",")]
+            values = [value for text in texts for value in str(text).split(",")]
             names = self.names_of(column.related_model, values) if column.is_relation else values
             if column.is_relation or column.choices:
                 text = (
                     f"{capfirst(column.verbose_name)}: {gettext(' or ').join(names) or gettext('nothing at this site')}"
                 )
-                texts.append((parameter, text))
-        return texts
+                result.append((parameter, text))
+        return result
 
     def names_of(self, model: type[models.Model], values: Sequence[str]) -> list[str]:
         """Return the names of the entries that belong to the current site or to shared lists."""

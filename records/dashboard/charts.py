@@ -32,32 +32,32 @@ from records.history.counting import NOT_KEPT, Counting
 def score_chart(site_id: uuid.UUID, period: Period, count: Counting = NOT_KEPT) -> Chart:
     """Return the scores of the period's audits over time."""
     chart = Chart("scores", gettext("Audit scores over time"))
-    found, has_more = audits.scores(site_id, period, count)
-    if not found:
+    scores, has_more = audits.scores(site_id, period, count)
+    if not scores:
         chart.empty = gettext(
             "No scored audit was completed in %(name)s. A score comes from a program with a rating."
         ) % {"name": period.name}
         return chart
     dots, rows = [], []
-    for score in found:
+    for score in scores:
         url = page_of(AuditRecord, score.key)
         outcome = " · ".join(part for part in (score.rating, score.result) if part)
-        said = f"{score.name}, {score.day}: {score.score:g}{f' ({outcome})' if outcome else ''}"
-        dots.append(Dot(score.day, score.score, said, url))
+        label = f"{score.name}, {score.day}: {score.score:g}{f' ({outcome})' if outcome else ''}"
+        dots.append(Dot(score.day, score.score, label, url))
         rows.append((Cell(score.name, url), Cell(score.day.isoformat()), Cell(f"{score.score:g}"), Cell(outcome)))
     draw_dots(chart, dots, period.first, period.last)
-    mean = sum(score.score for score in found) / len(found)
-    facts = {"count": len(found), "mean": f"{mean:.1f}"}
+    mean = sum(score.score for score in scores) / len(scores)
+    facts = {"count": len(scores), "mean": f"{mean:.1f}"}
     text = ngettext(
         "%(count)s audit scored %(mean)s of 100.",
         "%(count)s audits scored %(mean)s of 100 on average. The line joins the monthly means.",
-        len(found),
+        len(scores),
     )
     chart.say(text % facts)
     if has_more:
         chart.notes.append(
             gettext("Only the newest %(count)s are shown; choose a shorter period for the others.")
-            % {"count": len(found)}
+            % {"count": len(scores)}
         )
     chart.table = Table((gettext("Audit"), gettext("Finished"), gettext("Score"), gettext("Outcome")), rows)
     return chart
@@ -69,7 +69,7 @@ def overdue_chart(site_id: uuid.UUID, period: Period, count: Counting = NOT_KEPT
     chart.empty = gettext("No open audit is overdue or due within 30 days.")
     bars = draw_delays(chart, audits.open_audits(site_id), period, due_in(AuditRecord, OPEN), count=count)
     if bars and chart.table is not None:
-        late = audits.longest_overdue(site_id, period, count)
+        overdue_audits = audits.longest_overdue(site_id, period, count)
         rows = [
             (
                 Cell(str(audit), page_of(AuditRecord, audit.pk)),
@@ -78,7 +78,7 @@ def overdue_chart(site_id: uuid.UUID, period: Period, count: Counting = NOT_KEPT
                     % {"day": _day(audit.due_date), "record_status": audit.get_record_status_display()}
                 ),
             )
-            for audit in late
+            for audit in overdue_audits
         ]
         chart.table = Table((gettext("Audits"), gettext("Number, or when it was due")), [*chart.table.rows, *rows])
     return chart
@@ -96,18 +96,18 @@ def draw_delays(
 
     `link` returns the address of the list that shows the rows which are due from one day to another.
     """
-    found = delays(rows, period.today, field, count)
-    if not any(delay.count for delay in found):
+    spans = delays(rows, period.today, field, count)
+    if not any(delay.count for delay in spans):
         return []
     chart.empty = ""
     bars = [
         bar(delay.name, delay.count, link(delay.first, delay.last), "late" if delay.is_overdue else "")
-        for delay in found
+        for delay in spans
     ]
     draw_bars(chart, bars, gettext("Due"), gettext("Number"))
-    overdue = sum(delay.count for delay in found if delay.is_overdue)
+    overdue = sum(delay.count for delay in spans if delay.is_overdue)
     text = gettext("%(overdue)s overdue today, %(count)s due within 30 days, whatever the period is.")
-    chart.say(text % {"overdue": overdue, "count": found[-1].count})
+    chart.say(text % {"overdue": overdue, "count": spans[-1].count})
     return bars
 
 
@@ -128,26 +128,26 @@ def ageing_chart(rows: QuerySet[Action], period: Period, count: Counting = NOT_K
 def effectiveness_chart(rows: QuerySet[Action], period: Period, count: Counting = NOT_KEPT) -> Chart:
     """Return how many of the actions closed in the period worked."""
     chart = Chart("effectiveness", gettext("Effectiveness of actions"))
-    worked, failed = actions.effectiveness(rows, period, count)
-    if not worked + failed:
+    worked_count, failed_count = actions.effectiveness(rows, period, count)
+    if not worked_count + failed_count:
         chart.empty = gettext("No action was closed in %(name)s.") % {"name": period.name}
         return chart
     span = address_part("closed_date", period.first, period.last)
     bars = []
     for name, number, value, kind in (
-        (gettext("It worked"), worked, "1", ""),
-        (gettext("It did not work"), failed, "0", "late"),
+        (gettext("It worked"), worked_count, "1", ""),
+        (gettext("It did not work"), failed_count, "0", "late"),
     ):
         more = {"record_status__exact": Status.CLOSED.value, "effective__exact": value, **span}
         bars.append(bar(name, number, list_of(Action, **more), kind))
     draw_bars(chart, bars, gettext("Judgement"), gettext("Actions"))
-    said = {
-        "worked": worked,
-        "value": worked + failed,
+    facts = {
+        "worked": worked_count,
+        "value": worked_count + failed_count,
         "name": period.name,
-        "rate": percent(worked / (worked + failed)),
+        "rate": percent(worked_count / (worked_count + failed_count)),
     }
-    chart.say(gettext("%(worked)s of %(value)s actions closed in %(name)s worked: %(rate)s.") % said)
+    chart.say(gettext("%(worked)s of %(value)s actions closed in %(name)s worked: %(rate)s.") % facts)
     return chart
 
 

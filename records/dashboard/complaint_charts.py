@@ -38,7 +38,7 @@ from records.history.counting import NOT_KEPT, Counting
 from records.sites.models import Site
 from records.sites.months import last_day
 
-SUBMITTED = ",".join((RecordStatus.AWAITING_REVIEW.value, RecordStatus.COMPLETED.value))
+SUBMITTED_STATUSES = ",".join((RecordStatus.AWAITING_REVIEW.value, RecordStatus.COMPLETED.value))
 PARETO = (
     ("nonconformance", _("Complaints by nonconformance")),
     ("product", _("Complaints by product")),
@@ -82,19 +82,19 @@ class Scope:
         first = max(first, since) if first and since else first or since
         last = min(last, until) if last and until else last or until
         for part, value in {**more, **address_part(name, first, last)}.items():
-            allowed = query.get(part, "").split(",") if part.endswith("__in") and part in query else None
-            query[part] = ",".join(one for one in value.split(",") if one in allowed) if allowed else value
+            statuses = query.get(part, "").split(",") if part.endswith("__in") and part in query else None
+            query[part] = ",".join(one for one in value.split(",") if one in statuses) if statuses else value
         address = list_of(Complaint)
         return f"{address}?{query.urlencode()}" if address else ""
 
 
-def whole_site(site: Site) -> Scope:
+def scope_of_site(site: Site) -> Scope:
     """Return the scope of all complaints of a site."""
-    rows = complaints.counted(site.pk)
+    rows = complaints.counted_complaints(site.pk)
     return Scope(rows, rows, site, count=Counting(site.pk))
 
 
-def listed(site: Site, changelist: RecordList, query: QueryDict) -> Scope:
+def scope_of_list(site: Site, changelist: RecordList, query: QueryDict) -> Scope:
     """Return the scope of the complaints that the query selects in the list; only submitted, active ones count."""
     rows = changelist.queryset.filter(is_archived=False, site_sequence_id__isnull=False).order_by()
     days = {
@@ -102,7 +102,7 @@ def listed(site: Site, changelist: RecordList, query: QueryDict) -> Scope:
     }
     # A filter may depend on rows whose changes are not in this site's history, such as the name of an owner.
     count = NOT_KEPT if query else Counting(site.pk)
-    return Scope(complaints.counted(site.pk), rows, site, query, days, count)
+    return Scope(complaints.counted_complaints(site.pk), rows, site, query, days, count)
 
 
 def complaint_charts(scope: Scope, period: Period, may: Callable[[str], bool]) -> list[Chart]:
@@ -114,19 +114,19 @@ def complaint_charts(scope: Scope, period: Period, may: Callable[[str], bool]) -
         scope.rows, period, scope.everything, scope.days.get("date", NO_DAYS), scope.count
     )
     total = sum(month.count for month in months)
-    found = [month_chart(scope, months, limits, period)]
+    charts = [month_chart(scope, months, limits, period)]
     if may("complaints.view_unitssold"):
-        found.append(rate_chart(scope, months, period, may_enter=may("complaints.add_unitssold")))
+        charts.append(rate_chart(scope, months, period, may_enter=may("complaints.add_unitssold")))
     totals = {relation: total for relation, _ in PARETO}
     totals["cause"] = complaints.with_cause(scope.rows, period, scope.count)
     shares = complaints.paretos(scope.rows, period, totals, scope.count)
-    found += [pareto_chart(scope, relation, str(title), shares[relation], period) for relation, title in PARETO]
+    charts += [pareto_chart(scope, relation, str(title), shares[relation], period) for relation, title in PARETO]
     cause_chart = pareto_chart(scope, "cause", gettext("Complaints by cause"), shares["cause"], period)
     cause_chart.empty = cause_chart.empty and gettext("No complaint in %(name)s names its cause yet.") % {
         "name": period.name
     }
     return [
-        *found,
+        *charts,
         cause_chart,
         waiting_chart(scope, period),
         response_chart(scope, period),
@@ -149,33 +149,35 @@ def waiting_chart(scope: Scope, period: Period) -> Chart:
 def response_chart(scope: Scope, period: Period) -> Chart:
     """Return how many of the period's answers took how many days, and how many came by their target dates."""
     chart = Chart("responses", gettext("Response times"))
-    found = complaints.responses(scope.rows, period, scope.count)
-    total = sum(found.spans)
+    responses = complaints.responses(scope.rows, period, scope.count)
+    total = sum(responses.spans)
     if not total:
         chart.empty = gettext("No complaint was answered in %(name)s.") % {"name": period.name}
         return chart
     bars = []
-    for (value, name, days), count in zip(RESPONSES, found.spans, strict=True):
-        url = scope.list_of("answered_on", period.first, period.last, record_status__in=SUBMITTED, response=value)
+    for (value, name, days), count in zip(RESPONSES, responses.spans, strict=True):
+        url = scope.list_of(
+            "answered_on", period.first, period.last, record_status__in=SUBMITTED_STATUSES, response=value
+        )
         bars.append(bar(str(name), count, url, "" if days else "late"))
     draw_bars(chart, bars, gettext("Answered"), gettext("Complaints"))
     text = ngettext(
         "%(total)s complaint was answered in %(name)s.", "%(total)s complaints were answered in %(name)s.", total
     ) % {"total": total, "name": period.name}
-    if found.with_target:
-        said = {
-            "by_target": found.by_target,
-            "with_target": found.with_target,
-            "rate": percent(found.by_target / found.with_target),
+    if responses.with_target:
+        facts = {
+            "by_target": responses.by_target,
+            "with_target": responses.with_target,
+            "rate": percent(responses.by_target / responses.with_target),
         }
-        in_time = gettext("%(by_target)s of %(with_target)s with a target date were in time: %(rate)s.") % said
+        in_time = gettext("%(by_target)s of %(with_target)s with a target date were in time: %(rate)s.") % facts
         text = f"{text} {in_time}"
     chart.say(text)
     return chart
 
 
 def _complaints_on(scope: Scope, first: datetime.date, last: datetime.date, **more: str) -> str:
-    return scope.list_of("date", first, last, record_status__in=SUBMITTED, **more)
+    return scope.list_of("date", first, last, record_status__in=SUBMITTED_STATUSES, **more)
 
 
 def month_chart(
@@ -211,14 +213,14 @@ def month_chart(
             (gettext("upper limit %(upper)s") % {"upper": f"{limits.upper:.1f}"}, limits.upper, "limit"),
             (gettext("mean %(mean)s") % {"mean": f"{limits.mean:.1f}"}, limits.mean, "mean"),
         ]
-        averaged = [month for month in months if month.is_averaged]
+        averaged_months = [month for month in months if month.is_averaged]
         chart.notes.append(
             ngettext(
                 "Mean %(mean)s over %(count)s whole month; upper control limit %(upper)s (c-chart: mean + 3 √mean).",
                 "Mean %(mean)s over %(count)s whole months; upper control limit %(upper)s (c-chart: mean + 3 √mean).",
-                len(averaged),
+                len(averaged_months),
             )
-            % {"mean": f"{limits.mean:.2f}", "count": len(averaged), "upper": f"{limits.upper:.2f}"}
+            % {"mean": f"{limits.mean:.2f}", "count": len(averaged_months), "upper": f"{limits.upper:.2f}"}
         )
     _note_months_above_limit(chart, [month for month in months if month.is_beyond])
     draw_columns(chart, columns, levels)
@@ -243,13 +245,13 @@ def rate_chart(scope: Scope, months: list[complaints.Month], period: Period, *, 
     chart.source = Cell(label, list_of(UnitsSold))
     sold = complaints.units_sold(scope.site.pk, period, scope.count)
     since, until = scope.days.get("date", NO_DAYS)
-    whole = {
+    whole_months = {
         first: units
         for first, units in sold.items()
         if (since is None or since <= first) and (until is None or last_day(first) <= until)
     }
-    rates = complaints.per_million(months, whole)
-    if not whole:
+    rates = complaints.per_million(months, whole_months)
+    if not whole_months:
         chart.empty = (
             gettext(
                 "Units sold are entered only for months of which the list shows some days, so there "
@@ -311,10 +313,10 @@ def rate_chart(scope: Scope, months: list[complaints.Month], period: Period, *, 
     if scope.query:
         chart.notes.append(gettext("The units are all that the site sold, whatever filters the list has."))
     draw_columns(chart, columns, levels)
-    known = [rate.value for rate in rates if rate.value is not None]
+    values = [rate.value for rate in rates if rate.value is not None]
     chart.description = gettext("Highest in one month of %(name)s: %(number)s per million units.") % {
         "name": period.name,
-        "number": _number(max(known)),
+        "number": _number(max(values)),
     } + "".join(f" {note}" for note in chart.notes)
     chart.table = Table(
         (
@@ -331,8 +333,8 @@ def rate_chart(scope: Scope, months: list[complaints.Month], period: Period, *, 
 
 
 def _remark(month: complaints.Month, is_beyond: bool) -> str:
-    said = ((gettext("above the limit"), is_beyond), (gettext("so far"), not month.is_over))
-    return ", ".join(words for words, holds in said if holds)
+    remarks = ((gettext("above the limit"), is_beyond), (gettext("so far"), not month.is_over))
+    return ", ".join(words for words, holds in remarks if holds)
 
 
 def _kind(month: complaints.Month, is_beyond: bool) -> str:
@@ -366,12 +368,12 @@ def pareto_chart(scope: Scope, relation: str, title: str, shares: list[complaint
     for share in shares:
         more = {f"{relation}__id__exact": str(share.key)}
         url = _complaints_on(scope, period.first, period.last, **more) if share.key else ""
-        said = gettext("%(name)s: %(count)s, together %(percent)s") % {
+        label = gettext("%(name)s: %(count)s, together %(percent)s") % {
             "name": share.name,
             "count": share.count,
             "percent": percent(share.cumulative),
         }
-        bars.append(Row(share.name, share.count, said, url, "" if share.key else "others", share.cumulative))
+        bars.append(Row(share.name, share.count, label, url, "" if share.key else "others", share.cumulative))
         rows.append((Cell(share.name, url), Cell(str(share.count)), Cell(percent(share.cumulative))))
     draw_rows(chart, bars)
     chart.notes.append(gettext("The dots and the percentages add up the shares from the top."))

@@ -16,8 +16,8 @@ from records.backoffice.extension_points import RecordLink
 from records.backoffice.lists import UnreadableListError, list_of_query
 from records.backoffice.responses import page_response
 from records.complaints.models import Complaint
-from records.dashboard.complaint_charts import complaint_charts, listed
-from records.dashboard.figures.periods import SPANS, chosen, spanning
+from records.dashboard.complaint_charts import complaint_charts, scope_of_list
+from records.dashboard.figures.periods import SPANS, read_period, spanning
 
 PERIOD = ("from", "to", "months")
 
@@ -40,16 +40,16 @@ def figures(request: HttpRequest) -> HttpResponse:
         raise PermissionDenied
     show_times_of(site)
     query = request.GET.copy()
-    asked = {name: values[-1] for name in PERIOD if (values := query.pop(name, None))}
+    period_parameters = {name: values[-1] for name in PERIOD if (values := query.pop(name, None))}
     try:
         changelist = list_of_query(model_admin, request, query)
     except UnreadableListError as error:
-        answer: HttpResponse = model_admin.unreadable(request, error)  # type: ignore[attr-defined]
-        return answer
-    changelist.asked = request.GET.copy()
-    scope = listed(site, changelist, query)
-    period, fault = chosen(asked, zone_of(site))
-    if not asked and (own := spanning(*scope.days.get("date", (None, None)), period)):
+        response: HttpResponse = model_admin.unreadable(request, error)  # type: ignore[attr-defined]
+        return response
+    changelist.url_parameters = request.GET.copy()
+    scope = scope_of_list(site, changelist, query)
+    period, fault = read_period(period_parameters, zone_of(site))
+    if not period_parameters and (own := spanning(*scope.days.get("date", (None, None)), period)):
         period = own
     return page_response(
         request,

@@ -32,7 +32,7 @@ def calls_of_key(request: HttpRequest, key_id: uuid.UUID) -> HttpResponse:
         raise Http404
     own = key.user_id == user_of(request).pk
     show_times_of(current_site(request))
-    failed = request.GET.get("outcome") == "failed"
+    only_failures = request.GET.get("outcome") == "failed"
     return page_response(
         request,
         "dashboard/calls.html",
@@ -41,8 +41,8 @@ def calls_of_key(request: HttpRequest, key_id: uuid.UUID) -> HttpResponse:
         account=key.user,
         own=own,
         back=reverse("profile") + ("" if own else f"?account={key.user_id}"),
-        calls=[line for line in lines([key.pk]) if line["failed"] or not failed],
-        failed=failed,
+        calls=[line for line in lines([key.pk]) if line["failed"] or not only_failures],
+        failed=only_failures,
         newest=NEWEST,
         days=RETENTION.days,
     )

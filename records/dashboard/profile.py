@@ -25,7 +25,7 @@ from records.dashboard import key_calls
 from records.sites.models import Site
 from records.sites.text import read_uuid
 
-ENDED = 10
+MAX_ENDED = 10
 
 
 class KeyForm(CredentialForm):
@@ -56,10 +56,10 @@ def profile(request: HttpRequest) -> HttpResponse:
 
 def _account(request: HttpRequest) -> User:
     """Return whose credentials are shown: the user, or a service account that the user administers."""
-    asked = request.GET.get("account", "")
-    if not asked:
+    account_id = request.GET.get("account", "")
+    if not account_id:
         return user_of(request)
-    key = read_uuid(asked)
+    key = read_uuid(account_id)
     account = User.objects.filter(pk=key, is_service_account=True, is_active=True).first() if key else None
     if account is None or not key_calls.administers(request, account):
         raise Http404
@@ -98,10 +98,10 @@ class _Page:
 
     def _own(self, model: Any) -> Any:
         key = read_uuid(self.request.POST.get("id", ""))
-        found = model.objects.filter(pk=key, user=self.account).first() if key else None
-        if found is None:
+        credential = model.objects.filter(pk=key, user=self.account).first() if key else None
+        if credential is None:
             raise Http404
-        return found
+        return credential
 
     def _issue_key(self) -> HttpResponse | None:
         self.key_form = KeyForm(self.sites, self.request.POST)
@@ -205,9 +205,9 @@ class _Page:
 
 def _lines(rows: Any) -> list[dict[str, Any]]:
     """Return valid credentials, then the last ones that ended, as texts for the page."""
-    found = list(rows.order_by("-created", "id")[:100])
-    live = [row for row in found if row.is_live]
-    ended = [row for row in found if not row.is_live][:ENDED]
+    credentials = list(rows.order_by("-created", "id")[:100])
+    live = [row for row in credentials if row.is_live]
+    ended_rows = [row for row in credentials if not row.is_live][:MAX_ENDED]
     return [
         {
             "row": row,
@@ -221,5 +221,5 @@ def _lines(rows: Any) -> list[dict[str, Any]]:
                 row.state, gettext("revoked %(revoked)s") % {"revoked": format_datetime(row.revoked)}
             ),
         }
-        for row in (*live, *ended)
+        for row in (*live, *ended_rows)
     ]

@@ -44,7 +44,7 @@ from records.sites.writing import Values
 LABELS = {"product": _("Product"), "customer": _("Customer"), "nonconformance": _("Kind of fault")}
 CALLER = ("consumer_last_name", "consumer_phone")
 """Who called; shown to those who may see what is private to consumers."""
-NEEDED = _("Needed for the review. Without it the complaint is kept as a draft.")
+NEEDED_FOR_REVIEW = _("Needed for the review. Without it the complaint is kept as a draft.")
 
 
 class QuickComplaintForm(PlainForm):
@@ -70,7 +70,7 @@ class QuickComplaintForm(PlainForm):
             field = Complaint._meta.get_field(name)
             choose_from, address = partial(choices_at, field, site.pk), partial(choose_url, field, site.pk)
             self.fields[name] = reference_field(
-                choose_from, address, label=LABELS[name], required=False, help_text=NEEDED
+                choose_from, address, label=LABELS[name], required=False, help_text=NEEDED_FOR_REVIEW
             )
         self.order_fields(self.field_order)
 
@@ -124,53 +124,54 @@ def quick_complaint(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _keep(request: HttpRequest, site: Site, given: Values) -> tuple[Complaint, bool]:
+def _keep(request: HttpRequest, site: Site, data: Values) -> tuple[Complaint, bool]:
     """Store the complaint once and return it, with whether it is new; raises ValidationError."""
     names = ("complaint_description", "trace_number", *CALLER, *REQUIRED)
-    values = {name: given[name] for name in names if name in given}
-    author, key = author_of(request), key_of_row(request, given["once"], site.pk)
+    values = {name: data[name] for name in names if name in data}
+    author, key = author_of(request), key_of_row(request, data["once"], site.pk)
     may_submit = access.may(request.user, site, "complaints.submit_complaint")
 
-    def submitted(complaint: Complaint) -> Complaint:
+    def submit_if_complete(complaint: Complaint) -> Complaint:
         is_whole = all(getattr(complaint, f"{name}_id") is not None for name in REQUIRED)
         if not (is_whole and may_submit and complaint.is_draft):
             return complaint
         return workflow.submit(site.pk, complaint.pk, author=author)
 
-    known = Complaint.objects.filter(pk=key).first()
-    if known is None:
+    complaint = Complaint.objects.filter(pk=key).first()
+    if complaint is None:
         try:
             with recording():
-                return submitted(workflow.add_draft(site.pk, values, author=author, key=key)), True
+                return submit_if_complete(workflow.add_draft(site.pk, values, author=author, key=key)), True
         except IntegrityError:
             # The same form came twice at the same moment; any other violation of a rule of the database is raised.
-            known = Complaint.objects.filter(pk=key).first()
-            if known is None:
+            complaint = Complaint.objects.filter(pk=key).first()
+            if complaint is None:
                 raise
-    changed = {name: value for name, value in values.items() if getattr(known, name) != value}
-    if not changed:
-        return known, False
+    changes = {name: value for name, value in values.items() if getattr(complaint, name) != value}
+    if not changes:
+        return complaint, False
     # The answer to the first attempt was lost, and the person wrote on before sending again.
     if not access.may(request.user, site, "complaints.change_complaint"):
         raise ValidationError(SENT_ALREADY)
-    update = workflow.update_draft if known.is_draft else partial(update_complaint_detail, may_change_completed=False)
+    update_submitted = partial(update_complaint_detail, may_change_completed=False)
+    update = workflow.update_draft if complaint.is_draft else update_submitted
     with recording():
         update(
             site.pk,
             key,
-            changed,
+            changes,
             author=author,
             reason=SENT_AGAIN,
             precondition=_refuse_when_changed_elsewhere,
         )
-        known.refresh_from_db()
-        return submitted(known), True
+        complaint.refresh_from_db()
+        return submit_if_complete(complaint), True
 
 
 def _refuse_when_changed_elsewhere(complaint: Complaint) -> None:
     """Refuse to write over anything that was not written by this form, such as the erasure of a consumer."""
-    others = changes_of(complaint).exclude(operation__in=OWN_OPERATIONS)
-    if others.exclude(reason=SENT_AGAIN).exists():
+    other_changes = changes_of(complaint).exclude(operation__in=OWN_OPERATIONS)
+    if other_changes.exclude(reason=SENT_AGAIN).exists():
         raise ValidationError(SENT_ALREADY)
 
 

@@ -31,9 +31,9 @@ def rights(request: HttpRequest) -> HttpResponse:
     site = site_where(request, "accounts.view_role")
     roles = sorted(Role.objects.at(site).filter(is_archived=False).order_by("name", "id"), key=_rank)
     through = Role.permissions.through
-    permitted: dict[Any, set[int]] = defaultdict(set)
+    permission_ids: dict[Any, set[int]] = defaultdict(set)
     for role_id, permission_id in through.objects.filter(role__in=roles).values_list("role_id", "permission_id"):
-        permitted[role_id].add(permission_id)
+        permission_ids[role_id].add(permission_id)
     kinds: dict[Any, list[Permission]] = defaultdict(list)
     for permission in grantable():
         if permission.content_type.app_label != "reference":
@@ -41,9 +41,11 @@ def rights(request: HttpRequest) -> HttpResponse:
     lines = [
         {
             "name": capfirst(str(model._meta.verbose_name_plural)),
-            "cells": [_abilities(model, [one for one in found if one.pk in permitted[role.pk]]) for role in roles],
+            "cells": [
+                _abilities(model, [one for one in permissions if one.pk in permission_ids[role.pk]]) for role in roles
+            ],
         }
-        for model, found in kinds.items()
+        for model, permissions in kinds.items()
         if model is not None
     ]
     return page_response(
@@ -61,8 +63,8 @@ def _abilities(model: type[Model], permissions: list[Permission]) -> dict[str, o
     """Return what the permissions allow with a kind of record: the common verbs, and the others in their own words."""
     words = {permission.codename: permission.name for permission in permissions}
     verbs = [verb for verb in COLUMNS if words.pop(f"{verb}_{model._meta.model_name}", None)]
-    others = sorted(permission_words(name) for name in words.values())
-    return {"verbs": ", ".join(gettext(verb) for verb in verbs).capitalize(), "others": others}
+    other_words = sorted(permission_words(name) for name in words.values())
+    return {"verbs": ", ".join(gettext(verb) for verb in verbs).capitalize(), "others": other_words}
 
 
 def _rank(role: Role) -> int:
@@ -73,16 +75,16 @@ def _rank(role: Role) -> int:
 
 def _people(roles: list[Role], *, may_see_users: bool) -> list[dict[str, Any]]:
     """Return the direct members of the roles by name, each with the names of the roles; the first ones of very many."""
-    found: dict[Any, dict[str, Any]] = {}
+    lines: dict[Any, dict[str, Any]] = {}
     memberships = RoleMembership.objects.filter(role__in=roles).select_related("user", "member_role", "role")
     for entry in memberships.order_by("user__user_name", "id")[: PEOPLE * 2]:
         member: Any = entry.user or entry.member_role
-        line = found.setdefault(member.pk, {"name": str(member), "is_role": entry.user is None, "roles": []})
+        line = lines.setdefault(member.pk, {"name": str(member), "is_role": entry.user is None, "roles": []})
         if entry.user is None or may_see_users:
             line["url"] = reverse(f"admin:accounts_{member._meta.model_name}_read", args=(member.pk,))
         line["active"] = getattr(member, "is_active", True)
         line["roles"].append(str(entry.role))
-    return sorted(found.values(), key=lambda line: line["name"].casefold())[:PEOPLE]
+    return sorted(lines.values(), key=lambda line: line["name"].casefold())[:PEOPLE]
 
 
 urlpatterns = [path("rights/", rights, name="rights")]

@@ -30,7 +30,7 @@ from records.backoffice.responses import page_response
 from records.backoffice.wording import choice_label
 from records.complaints.models import Complaint
 from records.customers.models import Customer, PartyContact
-from records.dashboard.tracing.lookup import written
+from records.dashboard.tracing.lookup import quote_lot
 from records.employees.models import Employee, JobDescription
 from records.history.statements import Reads, run_reads
 from records.items.models import Item
@@ -38,7 +38,7 @@ from records.reference.models import Nonconformance, Product, ReferenceEntry
 from records.sites.models import SiteRecord, permission_on
 from records.sites.text import fold
 
-SHOWN = 6
+MAX_HITS = 6
 MOST = 50
 """The number of records that are shown if only one kind is searched."""
 AROUND = 60
@@ -68,8 +68,8 @@ class Kind:
     @property
     def record(self) -> type[models.Model]:
         """Return the kind of record that is found."""
-        found: Any = self.model._meta.get_field(self.of).related_model if self.of else self.model
-        return found
+        record: Any = self.model._meta.get_field(self.of).related_model if self.of else self.model
+        return record
 
     @property
     def order(self) -> str:
@@ -164,14 +164,14 @@ def number_in(text: str) -> int | None:
 
 def find(request: HttpRequest, text: str, only: str = "") -> list[Group]:
     """Return the matching records that the user may see, of all kinds or of one; a fixed number of queries."""
-    most = MOST if only else SHOWN
+    most = MOST if only else MAX_HITS
     kinds = [kind for kind in KINDS if only in ("", kind.key) and admin.site.is_registered(kind.record)]
     return [group for group in run_reads([_group(request, kind, text, most) for kind in kinds]) if group.hits]
 
 
 def _group(request: HttpRequest, kind: Kind, text: str, most: int) -> Reads[Group]:
     """Return the results of one kind."""
-    user, here = user_of(request), current_site(request)
+    user, current = user_of(request), current_site(request)
     names = {site.pk: site.name for site in sites_of(request)}
     sites = set(access.sites_where(user, permission_on(kind.record), permission_on(kind.record, "change")))
     visible = None if kind.of else admin.site._registry[kind.model].get_queryset(request)
@@ -182,8 +182,8 @@ def _group(request: HttpRequest, kind: Kind, text: str, most: int) -> Reads[Grou
     if sites - private:
         columns = [*(name for name in kind.anywhere if name not in kind.private), *kind.instead]
         rows += yield from matches(replace(kind, anywhere=columns), sites - private, text, most, visible)
-    hits = [_hit(kind, row, text, private, names, here) for row in rows[:most]]
-    has_list = len(rows) > most and here is not None and here.pk in sites and not kind.of
+    hits = [_hit(kind, row, text, private, names, current) for row in rows[:most]]
+    has_list = len(rows) > most and current is not None and current.pk in sites and not kind.of
     return Group(kind.key, kind.title, hits, list_of(kind.model, q=text) if has_list else "")
 
 
@@ -219,7 +219,7 @@ def snippet(row: models.Model, columns: Sequence[str], text: str, name: str) -> 
 
 
 def matches(
-    kind: Kind, sites: set[Any], text: str, most: int = SHOWN, visible: models.QuerySet[Any] | None = None
+    kind: Kind, sites: set[Any], text: str, most: int = MAX_HITS, visible: models.QuerySet[Any] | None = None
 ) -> Reads[list[Any]]:
     """Return the rows that are shown, and one more if there is one.
 
@@ -228,23 +228,23 @@ def matches(
     """
     step = f"{kind.of}__" if kind.of else ""
     everything = kind.model._default_manager.all() if visible is None else visible
-    here = everything.filter(**{f"{step}site__in": sites})
-    rows = here.select_related(*kind.points_at) if kind.points_at else here
+    at_sites = everything.filter(**{f"{step}site__in": sites})
+    rows = at_sites.select_related(*kind.points_at) if kind.points_at else at_sites
     beginnings = {key: models.Q(**{f"{key}__startswith": fold(text)}) for key in kind.keys}
     if (number := number_in(text)) is not None and issubclass(kind.model, SiteRecord):
         beginnings = {"site_sequence_id": models.Q(site_sequence_id=number), **beginnings}
     # One condition per query: if several are joined by OR, a database may read the whole site and not its indexes.
     first = [rows.filter(condition).order_by(key, "id")[: most + 1] for key, condition in beginnings.items()]
     yield first
-    found: dict[Any, Any] = {row.pk: row for some in first for row in some}
-    if len(found) <= most:
+    by_key: dict[Any, Any] = {row.pk: row for some in first for row in some}
+    if len(by_key) <= most:
         # Ids first: sorting whole rows, with the records that they refer to, would cost more than the search itself.
-        newest = yield from searching(here, kind.anywhere, text)
-        inside = newest.order_by(kind.order, "id").values("pk")[: most + 1 + len(found)]
-        others = rows.filter(pk__in=inside).order_by(kind.order, "id")
-        yield [others]
-        found.update((row.pk, row) for row in others if row.pk not in found)
-    return list(found.values())[: most + 1]
+        newest = yield from searching(at_sites, kind.anywhere, text)
+        inside = newest.order_by(kind.order, "id").values("pk")[: most + 1 + len(by_key)]
+        containing = rows.filter(pk__in=inside).order_by(kind.order, "id")
+        yield [containing]
+        by_key.update((row.pk, row) for row in containing if row.pk not in by_key)
+    return list(by_key.values())[: most + 1]
 
 
 def name_of(row: Any) -> str:
@@ -275,7 +275,7 @@ def search_page(request: HttpRequest) -> HttpResponse:
         "dashboard/search.html",
         gettext("Search: “%(query)s”") % {"query": text} if text else gettext("Search"),
         asked=text,
-        lots=written(text),
+        lots=quote_lot(text),
         global_query=text,
         is_asked=is_asked,
         groups=find(request, text, only) if is_asked else [],

@@ -15,25 +15,25 @@ from records.backoffice.current import current_site, show_times_of, user_of, zon
 from records.backoffice.to_do import sections_for
 from records.dashboard import quick_complaint
 from records.dashboard.charts import ageing_chart, effectiveness_chart, overdue_chart, score_chart
-from records.dashboard.complaint_charts import Scope, complaint_charts, whole_site
+from records.dashboard.complaint_charts import Scope, complaint_charts, scope_of_site
 from records.dashboard.figures import actions
 from records.dashboard.figures.drawing import Chart
-from records.dashboard.figures.periods import SPANS, Period, chosen
+from records.dashboard.figures.periods import SPANS, Period, read_period
 from records.history.counting import Counting
 from records.sites.models import Site
 
 
 def charts_for(user: User, site: Site, period: Period) -> list[Chart]:
     """Return the charts that the user may see at the site; a fixed number of queries, whatever is stored."""
-    scope = whole_site(site)
-    rows, count = actions.seen_at(site.pk, user), actions.counting_for(user, site.pk, scope.count)
+    scope = scope_of_site(site)
+    rows, count = actions.visible_actions(site.pk, user), actions.counting_for(user, site.pk, scope.count)
     return _charts(scope, period, access.asking(user, site), rows, count)
 
 
 def count_ahead_for(site: Site) -> None:
     """Count what the charts of the usual period show to somebody who may see all of it, so that the counts are kept."""
     with timezone.override(zone_of(site)):
-        scope, (period, _) = whole_site(site), chosen({}, zone_of(site))
+        scope, (period, _) = scope_of_site(site), read_period({}, zone_of(site))
         rows = Action.objects.at(site.pk).filter(is_archived=False)
         _charts(scope, period, lambda permission: True, rows, scope.count)
 
@@ -42,15 +42,15 @@ def _charts(
     scope: Scope, period: Period, may: Callable[[str], bool], rows: QuerySet[Action], count: Counting
 ) -> list[Chart]:
     """Return the charts of the kinds of record that `may` allows; `rows` are the actions, which `count` counts."""
-    found: list[Chart] = []
+    charts: list[Chart] = []
     key = scope.site.pk
     if may("complaints.view_complaint"):
-        found += complaint_charts(scope, period, may)
+        charts += complaint_charts(scope, period, may)
     if may("actions.view_action"):
-        found += [ageing_chart(rows, period, count), effectiveness_chart(rows, period, count)]
+        charts += [ageing_chart(rows, period, count), effectiveness_chart(rows, period, count)]
     if may("audits.view_auditrecord"):
-        found += [score_chart(key, period, scope.count), overdue_chart(key, period, scope.count)]
-    return found
+        charts += [score_chart(key, period, scope.count), overdue_chart(key, period, scope.count)]
+    return charts
 
 
 def context(request: HttpRequest) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def context(request: HttpRequest) -> dict[str, Any]:
     show_times_of(site)
     user: User = user_of(request)
     sections = sections_for(request, extension_points.to_do) if site else []
-    period, fault = chosen(request.GET, zone_of(site))
+    period, fault = read_period(request.GET, zone_of(site))
     return {
         "start_site": site,
         "waiting": [section for section in sections if section.total],

@@ -113,7 +113,7 @@ class Requirements:
         holders = {"employee__site": self.site, "employee__is_archived": False}
         return Holding.objects.filter(within, jobdescription__in=[job.pk for job in self.jobs], **holders)
 
-    def _taken(self, day: datetime.date, within: Q = ALL) -> QuerySet[Any]:
+    def _valid_trainings(self, day: datetime.date, within: Q = ALL) -> QuerySet[Any]:
         """Return the holders of jobs, once for each training that is valid then in a course (`needed`) of their job.
 
         The requirements are a condition and not a join through the jobs, because PostgreSQL expects few rows of such a
@@ -126,9 +126,9 @@ class Requirements:
         for first, courses in first_days.items():
             since = {f"{TRAINING}__completed_on__gte": bare(first)} if first else {}
             counts |= Q(**{f"{TRAINING}__course__in": courses}, **since)
-        taken = self._holders(within).filter(counts, **{f"{TRAINING}__completed_on__isnull": False})
+        trainings = self._holders(within).filter(counts, **{f"{TRAINING}__completed_on__isnull": False})
         required = JobDescription.required_courses.through.objects.filter(jobdescription=OuterRef("jobdescription"))
-        return taken.annotate(needed=F(f"{TRAINING}__course")).filter(
+        return trainings.annotate(needed=F(f"{TRAINING}__course")).filter(
             Exists(required.filter(course=OuterRef("needed")))
         )
 
@@ -149,13 +149,13 @@ class Requirements:
         holdings = Holding.objects.filter(employee=OuterRef("pk"), jobdescription__in=[job.pk for job in self.jobs])
         people = Employee.objects.at(self.site).filter(Exists(holdings), is_archived=False)
         # Numbers instead of Ids, because ten thousand of them are stored and read much faster.
-        named = people.order_by("last_name", "first_name", "pk").values_list("site_sequence_id")
-        found = [number for (number,) in self._count(named)]
+        people_in_order = people.order_by("last_name", "first_name", "pk").values_list("site_sequence_id")
+        numbers = [number for (number,) in self._count(people_in_order)]
         if not lacking:
-            return found
+            return numbers
         number = "employee__site_sequence_id"
         gaps = {number for (number,) in self._count.sums_of(Employee, "employee__", self._lacking, number)}
-        return [number for number in found if number in gaps]
+        return [number for number in numbers if number in gaps]
 
     def _lacking(self, within: Q) -> QuerySet[Any]:
         """Return the holders of jobs who lack something that the job requires, or will lack it within `SOON`."""
@@ -165,17 +165,17 @@ class Requirements:
             job.pk: sum(self.in_force[one.pk] is not None for one in job.required_documents.all()) for job in self.jobs
         }
         lacks = Q(pk__in=())
-        for needed, met in (
-            (courses, self._taken(self.today + SOON + DAY, within)),
+        for required_counts, fulfilled in (
+            (courses, self._valid_trainings(self.today + SOON + DAY, within)),
             (documents, self._read(within)),
         ):
             jobs: dict[int, list[uuid.UUID]] = defaultdict(list)
-            for job, number in needed.items():
+            for job, number in required_counts.items():
                 jobs[number].append(job)
             jobs.pop(0, None)
             for number, some in jobs.items():
-                counted = met.filter(jobdescription__in=some).alias(met=Count("needed", distinct=True))
-                lacks |= Q(jobdescription__in=some) & ~Q(pk__in=counted.filter(met=number).values("pk"))
+                complete = fulfilled.filter(jobdescription__in=some).alias(met=Count("needed", distinct=True))
+                lacks |= Q(jobdescription__in=some) & ~Q(pk__in=complete.filter(met=number).values("pk"))
         return self._holders(within).filter(lacks)
 
     def by_job(self) -> list[Summary]:
@@ -183,17 +183,17 @@ class Requirements:
         number = {"count": Count("employee", distinct=True)}
         per_employee = partial(self._count.sums_of, Employee, "employee__")
         holders = dict(per_employee(self._holders, "jobdescription", **number))
-        counted = [
+        counts = [
             per_employee(rows, "jobdescription", "needed", **number)
-            for rows in (partial(self._taken, self.today), self._read)
+            for rows in (partial(self._valid_trainings, self.today), self._read)
         ]
-        met = {(job, needed): count for rows in counted for job, needed, count in rows}
+        fulfilled = {(job, needed): count for rows in counts for job, needed, count in rows}
         return [
             Summary(
                 job,
                 one.name,
                 holders[job.pk],
-                holders[job.pk] if self.in_force.get(one.pk, 0) is None else met.get((job.pk, one.pk), 0),
+                holders[job.pk] if self.in_force.get(one.pk, 0) is None else fulfilled.get((job.pk, one.pk), 0),
             )
             for job in self.jobs
             if job.pk in holders
@@ -206,14 +206,14 @@ class Requirements:
         rows = Employee.objects.at(self.site).filter(site_sequence_id__in=numbers)
         persons = {one.site_sequence_id: one for one in rows.only("first_name", "last_name", "site_sequence_id")}
         keys = [person.pk for person in persons.values()]
-        taken = EducationTraining.objects.filter(employee__in=keys, course__in=list(self.courses))
-        completed = taken.filter(completed_on__isnull=False).order_by().values_list("employee", "course")
-        last = {(person, course): day for person, course, day in completed.annotate(Max("completed_on"))}
+        trainings = EducationTraining.objects.filter(employee__in=keys, course__in=list(self.courses))
+        by_course = trainings.filter(completed_on__isnull=False).order_by().values_list("employee", "course")
+        last = {(person, course): day for person, course, day in by_course.annotate(Max("completed_on"))}
         readings = Reading.objects.filter(user__in=keys, document__in=list(self.in_force))
         newest = readings.order_by().values_list("user", "document").annotate(Max("version__version"), Max("date"))
         zone = zone_of(self.site)
         read = {(person, one): (version, at.astimezone(zone).date()) for person, one, version, at in newest}
-        asked = readers_of(list(self.in_force), self._count)
+        readers = readers_of(list(self.in_force), self._count)
         states: dict[uuid.UUID, Callable[[uuid.UUID], State]] = {
             **{key: partial(_course, course, last, self.today) for key, course in self.courses.items()},
             **{key: partial(_document, key, version, read) for key, version in self.in_force.items()},
@@ -225,7 +225,7 @@ class Requirements:
                 job,
                 need.name,
                 *states[need.pk](person.pk),
-                is_unasked=need.pk in asked and person.pk not in asked[need.pk],
+                is_unasked=need.pk in readers and person.pk not in readers[need.pk],
             )
             for person in map(persons.__getitem__, numbers)
             for job in self.jobs
@@ -251,11 +251,13 @@ def first_day_of(course: Course, day: datetime.date) -> datetime.date | None:
     return first if first.day == day.day else first + DAY
 
 
-def _course(course: Course, taken: Mapping[Any, datetime.datetime], today: datetime.date, person: uuid.UUID) -> State:
-    completed = taken.get((person, course.pk))
-    if completed is None:
+def _course(
+    course: Course, last_days: Mapping[Any, datetime.datetime], today: datetime.date, person: uuid.UUID
+) -> State:
+    last_day = last_days.get((person, course.pk))
+    if last_day is None:
         return MISSING, _("Missing"), None, None
-    last, day = course.expires(completed), completed.date()
+    last, day = course.expires(last_day), last_day.date()
     if last is None:
         return VALID, _("Never expires"), None, day
     if last < today:
@@ -276,7 +278,7 @@ def _document(
     return EXPIRED, _("Expired: read version %(read)s"), newest, day
 
 
-class _Asked(NamedTuple):
+class ReportQuery(NamedTuple):
     """What the address of the page or of its file asks for."""
 
     requirements: Requirements
@@ -288,35 +290,35 @@ class _Asked(NamedTuple):
         return self.everything or need.state != VALID
 
     @property
-    def query(self) -> str:
+    def url_query(self) -> str:
         """Return the query of the address."""
         return "by=job" if self.by_job else "show=all" if self.everything else ""
 
 
-def _asked(request: HttpRequest) -> _Asked:
+def _read_query(request: HttpRequest) -> ReportQuery:
     site = site_where(request, SEE)
     requirements = Requirements(site, today_at(zone_of(site)), user_of(request), Counting(site.pk))
-    return _Asked(requirements, request.GET.get("by") == "job", request.GET.get("show") == "all")
+    return ReportQuery(requirements, request.GET.get("by") == "job", request.GET.get("show") == "all")
 
 
 def training(request: HttpRequest) -> HttpResponse:
     """Show the gaps of the current site by person or by job, or everything that its jobs require."""
-    asked = _asked(request)
-    requirements = asked.requirements
+    report = _read_query(request)
+    requirements = report.requirements
     summaries, number = requirements.by_job(), request.GET.get("page")
-    if asked.by_job:
+    if report.by_job:
         page: Any = Paginator(summaries, LINES).get_page(number)
         lines: list[Any] = list(page)
     else:
-        page = Paginator(requirements.people(lacking=not asked.everything), PEOPLE).get_page(number)
-        lines = list(filter(asked.shows, requirements.needs_of(page)))
+        page = Paginator(requirements.people(lacking=not report.everything), PEOPLE).get_page(number)
+        lines = list(filter(report.shows, requirements.needs_of(page)))
     return page_response(
         request,
         "dashboard/training.html",
         gettext("Training matrix of %(site)s") % {"site": requirements.site},
-        by_job=asked.by_job,
-        everything=asked.everything,
-        query=asked.query,
+        by_job=report.by_job,
+        everything=report.everything,
+        query=report.url_query,
         kinds=KINDS,
         page=page,
         lines=lines,
@@ -330,19 +332,19 @@ def training_file(request: HttpRequest, kind: str) -> HttpResponseBase:
     """Answer every page of what the training matrix shows as one file; 404 for another kind of file."""
     if kind not in KINDS:
         raise Http404
-    asked = _asked(request)
-    lines = _lines_by_job(asked) if asked.by_job else _lines_by_person(asked)
+    report = _read_query(request)
+    lines = _lines_by_job(report) if report.by_job else _lines_by_person(report)
     title = gettext("Training matrix")
-    return report_file(lines, kind, title, f"{title} {asked.requirements.today.isoformat()}")
+    return report_file(lines, kind, title, f"{title} {report.requirements.today.isoformat()}")
 
 
-def _lines_by_job(asked: _Asked) -> Iterator[Line]:
+def _lines_by_job(report: ReportQuery) -> Iterator[Line]:
     yield [gettext("Job"), gettext("Required"), gettext("Holders"), gettext("Holders who have it")]
-    for line in asked.requirements.by_job():
+    for line in report.requirements.by_job():
         yield [str(line.job), line.name, line.holders, line.fulfilled]
 
 
-def _lines_by_person(asked: _Asked) -> Iterator[Line]:
+def _lines_by_person(report: ReportQuery) -> Iterator[Line]:
     yield [
         gettext("Number"),
         gettext("Person"),
@@ -352,9 +354,9 @@ def _lines_by_person(asked: _Asked) -> Iterator[Line]:
         gettext("Completed or read on"),
         gettext("Expires"),
     ]
-    people = asked.requirements.people(lacking=not asked.everything)
+    people = report.requirements.people(lacking=not report.everything)
     for start in range(0, len(people), AT_ONCE):
-        for need in filter(asked.shows, asked.requirements.needs_of(people[start : start + AT_ONCE])):
+        for need in filter(report.shows, report.requirements.needs_of(people[start : start + AT_ONCE])):
             expires = need.value if isinstance(need.value, datetime.date) else None
             person = need.person
             yield [

@@ -20,7 +20,7 @@ from records.backoffice.current import zone_of
 from records.backoffice.datetimes import format_datetime
 from records.backoffice.transfer.formulas import guard
 from records.backoffice.transfer.sheets import Line, write_xlsx
-from records.dashboard.printing.paper import printed
+from records.dashboard.printing.paper import render_pdf
 from records.files.models import FileRecord
 from records.files.storage import FileDamagedError, open_whole
 from records.history import seals
@@ -146,7 +146,9 @@ class Making:
         foot = f"{self.site.name} · made {format_datetime(self.at)} ({self.zone.key}) for {self.user.printed_name}"
         subtitle = f"{self.site.name}, {self.pack.first} to {self.pack.last}: {kind.rule}"
         for span, paper in table.papers(rows, subtitle, foot):
-            bundle.add(kind.title, f"{folder} {span}.pdf", f"{kind.title} {span} to read", printed(paper), packed=True)
+            bundle.add(
+                kind.title, f"{folder} {span}.pdf", f"{kind.title} {span} to read", render_pdf(paper), packed=True
+            )
             progress(len(paper.parts))
 
     def _sheet(self, bundle: Bundle, part: str, path: str, about: str, lines: Iterator[Line]) -> None:

@@ -38,8 +38,8 @@ def fill(place: DemoSite) -> None:
                 by = owner if step == DONE else place.admin if judge == owner else judge
                 reason = "Another way was found." if step == CANCELLED else ""
                 mover = Mover(place.author(by), lambda permission: True, reason, values.get("effective"))
-                given = {"record_status": step, **values}
-                action = actions.update_action(place.site.pk, action.pk, given, mover=mover)
+                changes = {"record_status": step, **values}
+                action = actions.update_action(place.site.pk, action.pk, changes, mover=mover)
             place.records["Action"].append(action)
 
 

@@ -32,17 +32,17 @@ def fill(place: DemoSite) -> None:
         )
         due = _last_due(place, idx, latest)
         # All audits are planned before the first is completed, since that moves the program on past today otherwise.
-        planned = [
+        audits = [
             (actions.schedule_audit_record(place.site.pk, program.pk, {"date": day}, author=place.author()), day)
             for step in range(row["completed"], -1 if latest != "none" else 0, -1)
             if (day := months_later(due, -step * (months or 12), datetime.UTC))
         ]
-        for record, day in planned[: row["completed"]]:
+        for record, day in audits[: row["completed"]]:
             _complete(place, record, day)
         if latest == "none":
             actions.update_audit_program(place.site.pk, program.pk, {"next_due_date": due}, author=place.author())
         else:
-            _bring_to(place, *planned[-1], latest)
+            _bring_to(place, *audits[-1], latest)
 
 
 def _people(place: DemoSite, start: int, count: int) -> list[Any]:
@@ -74,9 +74,14 @@ def _bring_to(place: DemoSite, record: AuditRecord, due: datetime.datetime, late
     if latest not in ("In Progress", "Awaiting Review", "overdue in progress"):
         return
     _start(place, record, min(due, place.today) - datetime.timedelta(days=1))
-    whole = latest == "Awaiting Review"
-    _answer(place, record, finish=place.today - datetime.timedelta(hours=2) if whole else None, whole=whole)
-    if whole:
+    is_complete = latest == "Awaiting Review"
+    _answer(
+        place,
+        record,
+        finish=place.today - datetime.timedelta(hours=2) if is_complete else None,
+        is_complete=is_complete,
+    )
+    if is_complete:
         workflow.submit_audit_record(place.site.pk, record.pk, author=author)
 
 
@@ -86,11 +91,11 @@ def _start(place: DemoSite, record: AuditRecord, day: datetime.datetime) -> None
 
 
 def _answer(
-    place: DemoSite, record: AuditRecord, *, finish: datetime.datetime | None = None, whole: bool = True
+    place: DemoSite, record: AuditRecord, *, finish: datetime.datetime | None = None, is_complete: bool = True
 ) -> None:
     """Answer the audit's questions, all of them or the first half; good answers are more likely than bad ones."""
     findings: list[Finding | None] = [*record.findings.all()] or [None]
-    answered = len(findings) if whole else max(1, len(findings) // 2)
+    answer_count = len(findings) if is_complete else max(1, len(findings) // 2)
     scale = record.rating_scale
     responses = [] if scale is None else list(scale.responses.filter(is_archived=False))
     rows: list[dict[str, object]] = []
@@ -100,7 +105,7 @@ def _answer(
             if finding is None
             else {"id": finding.pk}
         )
-        if idx < answered:
+        if idx < answer_count:
             poor = place.chance.random() < 0.25
             row["rating_response"] = (
                 place.chance.choice(responses[1:] if poor else responses[:1]) if responses else None

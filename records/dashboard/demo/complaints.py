@@ -38,17 +38,19 @@ def fill(place: DemoSite) -> None:
         if _is_reviewed(place, values["date"]):
             values.update(record_status=RecordStatus.COMPLETED, review_report=report)
     register = replace(manager, channel=Channel.IMPORT)
-    made = list(actions.import_complaints(site_id, old, author=register, reason="Taken over from the old register"))
+    complaints = list(
+        actions.import_complaints(site_id, old, author=register, reason="Taken over from the old register")
+    )
     with recording():
         for values in rows[len(old) :]:
             report = values.pop("review")
             complaint = actions.add_complaint_detail(site_id, values, author=officer)
             if _is_reviewed(place, values["date"]):
                 workflow.complete(site_id, complaint.pk, author=manager, review_report=report)
-            made.append(complaint)
+            complaints.append(complaint)
         _add_drafts(place)
         _add_units_sold(place)
-    place.records["Complaint"] = made
+    place.records["Complaint"] = complaints
 
 
 def _days(place: DemoSite) -> list[int]:
@@ -92,13 +94,13 @@ def _of_the_cluster(place: DemoSite, number: int) -> dict[str, object]:
 def _values(place: DemoSite, ago: int, name: str, text: str, review: str, *, product: Any) -> dict[str, Any]:
     chance, lists = place.chance, place.lists
     date = min(place.days_ago(ago), place.today)
-    made = (date - datetime.timedelta(days=chance.randrange(1, 6))).replace(hour=0, minute=0)
+    manufacture_date = (date - datetime.timedelta(days=chance.randrange(1, 6))).replace(hour=0, minute=0)
     source = chance.choices(lists["ComplaintSource"], (6, 3, 0.2, 0.8))[0]
     consumer = {}
     if source.name == "Consumer":
         first, last = chance.choice(content("complaints")["consumers"])
         consumer = {
-            "consumer_salutation": chance.choice(list(place.known(Title).values())[:4]),
+            "consumer_salutation": chance.choice(list(place.shared_entries(Title).values())[:4]),
             "consumer_first_name": first,
             "consumer_last_name": last,
             "consumer_purchased": f"Shop in {chance.choice(('the high street', 'the station', 'the new centre'))}",
@@ -112,9 +114,9 @@ def _values(place: DemoSite, ago: int, name: str, text: str, review: str, *, pro
         **consumer,
         "product": product,
         "quantity": Decimal(chance.choice((1, 1, 1, 2, 4, 12))),
-        "manufacture_date": made,
-        "expiration_date": made + datetime.timedelta(days=10),
-        "trace_number": made.strftime(f"L%y%j-{chance.randrange(1, 4)}"),
+        "manufacture_date": manufacture_date,
+        "expiration_date": manufacture_date + datetime.timedelta(days=10),
+        "trace_number": manufacture_date.strftime(f"L%y%j-{chance.randrange(1, 4)}"),
         "brand": chance.choice(lists["Brand"]),
         "production_unit": chance.choice(lists["ProductionUnit"]),
         "nonconformance": next(entry for entry in lists["Nonconformance"] if entry.name == name),
@@ -133,17 +135,17 @@ def _handling(place: DemoSite, number: int, values: dict[str, Any]) -> dict[str,
     name = values["nonconformance"].name
     stories = content("complaints")["stories"]
     severity = Severity(next(one["severity"] for one in stories if one["nonconformance"] == name))
-    found = {
+    handling = {
         "owner": owners[number % len(owners)],
         "severity": severity,
         "target_date": day + datetime.timedelta(days=DAYS_TO_ANSWER[severity]),
     }
     took = (1, 2, 4, 5, 6, 9, 12, 20, 38)[number % 9]
     if took >= age:
-        return found
+        return handling
     causes = place.lists["Cause"]
     return {
-        **found,
+        **handling,
         "cause": causes[min(number % 7, number % 11, len(causes) - 1)],
         "correction": "Stock of the lot was held and looked through." if severity != Severity.MINOR else "",
         "answered_on": day + datetime.timedelta(days=took),

@@ -42,7 +42,7 @@ def issue() -> dict[str, Any]:
     """Return new credentials of every kind, as the demo command prints them."""
     admin = _made_by_demo(User.objects.filter(user_name=ADMIN), ADMIN)
     author = Author(admin.pk, admin.printed_name, Channel.BACKOFFICE)
-    site, other = (Site.objects.get(code=code) for _, code, _ in SITES)
+    site, other_site = (Site.objects.get(code=code) for _, code, _ in SITES)
     _end_earlier(author)
     manager, reader = _member(site, "manager"), _member(site, "reader")
     return {
@@ -53,12 +53,12 @@ def issue() -> dict[str, Any]:
         "reader_key": _new_key(reader, site, author),
         "reader": {"id": str(reader.pk), "userName": reader.user_name},
         "other_site": {
-            "id": str(other.pk),
-            "subscription_key": _new_key(_member(other, f"manager.{other.code.lower()}"), other, author),
+            "id": str(other_site.pk),
+            "subscription_key": _new_key(_member(other_site, f"manager.{other_site.code.lower()}"), other_site, author),
         },
         "oauth": _new_client(manager, author),
         **_new_tokens(site, author),
-        "people": _new_people(site, other),
+        "people": _new_people(site, other_site),
     }
 
 
@@ -69,10 +69,10 @@ def _member(site: Site, name: str) -> User:
 def _made_by_demo(accounts: QuerySet[User], name: str) -> User:
     """Return the account with that name that the demo made; raises DemoGoneError if there is none or another one."""
     user = accounts.filter(is_active=True, removed__isnull=True).first()
-    filled = Change.objects.get(operation="FillDemo")
+    filling_change = Change.objects.get(operation="FillDemo")
     accounts_added = Change.objects.filter(operation="AddUser", model=User._meta.label)
-    added = accounts_added.filter(author_id=filled.record_id, at__lt=filled.at + FILLING)
-    if user is None or (user.pk != filled.record_id and not added.filter(record_id=user.pk).exists()):
+    additions = accounts_added.filter(author_id=filling_change.record_id, at__lt=filling_change.at + FILLING)
+    if user is None or (user.pk != filling_change.record_id and not additions.filter(record_id=user.pk).exists()):
         raise DemoGoneError(name)
     return user
 
@@ -85,8 +85,8 @@ def _new_people(*sites: Site) -> dict[str, dict[str, str]]:
     password = secrets.token_urlsafe(12)
     names = [leading["user_name"] for leading in content("people")["leading"]]
     main = {name: _member(sites[0], name) for name in names}
-    others = [_member(site, f"{name}.{site.code.lower()}") for site in sites[1:] for name in names]
-    keys_of_people = [user.pk for user in (*main.values(), *others)]
+    other_users = [_member(site, f"{name}.{site.code.lower()}") for site in sites[1:] for name in names]
+    keys_of_people = [user.pk for user in (*main.values(), *other_users)]
     User.objects.filter(pk__in=keys_of_people).update(password=make_password(password))
     return {name: {"username": user.user_name, "password": password} for name, user in main.items()}
 

@@ -8,12 +8,12 @@ from records.sites.models import Entity
 
 def fill(place: DemoSite) -> None:
     """Add forty customers at the main site and twelve at the other."""
-    given = content("customers")
-    kinds, names, first_names, last_names = (given[name] for name in ("kinds", "names", "first_names", "last_names"))
-    where = given["places"][place.key]
+    data = content("customers")
+    kinds, names, first_names, last_names = (data[name] for name in ("kinds", "names", "first_names", "last_names"))
+    where = data["places"][place.key]
     towns, telephone = where["towns"], where["telephone"]
     country = Country.objects.get(code=where["country"])
-    titles = list(place.known(Title).values())
+    titles = list(place.shared_entries(Title).values())
     chance, author = place.chance, place.author()
     place.records["Customer"] = []
     for number in range(40 if place.main else 12):

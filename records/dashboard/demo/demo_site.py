@@ -49,7 +49,7 @@ class DemoSite:
         who = user or self.users.get("manager") or self.admin
         return Author(who.pk, who.printed_name, Channel.BACKOFFICE)
 
-    def known(self, model: Any) -> dict[str, object]:
+    def shared_entries(self, model: Any) -> dict[str, object]:
         """Return the entries of a shared list by name."""
         key = f"system {model.__name__}"
         if key not in self.records:

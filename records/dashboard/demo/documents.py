@@ -25,44 +25,44 @@ Fate = Callable[[DemoSite, Document], None]
 def fill(place: DemoSite) -> None:
     """Add documents in every state, and let job descriptions name one."""
     fates: list[tuple[bool, bool, Fate]] = [
-        (True, True, _approved),
-        (False, False, _left),
-        (True, True, _left),
-        (True, True, _reviewed),
-        (True, True, _rejected),
-        (True, True, _approved_twice),
-        (True, True, _approved_then_newer),
-        (True, False, _reviewed),
-        (False, True, _approved),
+        (True, True, _approve),
+        (False, False, _leave),
+        (True, True, _leave),
+        (True, True, _review),
+        (True, True, _reject),
+        (True, True, _approve_twice),
+        (True, True, _approve_then_add_version),
+        (True, False, _review),
+        (False, True, _approve),
     ]
     place.records["Document"] = []
-    for idx, given in enumerate(content("documents")["documents"][: None if place.main else 9]):
-        reviewed, approved, fate = fates[idx % len(fates)]
-        document = _add(place, idx, given, reviewed=reviewed, approved=approved)
+    for idx, row in enumerate(content("documents")["documents"][: None if place.main else 9]):
+        has_reviewer, has_approver, fate = fates[idx % len(fates)]
+        document = _add(place, idx, row, has_reviewer=has_reviewer, has_approver=has_approver)
         fate(place, document)
         place.records["Document"].append(document)
     for idx, job in enumerate(place.records.get("JobDescription", ())[:3]):
-        chosen = {"document": place.records["Document"][idx]}
+        values = {"document": place.records["Document"][idx]}
         reason = "The job's instruction is a controlled document now."
-        update_job_description(place.site.pk, job.pk, chosen, author=place.author(), reason=reason)
+        update_job_description(place.site.pk, job.pk, values, author=place.author(), reason=reason)
 
 
-def _add(place: DemoSite, idx: int, given: dict[str, str], *, reviewed: bool, approved: bool) -> Document:
-    name, description = given["name"], given["description"]
+def _add(place: DemoSite, idx: int, row: dict[str, str], *, has_reviewer: bool, has_approver: bool) -> Document:
+    name, description = row["name"], row["description"]
     values = {
         "name": name,
         "description": description,
-        "entity_folder": place.folder(Entity.DOCUMENT, given["folder"]),
+        "entity_folder": place.folder(Entity.DOCUMENT, row["folder"]),
         "review_date": place.days_ago(-(idx * 37 % 400) + 40).replace(hour=0, minute=0),
-        "user_to_review": [place.users["reviewer"]] if reviewed else [],
-        "user_to_approve": [place.users["approver"]] if approved else [],
+        "user_to_review": [place.users["reviewer"]] if has_reviewer else [],
+        "user_to_approve": [place.users["approver"]] if has_approver else [],
         "user_to_notify": [place.users["standard"], place.users["reader"]] if idx % 3 == 0 else [],
     }
     file, facts = _pdf(place, name, description, 1)
     return actions.add_document(place.site.pk, {**values, **facts}, file, author=place.author())
 
 
-def _newer(place: DemoSite, document: Document) -> None:
+def _add_version(place: DemoSite, document: Document) -> None:
     file, facts = _pdf(place, document.name, document.description, 2)
     values = {"name": document.name, **facts}
     reason = "Yearly review."
@@ -90,7 +90,7 @@ def _pdf(place: DemoSite, name: str, description: str, number: int) -> tuple[Upl
 # --- What became of a document --------------------------------------------------------------------------------------
 
 
-def _left(place: DemoSite, document: Document) -> None:
+def _leave(place: DemoSite, document: Document) -> None:
     """Leave the version in its first status."""
 
 
@@ -108,26 +108,26 @@ def _sign(place: DemoSite, document: Document, who: str, how: Callable[..., obje
     )
 
 
-def _reviewed(place: DemoSite, document: Document) -> None:
+def _review(place: DemoSite, document: Document) -> None:
     _sign(place, document, "reviewer", approvals.sign_review, "Matches practice on the line.")
 
 
-def _approved(place: DemoSite, document: Document) -> None:
+def _approve(place: DemoSite, document: Document) -> None:
     if document.user_to_review.exists():
-        _reviewed(place, document)
+        _review(place, document)
     _sign(place, document, "approver", approvals.approve)
 
 
-def _rejected(place: DemoSite, document: Document) -> None:
+def _reject(place: DemoSite, document: Document) -> None:
     _sign(place, document, "reviewer", approvals.reject, "The rinse temperature is missing in step 4.")
 
 
-def _approved_twice(place: DemoSite, document: Document) -> None:
-    _approved(place, document)
-    _newer(place, document)
-    _approved(place, document)
+def _approve_twice(place: DemoSite, document: Document) -> None:
+    _approve(place, document)
+    _add_version(place, document)
+    _approve(place, document)
 
 
-def _approved_then_newer(place: DemoSite, document: Document) -> None:
-    _approved(place, document)
-    _newer(place, document)
+def _approve_then_add_version(place: DemoSite, document: Document) -> None:
+    _approve(place, document)
+    _add_version(place, document)

@@ -11,9 +11,9 @@ from records.sites.models import Entity
 
 def fill(place: DemoSite) -> None:
     """Add the site's lists, ratings and folders."""
-    author, given = place.author(place.admin), content("lists")
-    questions = {name: [{"question": one} for one in asked] for name, asked in given["questions"].items()}
-    for list_name, entries in (given[place.key] | given["both"]).items():
+    author, data = place.author(place.admin), content("lists")
+    questions = {name: [{"question": one} for one in texts] for name, texts in data["questions"].items()}
+    for list_name, entries in (data[place.key] | data["both"]).items():
         place.lists[list_name] = [
             add_entry(
                 SITE_LISTS[list_name],
@@ -46,9 +46,9 @@ def fill(place: DemoSite) -> None:
             author=author,
             site_id=place.site.pk,
         )
-        for idx, rating in enumerate(given["ratings"], 1)
+        for idx, rating in enumerate(data["ratings"], 1)
     ]
-    for entity, folders in given["folders"].items():
+    for entity, folders in data["folders"].items():
         place.folders[entity] = {
             name: add_folder(place.site.pk, Entity(entity), name, idx=idx, author=author)
             for idx, name in enumerate(folders)

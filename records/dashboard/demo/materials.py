@@ -9,11 +9,11 @@ def fill(place: DemoSite) -> None:
     """Add the site's materials, in a few grades each, in one call as an ERP system would, then correct some."""
     categories = {entry.name: entry for entry in place.lists.get("MaterialCategory", [])}
     desired = []
-    given = content("materials")
-    for line, row in enumerate(given[place.key]):
+    data = content("materials")
+    for line, row in enumerate(data[place.key]):
         name, category = row["name"], row["category"]
         for grade in range(1, 4):
-            supplier = place.chance.choice(given["suppliers"])
+            supplier = place.chance.choice(data["suppliers"])
             number = 100_000 + line * 10 + grade
             values = {
                 "external_id": f"{place.site.code}-{number}",
@@ -22,16 +22,16 @@ def fill(place: DemoSite) -> None:
                 "supplier_code": f"{supplier}-{place.chance.randrange(1000, 9999)}",
                 "description": f"{name} to specification {number}.\nStore cool and dry.",
                 "material_category": categories.get(category),
-                "entity_folder": place.folder(Entity.MATERIAL, given["folders"].get(category, "")),
+                "entity_folder": place.folder(Entity.MATERIAL, data["folders"].get(category, "")),
                 "country_of_origin": row["countries"],
                 "risk": row["risk"],
             }
             desired.append(upserts.DesiredMaterial(values))
     author = place.author()
-    made = upserts.upsert_all(place.site.pk, desired, author=author, may=lambda permission: True)
-    for stored in made[::7]:
-        if isinstance(stored, Exception):
-            raise stored
-        correction = upserts.DesiredMaterial({"risk": "High"}, stored.material.pk, "Supplier lost its certificate")
+    results = upserts.upsert_all(place.site.pk, desired, author=author, may=lambda permission: True)
+    for result in results[::7]:
+        if isinstance(result, Exception):
+            raise result
+        correction = upserts.DesiredMaterial({"risk": "High"}, result.material.pk, "Supplier lost its certificate")
         upserts.upsert(place.site.pk, correction, author=author, may=lambda permission: True)
-    place.records["Material"] = [stored.material for stored in made if isinstance(stored, upserts.StoredMaterial)]
+    place.records["Material"] = [result.material for result in results if isinstance(result, upserts.StoredMaterial)]

@@ -20,19 +20,19 @@ from records.sites.models import Entity
 
 def fill(place: DemoSite) -> None:
     """Add the people who can sign in, the rest of the staff, and their job descriptions."""
-    given = content("people")
-    for leading in given["leading"]:
+    data = content("people")
+    for leading in data["leading"]:
         _add_leading(place, **leading)
     head = place.employees[0]
-    for idx in range((60 if place.main else 24) - len(given["leading"])):
+    for idx in range((60 if place.main else 24) - len(data["leading"])):
         place.employees.append(_add_worker(place, idx, head))
-    for idx, job_given in enumerate(given["jobs"]):
-        name, purpose = job_given["name"], job_given["purpose"]
+    for idx, row in enumerate(data["jobs"]):
+        name, purpose = row["name"], row["purpose"]
         holders = [employee for employee in place.employees if employee.position == name]
         job = actions.add_job_description(
             place.site.pk,
             {
-                **job_given,
+                **row,
                 "responsibilities": f"{purpose}\nReports hazards at once.\nStops the line when food safety is at risk.",
                 "effective_date": place.days_ago(400 - idx * 20),
                 "review_date": place.days_ago(-330 + idx * 60),
@@ -90,7 +90,7 @@ def _add_worker(place: DemoSite, idx: int, head: Employee) -> Employee:
                     "institution": "Regional college",
                     "year": str(start.year),
                     "award": "Certificate",
-                    "education_result": place.known(EducationResult).get("Passed"),
+                    "education_result": place.shared_entries(EducationResult).get("Passed"),
                 }
             ],
             "employment_history": [
@@ -111,13 +111,13 @@ def _add_worker(place: DemoSite, idx: int, head: Employee) -> Employee:
 def _personal(place: DemoSite, number: int) -> dict[str, object]:
     chance = place.chance
     nature = "Agency" if number % 9 == 8 else "Employee"
-    nationalities = list(place.known(Nationality).values())
-    languages = place.known(Language)
-    titles = list(place.known(Title).values())
+    nationalities = list(place.shared_entries(Nationality).values())
+    languages = place.shared_entries(Language)
+    titles = list(place.shared_entries(Title).values())
     return {
         "title": titles[number % len(titles)],
         "code": f"{place.site.code}-{number + 1:04d}",
-        "nature_of_employment": place.known(NatureOfEmployment)[nature],
+        "nature_of_employment": place.shared_entries(NatureOfEmployment)[nature],
         "address": f"{chance.randrange(1, 200)} Mill Lane\n{place.site.name.split()[0]}",
         "phone": f"+44 1632 960{chance.randrange(100, 999)}",
         "mobile": f"+44 7700 900{chance.randrange(100, 999)}",
@@ -127,7 +127,7 @@ def _personal(place: DemoSite, number: int) -> dict[str, object]:
         "nationality": nationalities[chance.randrange(len(nationalities))],
         "first_language": languages["English"],
         "second_language": languages["Polish"] if number % 4 == 0 else None,
-        "second_language_proficiency": next(iter(place.known(LanguageProficiency).values()))
+        "second_language_proficiency": next(iter(place.shared_entries(LanguageProficiency).values()))
         if number % 4 == 0
         else None,
         "entity_folder": place.folder(Entity.EMPLOYEE, "Quality" if number < 6 else "Production"),

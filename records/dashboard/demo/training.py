@@ -39,8 +39,8 @@ def _train(place: DemoSite, idx: int, employee: Employee, courses: list[Course])
     for number, course in enumerate(courses):
         if (idx + number) % 5 == 4:
             continue
-        completed = place.today - datetime.timedelta(days=40 + (idx * 97 + number * 131) % 900)
-        day = completed.replace(hour=0, minute=0, second=0, microsecond=0)
+        moment = place.today - datetime.timedelta(days=40 + (idx * 97 + number * 131) % 900)
+        day = moment.replace(hour=0, minute=0, second=0, microsecond=0)
         rows.append({"title": course.name, "year": str(day.year), "course": course, "completed_on": day})
     values = {"education_training": rows}
     update_employee(place.site.pk, employee.pk, values, author=place.author(), reason=REASON)
@@ -50,12 +50,12 @@ def _must_be_read(place: DemoSite) -> list[object]:
     """Require Readers and Standard users to read the first documents in force; let some of them confirm it."""
     roles = list(Role.objects.at(place.site).filter(default_role__in=(DefaultRole.READER, DefaultRole.STANDARD)))
     versions = DocumentVersion.objects.at(place.site).filter(record_status__in=IN_FORCE).select_related("document")
-    found: list[object] = []
+    documents: list[object] = []
     for version in versions.order_by("document__site_sequence_id")[:3]:
         document = version.document
         change_details(place.site.pk, document.pk, {"must_read": roles}, author=place.author(), reason=REASON)
         readers = [user for user in place.users.values() if user.pk in reading.readers_of([document.pk])[document.pk]]
-        for user in readers[: len(readers) - len(found)]:
+        for user in readers[: len(readers) - len(documents)]:
             reading.confirm(version.pk, user, author=place.author(user))
-        found.append(document)
-    return found
+        documents.append(document)
+    return documents

@@ -13,7 +13,7 @@ from records.history.counting import NOT_KEPT, Counting
 from records.sites.hidden import hides
 
 
-def seen_at(site_id: uuid.UUID, user: User) -> QuerySet[Action]:
+def visible_actions(site_id: uuid.UUID, user: User) -> QuerySet[Action]:
     """Return the site's active actions that exist for the user, as the list does to which the figures lead."""
     return existing_for(user, Action.objects.at(site_id).filter(is_archived=False), [site_id])
 
@@ -30,6 +30,6 @@ def unfinished(rows: QuerySet[Action]) -> QuerySet[Action]:
 
 def effectiveness(rows: QuerySet[Action], period: Period, count: Counting = NOT_KEPT) -> tuple[int, int]:
     """Return how many of the actions closed in the period worked, and how many did not; one query."""
-    closed = rows.filter(period.covers("closed_date"), record_status=Status.CLOSED)
-    counts = dict(count.sums(closed.filter(effective__isnull=False), "effective", count=Count("*")))
+    closed_actions = rows.filter(period.covers("closed_date"), record_status=Status.CLOSED)
+    counts = dict(count.sums(closed_actions.filter(effective__isnull=False), "effective", count=Count("*")))
     return counts.get(True, 0), counts.get(False, 0)

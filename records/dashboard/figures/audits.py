@@ -34,13 +34,13 @@ def scores(site_id: uuid.UUID, period: Period, count: Counting = NOT_KEPT) -> tu
     )
     # Three hundred audits with their programs would take longer to make than all else that the start page reads.
     columns = ("pk", "audit_program__name", "site_sequence_id", "finish_date", "score", "rating", "result")
-    found = count(rows.order_by("-finish_date", "-id").values_list(*columns)[: MOST_SCORES + 1])
-    shown = [
-        Score(pk, audit_name(program, number), day_of(finished, period.zone), float(score), rating, result)
-        for pk, program, number, finished, score, rating, result in reversed(found[:MOST_SCORES])
-        if finished is not None and score is not None
+    values = count(rows.order_by("-finish_date", "-id").values_list(*columns)[: MOST_SCORES + 1])
+    scored = [
+        Score(pk, audit_name(program, number), day_of(finish_date, period.zone), float(score), rating, result)
+        for pk, program, number, finish_date, score, rating, result in reversed(values[:MOST_SCORES])
+        if finish_date is not None and score is not None
     ]
-    return shown, len(found) > MOST_SCORES
+    return scored, len(values) > MOST_SCORES
 
 
 def open_audits(site_id: uuid.UUID) -> QuerySet[AuditRecord]:

@@ -87,7 +87,7 @@ class Responses:
     by_target: int
 
 
-def counted(site_id: uuid.UUID) -> QuerySet[Complaint]:
+def counted_complaints(site_id: uuid.UUID) -> QuerySet[Complaint]:
     """Return the site's complaints that charts count. A draft has no number (a constraint says so)."""
     return Complaint.objects.at(site_id).filter(is_archived=False, site_sequence_id__isnull=False).order_by()
 
@@ -126,20 +126,20 @@ def by_month(
     start = day_of(first[0], period.zone).replace(day=1) if first else None
     months = period.months
     which = month_index("date", period, period.zone)
-    found = rows.filter(period.covers("date")).annotate(month=which)
-    counts = dict(count.sums(found, "month", count=Count("*")))
+    in_period = rows.filter(period.covers("date")).annotate(month=which)
+    counts = dict(count.sums(in_period, "month", count=Count("*")))
     begin, end = days[0] or datetime.date.min, days[1] or datetime.date.max
-    averaged = [
+    is_averaged = [
         period.is_over(month) and start is not None and month >= start and begin <= month and last_day(month) <= end
         for month in months
     ]
-    limits = control_limits([counts.get(index, 0) for index, used in enumerate(averaged) if used])
+    limits = control_limits([counts.get(index, 0) for index, used in enumerate(is_averaged) if used])
     return [
         Month(
             month,
             counts.get(index, 0),
             period.is_over(month),
-            averaged[index],
+            is_averaged[index],
             limits is not None and counts.get(index, 0) > limits.upper,
         )
         for index, month in enumerate(months)
@@ -148,10 +148,10 @@ def by_month(
 
 def units_sold(site_id: uuid.UUID, period: Period, count: Counting = NOT_KEPT) -> dict[datetime.date, int]:
     """Return the units that the site sold in the period's months, by the first day of each; one query."""
-    found = UnitsSold.objects.at(site_id).filter(
+    rows = UnitsSold.objects.at(site_id).filter(
         on_days("month", period.first, period.last, CALENDAR), is_archived=False
     )
-    return {day_of(month, CALENDAR): units for month, units in count(found.values_list("month", "units"))}
+    return {day_of(month, CALENDAR): units for month, units in count(rows.values_list("month", "units"))}
 
 
 def per_million(months: Sequence[Month], units: Mapping[datetime.date, int]) -> list[Rate]:
@@ -161,10 +161,10 @@ def per_million(months: Sequence[Month], units: Mapping[datetime.date, int]) -> 
     n million units has the variance u / n. So the mean is all complaints by all units of the months that are averaged,
     and each month has limits of its own: UCL = ū + 3·√(ū/n), LCL = max(0, ū - 3·√(ū/n)).
     """
-    averaged = [month for month in months if month.is_averaged and month.first in units]
-    size = sum(units[month.first] for month in averaged) / MILLION
+    averaged_months = [month for month in months if month.is_averaged and month.first in units]
+    size = sum(units[month.first] for month in averaged_months) / MILLION
     # Without a complaint in these months nothing can be said about the next one; each would be above the limit.
-    mean = (sum(month.count for month in averaged) / size if size else None) or None
+    mean = (sum(month.count for month in averaged_months) / size if size else None) or None
     return [
         Rate(
             month,
@@ -183,20 +183,24 @@ def paretos(
     `totals` has for each relation the number of complaints in the period that have a value. Two queries for each of
     them; those for the names are read together.
     """
-    most, named = {}, {}
+    most, name_queries = {}, {}
     for relation in totals:
         key = f"{relation}_id"
         naming = rows.filter(period.covers("date"), **{f"{key}__isnull": False})
         most[relation] = count.most(naming, key, TOP)
         target: Any = Complaint._meta.get_field(relation).related_model
-        named[relation] = target.objects.filter(pk__in=[pk for pk, _ in most[relation]]).values_list("pk", "name")
-    read_together(*named.values())
-    return {relation: _shares(most[relation], dict(named[relation]), total) for relation, total in totals.items()}
+        name_queries[relation] = target.objects.filter(pk__in=[pk for pk, _ in most[relation]]).values_list(
+            "pk", "name"
+        )
+    read_together(*name_queries.values())
+    return {
+        relation: _shares(most[relation], dict(name_queries[relation]), total) for relation, total in totals.items()
+    }
 
 
-def _shares(found: list[tuple[uuid.UUID, int]], names: Mapping[uuid.UUID, str], total: int) -> list[Share]:
+def _shares(counts: list[tuple[uuid.UUID, int]], names: Mapping[uuid.UUID, str], total: int) -> list[Share]:
     shares, so_far = [], 0
-    for pk, number in sorted(found, key=lambda pair: (-pair[1], names.get(pair[0], ""))):
+    for pk, number in sorted(counts, key=lambda pair: (-pair[1], names.get(pair[0], ""))):
         so_far += number
         shares.append(Share(pk, names.get(pk, ""), number, so_far / total))
     if so_far < total:
@@ -206,8 +210,8 @@ def _shares(found: list[tuple[uuid.UUID, int]], names: Mapping[uuid.UUID, str], 
 
 def with_cause(rows: QuerySet[Complaint], period: Period, count: Counting = NOT_KEPT) -> int:
     """Return how many of the period's rows have a cause; one query."""
-    found = rows.filter(period.covers("date"), cause__isnull=False)
-    return sum(number for (number,) in count.sums(found, count=Count("*")))
+    rows_with_cause = rows.filter(period.covers("date"), cause__isnull=False)
+    return sum(number for (number,) in count.sums(rows_with_cause, count=Count("*")))
 
 
 def waiting_for_answer(rows: QuerySet[Complaint]) -> QuerySet[Complaint]:
@@ -225,8 +229,8 @@ ANSWERS: Mapping[str, object] = {
 
 def responses(rows: QuerySet[Complaint], period: Period, count: Counting = NOT_KEPT) -> Responses:
     """Return how fast the complaints were answered that were answered in the period; one query."""
-    answered = rows.filter(on_days("answered_on", period.first, period.last, CALENDAR))
-    counts = count.sums(answered.annotate(range=response_range()), "range", **ANSWERS)
+    in_period = rows.filter(on_days("answered_on", period.first, period.last, CALENDAR))
+    counts = count.sums(in_period.annotate(range=response_range()), "range", **ANSWERS)
     answers = {span: number for span, number, *_ in counts}
     return Responses(
         [answers.get(value, 0) for value, *_ in RESPONSES],

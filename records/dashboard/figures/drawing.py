@@ -191,9 +191,9 @@ def at(number: float) -> str:
 
 def steps(highest: float, most: int = 5) -> list[int]:
     """Return whole numbers for a vertical axis from 0 to at least highest, evenly spaced, at most `most` above 0."""
-    wanted = max(highest, 1) / most
-    power = 10 ** math.floor(math.log10(wanted)) if wanted >= 1 else 1
-    step = next(int(factor * power) for factor in (1, 2, 5, 10) if factor * power >= wanted)
+    least_step = max(highest, 1) / most
+    power = 10 ** math.floor(math.log10(least_step)) if least_step >= 1 else 1
+    step = next(int(factor * power) for factor in (1, 2, 5, 10) if factor * power >= least_step)
     return list(range(0, step * math.ceil(max(highest, 1) / step) + 1, step))
 
 
@@ -271,7 +271,7 @@ def draw_rows(chart: Chart, rows: Sequence[Row]) -> None:
                 row.says,
                 row.url,
                 row.kind,
-                note=shortened(row.name),
+                note=shorten(row.name),
                 value=f"{row.value}{share}",
             )
         )
@@ -317,10 +317,10 @@ def draw_dots(chart: Chart, dots: Sequence[Dot], first: datetime.date, last: dat
     chart.points = " ".join(f"M{mark.x},{mark.y}h0" for mark in chart.marks)
     points = [
         (
-            sum(x_of(dot.day) for dot in found) / len(found),
-            chart.floor - scale * sum(dot.value for dot in found) / len(found),
+            sum(x_of(dot.day) for dot in dots_of_month) / len(dots_of_month),
+            chart.floor - scale * sum(dot.value for dot in dots_of_month) / len(dots_of_month),
         )
-        for _, found in sorted(months.items())
+        for _, dots_of_month in sorted(months.items())
     ]
     chart.path = " ".join(f"{at(x)},{at(y)}" for x, y in points) if len(points) > 1 else ""
     short = (last - first).days < 62
@@ -334,7 +334,7 @@ def percent(share: float) -> str:
     return f"{min(round(share * 100), 99) if share < 1 else 100} %"
 
 
-def shortened(name: str) -> str:
+def shorten(name: str) -> str:
     """Return a name that fits above its bar; letters of East Asian scripts are twice as wide."""
     room = LONGEST
     for index, letter in enumerate(name):

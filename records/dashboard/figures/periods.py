@@ -34,10 +34,10 @@ class Period:
     @property
     def months(self) -> list[datetime.date]:
         """Return the first day of each month."""
-        found = [self.first]
-        while found[-1] < self.final_month:
-            found.append(months_on(found[-1], 1))
-        return found
+        months = [self.first]
+        while months[-1] < self.final_month:
+            months.append(months_on(months[-1], 1))
+        return months
 
     @property
     def last(self) -> datetime.date:
@@ -93,7 +93,7 @@ def month_index(field: str, period: Period, zone: zoneinfo.ZoneInfo) -> Any:
     return number(-1, len(period.months))
 
 
-def chosen(asked: Mapping[str, str], zone: zoneinfo.ZoneInfo) -> tuple[Period, str]:
+def read_period(parameters: Mapping[str, str], zone: zoneinfo.ZoneInfo) -> tuple[Period, str]:
     """Return the period of `from` and `to` (as `2026-05`) or of `months`, and a message if they cannot be read.
 
     The period is then the usual one: the last twelve months including the present one.
@@ -101,9 +101,9 @@ def chosen(asked: Mapping[str, str], zone: zoneinfo.ZoneInfo) -> tuple[Period, s
     today = today_at(zone)
     running = today.replace(day=1)
     usual = Period(months_on(running, 1 - USUAL_MONTHS), running, zone, today)
-    given_first, given_final = asked.get("from", "").strip(), asked.get("to", "").strip()
+    given_first, given_final = parameters.get("from", "").strip(), parameters.get("to", "").strip()
     if not given_first and not given_final:
-        months = asked.get("months", "")
+        months = parameters.get("months", "")
         if months in {str(span) for span in SPANS}:
             return Period(months_on(running, 1 - int(months)), running, zone, today), ""
         return usual, "" if not months else gettext("Choose one of %(names)s months.") % {
@@ -130,6 +130,6 @@ def spanning(first: datetime.date | None, last: datetime.date | None, usual: Per
 
 
 def _month(text: str) -> datetime.date | None:
-    found = _MONTH.fullmatch(text)
-    year, month = (int(part) for part in found.groups()) if found else (0, 0)
+    match = _MONTH.fullmatch(text)
+    year, month = (int(part) for part in match.groups()) if match else (0, 0)
     return datetime.date(year, month, 1) if 1950 <= year <= 2999 and 1 <= month <= 12 else None

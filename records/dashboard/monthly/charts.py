@@ -28,7 +28,7 @@ from records.backoffice.datetimes import NOTHING
 from records.complaints.filters import BY_TARGET, RESPONSES
 from records.complaints.models import RecordStatus as ComplaintStatus
 from records.dashboard.charts import due_in
-from records.dashboard.complaint_charts import SUBMITTED, Scope, month_chart, rate_chart, whole_site
+from records.dashboard.complaint_charts import SUBMITTED_STATUSES, Scope, month_chart, rate_chart, scope_of_site
 from records.dashboard.figures import actions, audits, complaints
 from records.dashboard.figures.drawing import Cell, Chart, Column, Table, bar, draw_columns, draw_rows, percent
 from records.dashboard.figures.periods import Period, long_name, month_letters
@@ -69,7 +69,7 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Late:
+class OverdueKind:
     """One kind of record that can be overdue, with the address of the list that shows those due on some days."""
 
     name: str
@@ -80,36 +80,39 @@ class Late:
 
 def report_of(user: User, site: Site, period: Period) -> Report:
     """Return the report as far as the user may see it; a fixed number of queries, whatever is stored."""
-    scope, may = whole_site(site), access.asking(user, site)
+    scope, may = scope_of_site(site), access.asking(user, site)
     report = Report(site, period, scope.count)
-    late: list[Late] = []
+    kinds: list[OverdueKind] = []
     if may("complaints.view_complaint"):
-        late.append(_complaints(report, scope, may))
+        kinds.append(_complaints(report, scope, may))
     if may("actions.view_action"):
-        late.append(_actions(report, user))
+        kinds.append(_actions(report, user))
     if may("audits.view_auditrecord"):
-        late.append(_audits(report))
+        kinds.append(_audits(report))
     if may("documents.view_document"):
-        late += _documents(report, user, may)
+        kinds += _documents(report, user, may)
     if may("documents.view_reading"):
-        late.append(_readings(report))
-    if late:
-        report.charts.append(overdue_chart(late, period))
-        report.lines += [_overdue_line(kind, period) for kind in late]
+        kinds.append(_readings(report))
+    if kinds:
+        report.charts.append(overdue_chart(kinds, period))
+        report.lines += [_overdue_line(kind, period) for kind in kinds]
     return report
 
 
-def _complaints(report: Report, scope: Scope, may: Callable[[str], bool]) -> Late:
+def _complaints(report: Report, scope: Scope, may: Callable[[str], bool]) -> OverdueKind:
     period = report.period
     months, limits = complaints.by_month(scope.rows, period, scope.everything, count=scope.count)
     report.charts.append(month_chart(scope, months, limits, period))
-    cells = [_cell(month.count, _submitted(scope, "date", month.first)) for month in months]
+    cells = [_cell(month.count, _url_of_submitted(scope, "date", month.first)) for month in months]
     report.lines.append(_line(gettext("Complaints"), cells, gettext("above the limit") if months[-1].is_beyond else ""))
     if may("complaints.view_unitssold"):
         report.charts.append(rate_chart(scope, months, period, may_enter=may("complaints.add_unitssold")))
         rates = complaints.per_million(months, complaints.units_sold(report.site.pk, period, scope.count))
         cells = [
-            Cell(f"{rate.value:,.2f}" if rate.value is not None else NOTHING, _submitted(scope, "date", month.first))
+            Cell(
+                f"{rate.value:,.2f}" if rate.value is not None else NOTHING,
+                _url_of_submitted(scope, "date", month.first),
+            )
             for rate, month in zip(rates, months, strict=True)
         ]
         remark = (
@@ -120,20 +123,20 @@ def _complaints(report: Report, scope: Scope, may: Callable[[str], bool]) -> Lat
             else gettext("no units entered")
         )
         report.lines.append(_line(gettext("Complaints per million units sold"), cells, remark))
-    found = figures.responses(scope.rows, period, scope.count)
-    report.charts.append(_response_chart(report, scope, found))
+    responses = figures.responses(scope.rows, period, scope.count)
+    report.charts.append(_response_chart(report, scope, responses))
     waiting = {"record_status__in": ComplaintStatus.AWAITING_REVIEW.value, "answered_on__isnull": "True"}
-    return Late(
+    return OverdueKind(
         gettext("Complaints to answer"),
         figures.overdue(complaints.waiting_for_answer(scope.rows), "target_date", period, scope.count),
         lambda first, last: scope.list_of("target_date", first, last, **waiting),
     )
 
 
-def _response_chart(report: Report, scope: Scope, found: Sequence[figures.Counts]) -> Chart:
+def _response_chart(report: Report, scope: Scope, responses: Sequence[figures.Counts]) -> Chart:
     chart, shares = Chart("responses-by-month", gettext("Complaints answered by their target dates, in %")), []
-    for month, counts in zip(report.period.months, found, strict=True):
-        link = partial(_submitted, scope, "answered_on", month)
+    for month, counts in zip(report.period.months, responses, strict=True):
+        link = partial(_url_of_submitted, scope, "answered_on", month)
         spans = [_cell(counts[f"span{value}"], link(response=value)) for value, *_ in RESPONSES]
         in_time, url = counts["by_target"], link(response=BY_TARGET)
         cells = [
@@ -145,7 +148,7 @@ def _response_chart(report: Report, scope: Scope, found: Sequence[figures.Counts
         shares.append(Share(month, in_time, counts["with_target"], cells, url if in_time else ""))
     report.lines.append(_line(gettext("Complaints answered"), [share.cells[0] for share in shares]))
     report.lines.append(_share_line(gettext("Answered by the target date"), shares, report.period))
-    if not any(counts["rows"] for counts in found):
+    if not any(counts["rows"] for counts in responses):
         chart.empty = gettext("No complaint was answered in %(name)s.") % {"name": report.period.name}
     elif not any(share.whole for share in shares):
         chart.empty = gettext("No complaint that was answered in %(name)s had a target date.") % {
@@ -170,17 +173,17 @@ def _response_chart(report: Report, scope: Scope, found: Sequence[figures.Counts
     return chart
 
 
-def _actions(report: Report, user: User) -> Late:
+def _actions(report: Report, user: User) -> OverdueKind:
     period = report.period
-    rows, shares = actions.seen_at(report.site.pk, user), []
+    rows, shares = actions.visible_actions(report.site.pk, user), []
     count = actions.counting_for(user, report.site.pk, report.count)
     for month, counts in zip(period.months, figures.effectiveness(rows, period, count), strict=True):
         days = address_part("closed_date", month, last_day(month))
         link = partial(list_of, Action, record_status__exact=Status.CLOSED.value, **days)
-        worked = _cell(counts["worked"], link(effective__exact="1"))
+        worked_cell = _cell(counts["worked"], link(effective__exact="1"))
         cells = (
             _cell(counts["rows"], link()),
-            worked,
+            worked_cell,
             _cell(counts["rows"] - counts["worked"], link(effective__exact="0")),
         )
         shares.append(Share(month, counts["worked"], counts["rows"], cells, cells[0].url))
@@ -199,46 +202,50 @@ def _actions(report: Report, user: User) -> Late:
     else:
         chart.empty = gettext("No action was closed in %(name)s.") % {"name": period.name}
     report.charts.append(chart)
-    unfinished = actions.unfinished(rows)
-    return Late(gettext("Actions"), figures.overdue(unfinished, "due_date", period, count), due_in(Action, UNFINISHED))
+    open_actions = actions.unfinished(rows)
+    return OverdueKind(
+        gettext("Actions"), figures.overdue(open_actions, "due_date", period, count), due_in(Action, UNFINISHED)
+    )
 
 
-def _audits(report: Report) -> Late:
+def _audits(report: Report) -> OverdueKind:
     site_id, period = report.site.pk, report.period
-    rated = AuditRecord.objects.at(site_id).filter(is_archived=False)
-    found = figures.scores(rated, period, report.count)
+    active_audits = AuditRecord.objects.at(site_id).filter(is_archived=False)
+    counts_by_month = figures.scores(active_audits, period, report.count)
     columns, rows = [], []
-    for month, counts in zip(period.months, found, strict=True):
+    for month, counts in zip(period.months, counts_by_month, strict=True):
         status = {"record_status__exact": RecordStatus.COMPLETED.value}
         url = list_of(AuditRecord, **status, **address_part("finish_date", month, last_day(month)))
         mean = counts["total"] / counts["scored"] if counts["scored"] else None
-        name, shown = long_name(month), NOTHING if mean is None else f"{mean:.1f}"
-        said = (
+        name, score = long_name(month), NOTHING if mean is None else f"{mean:.1f}"
+        says = (
             gettext("%(name)s: %(shown)s, mean of %(scored)s")
-            % {"name": name, "shown": shown, "scored": counts["scored"]}
+            % {"name": name, "shown": score, "scored": counts["scored"]}
             if counts["scored"]
             else gettext("%(name)s: no score") % {"name": name}
         )
         kind = "gap" if mean is None else "" if period.is_over(month) else "running"
         label, second = month_letters(month), f"{month.year:04}"
-        columns.append(Column(label, second, float(mean or 0), said, url if counts["rows"] else "", kind))
+        columns.append(Column(label, second, float(mean or 0), says, url if counts["rows"] else "", kind))
         rows.append(
-            (Cell(name), _cell(counts["rows"], url), Cell(str(counts["scored"])), Cell(shown, url if mean else ""))
+            (Cell(name), _cell(counts["rows"], url), Cell(str(counts["scored"])), Cell(score, url if mean else ""))
         )
     report.lines.append(_line(gettext("Audits finished"), [row[1] for row in rows]))
     report.lines.append(_line(gettext("Mean audit score"), [row[3] for row in rows]))
     chart = Chart("scores-by-month", gettext("Mean audit score"))
-    scored = sum(counts["scored"] for counts in found)
-    if scored:
-        total = sum(float(counts["total"]) for counts in found)
+    scored_count = sum(counts["scored"] for counts in counts_by_month)
+    if scored_count:
+        total = sum(float(counts["total"]) for counts in counts_by_month)
         draw_columns(
-            chart, columns, [(gettext("mean %(value)s") % {"value": f"{total / scored:.1f}"}, total / scored, "mean")]
+            chart,
+            columns,
+            [(gettext("mean %(value)s") % {"value": f"{total / scored_count:.1f}"}, total / scored_count, "mean")],
         )
-        facts = {"scored": scored, "name": period.name, "value": f"{total / scored:.1f}"}
+        facts = {"scored": scored_count, "name": period.name, "value": f"{total / scored_count:.1f}"}
         text = ngettext(
             "%(scored)s audit finished in %(name)s scored %(value)s of 100.",
             "%(scored)s audits finished in %(name)s scored %(value)s of 100 on average.",
-            scored,
+            scored_count,
         )
         chart.say(text % facts)
         chart.table = Table(
@@ -248,39 +255,39 @@ def _audits(report: Report) -> Late:
         chart.empty = gettext("No scored audit was finished in %(name)s.") % {"name": period.name}
     report.charts.append(chart)
     open_audits = audits.open_audits(site_id)
-    return Late(
+    return OverdueKind(
         gettext("Audits"), figures.overdue(open_audits, "due_date", period, report.count), due_in(AuditRecord, OPEN)
     )
 
 
-def _documents(report: Report, user: User, may: Callable[[str], bool]) -> list[Late]:
+def _documents(report: Report, user: User, may: Callable[[str], bool]) -> list[OverdueKind]:
     site, period = report.site, report.period
     rows: QuerySet[Any] = documents_for(user, Document.objects.at(site).filter(is_archived=False), [site.pk])
-    reviews = Late(
+    reviews = OverdueKind(
         gettext("Document reviews"),
         figures.overdue(rows, "review_date", period),
         lambda first, last: list_of(Document, **address_part("review_date", first, last)),
     )
     if not may(SEE_PENDING):
         return [reviews]
-    unsigned = overdue_signatures(period.today).filter(version__site=site)
-    count = unsigned.values("version__document").distinct().count()
+    signatures = overdue_signatures(period.today).filter(version__site=site)
+    count = signatures.values("version__document").distinct().count()
     url = list_of(Document, signatures="overdue")
     return [
         reviews,
-        Late(gettext("Documents to sign"), figures.Overdue((), count, 0), lambda *_: url, has_months=False),
+        OverdueKind(gettext("Documents to sign"), figures.Overdue((), count, 0), lambda *_: url, has_months=False),
     ]
 
 
-def _readings(report: Report) -> Late:
+def _readings(report: Report) -> OverdueKind:
     period = report.period
-    found = figures.readings(progress([report.site.pk], report.count), period)
+    readings = figures.readings(progress([report.site.pk], report.count), period)
     page, shares = reverse("admin:documents_readings"), []
-    for month, asked, read in zip(period.months, found.asked, found.read, strict=True):
+    for month, due, read in zip(period.months, readings.due, readings.read, strict=True):
         everybody = f"{page}?{urlencode(address_part('due', month, last_day(month)))}"
         missing = _missing_readings(month, last_day(month))
-        cells = (_cell(asked, everybody), _cell(read, everybody), _cell(asked - read, missing))
-        shares.append(Share(month, read, asked, cells, cells[0].url))
+        cells = (_cell(due, everybody), _cell(read, everybody), _cell(due - read, missing))
+        shares.append(Share(month, read, due, cells, cells[0].url))
     report.lines.append(_line(gettext("Readings due"), [share.cells[0] for share in shares]))
     report.lines.append(_share_line(gettext("Readings done"), shares, period))
     chart = Chart("readings-by-month", gettext("Reading completeness by the month in which readings were due, in %"))
@@ -292,20 +299,20 @@ def _readings(report: Report) -> Late:
             (gettext("Due"), gettext("Done"), gettext("Missing")),
             gettext("%(part)s of %(whole)s readings due were done in %(name)s: %(percent)s."),
         )
-    elif found.all_asked:
+    elif readings.all_due:
         chart.empty = gettext("No reading of a version in force was due in %(name)s.") % {"name": period.name}
     else:
         chart.empty = gettext("Nobody has to read a document. Name roles under “Must be read by” on a document's page.")
-    if found.all_asked:
-        share = percent(found.all_read / found.all_asked)
+    if readings.all_due:
+        share = percent(readings.all_read / readings.all_due)
         chart.notes.insert(
             0,
             gettext("Today %(all_read)s of %(all_asked)s readings are done: %(share)s.")
-            % {"all_read": found.all_read, "all_asked": found.all_asked, "share": share},
+            % {"all_read": readings.all_read, "all_asked": readings.all_due, "share": share},
         )
         chart.source = Cell(gettext("Who has read what"), page)
     report.charts.append(chart)
-    return Late(gettext("Readings"), found.overdue, _missing_readings)
+    return OverdueKind(gettext("Readings"), readings.overdue, _missing_readings)
 
 
 def _missing_readings(first: datetime.date | None, last: datetime.date | None) -> str:
@@ -313,7 +320,7 @@ def _missing_readings(first: datetime.date | None, last: datetime.date | None) -
     return f"{reverse('admin:documents_readings')}?{urlencode(query)}"
 
 
-def overdue_chart(kinds: Sequence[Late], period: Period) -> Chart:
+def overdue_chart(kinds: Sequence[OverdueKind], period: Period) -> Chart:
     """Return how much of each kind is overdue today, with a table by the month in which it was due."""
     chart, yesterday = Chart("overdue-by-kind", gettext("Overdue today, by kind")), period.today - DAY
     total = sum(kind.counts.total for kind in kinds)
@@ -322,8 +329,8 @@ def overdue_chart(kinds: Sequence[Late], period: Period) -> Chart:
         return chart
     bars = [bar(kind.name, kind.counts.total, kind.link(None, yesterday), "late") for kind in kinds]
     draw_rows(chart, bars)
-    said = {"total": total, "today": period.today}
-    chart.say(gettext("%(total)s overdue on %(today)s, whatever the report's month is.") % said)
+    facts = {"total": total, "today": period.today}
+    chart.say(gettext("%(total)s overdue on %(today)s, whatever the report's month is.") % facts)
     rows = [(Cell(gettext("Overdue today")), *(_cell(one.value, one.url) for one in bars))]
 
     def add(name: str, first: datetime.date | None, last: datetime.date, counts: Sequence[int]) -> None:
@@ -353,7 +360,7 @@ def overdue_chart(kinds: Sequence[Late], period: Period) -> Chart:
     return chart
 
 
-def _overdue_line(kind: Late, period: Period) -> Line:
+def _overdue_line(kind: OverdueKind, period: Period) -> Line:
     cell = _cell(kind.counts.total, kind.link(None, period.today - DAY))
     return Line(gettext("%(name)s: overdue today") % {"name": kind.name}, cell, Cell(NOTHING))
 
@@ -370,9 +377,9 @@ def _share_line(name: str, shares: Sequence[Share], period: Period) -> Line:
     return Line(name, now, before, remark_of(shares[-1], period, mean) if shares[-1].whole else "")
 
 
-def _submitted(scope: Scope, name: str, month: datetime.date, **more: str) -> str:
-    given: Mapping[str, str] = {"record_status__in": SUBMITTED, **more}
-    return scope.list_of(name, month, last_day(month), **given)
+def _url_of_submitted(scope: Scope, name: str, month: datetime.date, **more: str) -> str:
+    filters: Mapping[str, str] = {"record_status__in": SUBMITTED_STATUSES, **more}
+    return scope.list_of(name, month, last_day(month), **filters)
 
 
 def _cell(count: int, url: str) -> Cell:

@@ -38,31 +38,36 @@ class Overdue:
 class Readings:
     """How many readings were due in each month, and how many of them are done."""
 
-    asked: Sequence[int]
+    due: Sequence[int]
     read: Sequence[int]
-    all_asked: int
+    all_due: int
     all_read: int
     overdue: Overdue = field(default_factory=lambda: Overdue((), 0, 0))
 
 
 def _by_month(
-    rows: QuerySet[Any], name: str, period: Period, zone: zoneinfo.ZoneInfo, count: Counting = NOT_KEPT, **counted: Any
+    rows: QuerySet[Any],
+    name: str,
+    period: Period,
+    zone: zoneinfo.ZoneInfo,
+    count: Counting = NOT_KEPT,
+    **aggregates: Any,
 ) -> list[Counts]:
     """Return for each month of the period how many rows lie in it (`rows`), and what else is counted among them."""
-    lying = rows.filter(on_days(name, period.first, period.last, zone))
-    named = lying.annotate(month_of_report=month_index(name, period, zone))
-    names = ("rows", *counted)
-    found = count.sums(named, "month_of_report", all_rows=Count("*"), **counted)
-    by_index = {index: dict(zip(names, values, strict=True)) for index, *values in found}
+    in_period = rows.filter(on_days(name, period.first, period.last, zone))
+    by_month = in_period.annotate(month_of_report=month_index(name, period, zone))
+    names = ("rows", *aggregates)
+    sums = count.sums(by_month, "month_of_report", all_rows=Count("*"), **aggregates)
+    by_index = {index: dict(zip(names, values, strict=True)) for index, *values in sums}
     return [by_index.get(index, dict.fromkeys(names, 0)) for index in range(len(period.months))]
 
 
 def responses(rows: QuerySet[Any], period: Period, count: Counting = NOT_KEPT) -> list[Counts]:
     """Return how the complaints answered in each month were answered: by range of RESPONSES and by target date."""
-    answered = rows.filter(on_days("answered_on", period.first, period.last, CALENDAR)).order_by()
-    named = answered.annotate(month_of_report=month_index("answered_on", period, CALENDAR), range=response_range())
+    in_period = rows.filter(on_days("answered_on", period.first, period.last, CALENDAR)).order_by()
+    by_month = in_period.annotate(month_of_report=month_index("answered_on", period, CALENDAR), range=response_range())
     months: list[Counter[str]] = [Counter() for _ in period.months]
-    for month, span, answers, with_target, by_target in count.sums(named, "month_of_report", "range", **ANSWERS):
+    for month, span, answers, with_target, by_target in count.sums(by_month, "month_of_report", "range", **ANSWERS):
         months[month].update({"rows": answers, f"span{span}": answers})
         months[month].update({"with_target": with_target, "by_target": by_target})
     return [*months]
@@ -70,23 +75,23 @@ def responses(rows: QuerySet[Any], period: Period, count: Counting = NOT_KEPT) -
 
 def scores(rows: QuerySet[Any], period: Period, count: Counting = NOT_KEPT) -> list[Counts]:
     """Return how many audits were finished in each month and completed since, how many have a score, and its sum."""
-    finished = rows.filter(record_status=RecordStatus.COMPLETED)
+    completed_audits = rows.filter(record_status=RecordStatus.COMPLETED)
     total = Sum("score", default=0)
-    return _by_month(finished, "finish_date", period, period.zone, count, scored=Count("score"), total=total)
+    return _by_month(completed_audits, "finish_date", period, period.zone, count, scored=Count("score"), total=total)
 
 
 def effectiveness(rows: QuerySet[Any], period: Period, count: Counting = NOT_KEPT) -> list[Counts]:
     """Return how many actions were closed in each month, and how many of them worked."""
-    closed = rows.filter(record_status=Status.CLOSED)
+    closed_actions = rows.filter(record_status=Status.CLOSED)
     worked = Count("effective", filter=Q(effective=True))
-    return _by_month(closed, "closed_date", period, period.zone, count, worked=worked)
+    return _by_month(closed_actions, "closed_date", period, period.zone, count, worked=worked)
 
 
 def overdue(rows: QuerySet[Any], name: str, period: Period, count: Counting = NOT_KEPT) -> Overdue:
     """Return how many of the unfinished rows are overdue today by a field that holds days."""
-    late = rows.filter(before(name, period.today, CALENDAR))
-    named = late.annotate(month_of_report=month_index(name, period, CALENDAR))
-    return _overdue(dict(count.sums(named, "month_of_report", all_rows=Count("*"))), period)
+    overdue_rows = rows.filter(before(name, period.today, CALENDAR))
+    by_month = overdue_rows.annotate(month_of_report=month_index(name, period, CALENDAR))
+    return _overdue(dict(count.sums(by_month, "month_of_report", all_rows=Count("*"))), period)
 
 
 def _overdue(by_index: Mapping[int, int], period: Period) -> Overdue:
@@ -98,19 +103,19 @@ def _overdue(by_index: Mapping[int, int], period: Period) -> Overdue:
 def readings(progress: Sequence[Progress], period: Period) -> Readings:
     """Return how many readings of versions in force were due in each month, and how many of them are done; no query."""
     index_of = {month: index for index, month in enumerate(period.months)}
-    asked, read, late = [0] * len(index_of), [0] * len(index_of), dict[int, int]()
+    due, read, overdue_by_month = [0] * len(index_of), [0] * len(index_of), dict[int, int]()
     for one in progress:
         day = day_of(one.due, period.zone)
         index = index_of.get(day.replace(day=1), -1 if day < period.first else len(index_of))
         if 0 <= index < len(index_of):
-            asked[index] += len(one.readers)
+            due[index] += len(one.readers)
             read[index] += one.read
         if day < period.today:
-            late[index] = late.get(index, 0) + one.missing
+            overdue_by_month[index] = overdue_by_month.get(index, 0) + one.missing
     return Readings(
-        asked,
+        due,
         read,
         sum(len(one.readers) for one in progress),
         sum(one.read for one in progress),
-        _overdue(late, period),
+        _overdue(overdue_by_month, period),
     )

@@ -12,7 +12,7 @@ from records.backoffice.current import site_where, user_of, zone_of
 from records.backoffice.date_filters import today_at
 from records.backoffice.extension_points import menu_link
 from records.backoffice.responses import page_response, pdf_response
-from records.dashboard.figures.periods import Period, chosen, long_name
+from records.dashboard.figures.periods import Period, long_name, read_period
 from records.dashboard.monthly.charts import report_of
 from records.dashboard.monthly.paper import monthly_paper
 from records.sites.models import Site
@@ -64,10 +64,10 @@ def period_of(text: str, site: Site) -> tuple[Period, str]:
     """Return the twelve months that end with the month of the text, and what is wrong with the text, if anything."""
     zone = zone_of(site)
     running = today_at(zone).replace(day=1)
-    usual, _ = chosen({"to": f"{months_on(running, -1):%Y-%m}"}, zone)
+    usual, _ = read_period({"to": f"{months_on(running, -1):%Y-%m}"}, zone)
     if not text:
         return usual, ""
-    period, fault = chosen({"to": text}, zone)
+    period, fault = read_period({"to": text}, zone)
     if fault:
         return usual, fault
     if period.final_month > running:

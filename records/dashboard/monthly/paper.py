@@ -31,7 +31,7 @@ MANY = 8
 REMARK = style_of("remark", 8, textColor=QUIET)
 WIDTH = 174 * mm
 """The width of the text on A4 between the margins, in points."""
-DRAWN = 0.78
+SCALE = 0.78
 """The scale of the printed charts: points for each unit of their drawing."""
 GRID = TableStyle(
     (
@@ -77,8 +77,8 @@ def _part(chart: Chart) -> list[Flowable]:
     heading = paragraph(chart.title, HEADING)
     if chart.empty:
         return [heading, paragraph(chart.empty, BODY)]
-    drawn = [heading, drawing_of(chart), *(paragraph(note, REMARK) for note in chart.notes), Spacer(1, 2 * mm)]
-    return [KeepTogether(drawn), *([_table(chart.table)] if chart.table is not None else [])]
+    parts = [heading, drawing_of(chart), *(paragraph(note, REMARK) for note in chart.notes), Spacer(1, 2 * mm)]
+    return [KeepTogether(parts), *([_table(chart.table)] if chart.table is not None else [])]
 
 
 def _table(table: Table, first: float = 0) -> Flowable:
@@ -115,9 +115,9 @@ class _Word(Flowable):
 def _cell(cell: Cell, width: float) -> Flowable:
     """Return a cell for a column of this width, with a link (a whole URL) if there are records to show."""
     text, address = cell.text, f"{settings.BASE_URL.rstrip('/')}{cell.url}" if cell.url else ""
-    needed = width_of(text, SMALL.fontName, SMALL.fontSize)
-    if text.isascii() and "\n" not in text and needed <= width - PADDING:
-        return _Word(text, address, needed)
+    text_width = width_of(text, SMALL.fontName, SMALL.fontSize)
+    if text.isascii() and "\n" not in text and text_width <= width - PADDING:
+        return _Word(text, address, text_width)
     if not address or is_right_to_left(text):
         return paragraph(text, SMALL)
     style = SMALL.clone("small CJK", wordWrap="CJK") if is_east_asian(text) else SMALL
@@ -126,13 +126,13 @@ def _cell(cell: Cell, width: float) -> Flowable:
 
 def drawing_of(chart: Chart) -> Drawing:
     """Return a chart of columns or of rows as it is drawn on the screen, in the colours of paper."""
-    shapes = Group(transform=(DRAWN, 0, 0, -DRAWN, 0, chart.height * DRAWN))
+    shapes = Group(transform=(SCALE, 0, 0, -SCALE, 0, chart.height * SCALE))
     texts = Group()
     if chart.form == "rows":
         _rows(chart, shapes, texts)
     else:
         _columns(chart, shapes, texts)
-    return Drawing(chart.width * DRAWN, chart.height * DRAWN, shapes, texts)
+    return Drawing(chart.width * SCALE, chart.height * SCALE, shapes, texts)
 
 
 class _Pen:
@@ -142,7 +142,7 @@ class _Pen:
         self.height, self.texts = chart.height, texts
 
     def write(self, x: float, y: float, text: str, anchor: str = "start", colour: colors.Color = QUIET) -> None:
-        place = (x * DRAWN, (self.height - y) * DRAWN)
+        place = (x * SCALE, (self.height - y) * SCALE)
         self.texts.add(String(*place, text, fontName=PLAIN, fontSize=7, textAnchor=anchor, fillColor=colour))
 
 

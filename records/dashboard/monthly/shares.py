@@ -56,23 +56,23 @@ def draw_shares(chart: Chart, shares: Sequence[Share], period: Period, columns: 
     A month without records is a gap. A month that still runs is judged against the limit, but not averaged.
     """
     mean = mean_of(shares, period)
-    drawn, rows = [], []
+    bars, rows = [], []
     for share in shares:
         name, low = long_name(share.month), is_below(share, mean)
         limit = 100 * lower_limit(mean, share.whole) if mean is not None and share.whole else None
         remark = remark_of(share, period, mean)
-        shown = NOTHING if share.value is None else percent(share.value)
+        value = NOTHING if share.value is None else percent(share.value)
         kinds = ("gap" if share.value is None else "", "below beyond" if low else "", "running")
         kind = " ".join(kind for kind in kinds if kind and (kind != "running" or not period.is_over(share.month)))
         says = (
-            gettext("%(name)s: %(shown)s of %(whole)s") % {"name": name, "shown": shown, "whole": share.whole}
+            gettext("%(name)s: %(shown)s of %(whole)s") % {"name": name, "shown": value, "whole": share.whole}
             + (f" ({remark})" if remark else "")
             if share.whole
             else gettext("%(name)s: none") % {"name": name}
         )
         label, second = month_letters(share.month), f"{share.month.year:04}"
-        drawn.append(Column(label, second, 100 * (share.value or 0), says, share.url, kind, limit or None))
-        rows.append((Cell(name), *share.cells, Cell(shown), Cell(remark)))
+        bars.append(Column(label, second, 100 * (share.value or 0), says, share.url, kind, limit or None))
+        rows.append((Cell(name), *share.cells, Cell(value), Cell(remark)))
     levels = (
         [(gettext("mean %(percent)s") % {"percent": percent(mean)}, 100 * mean, "mean")] if mean is not None else []
     )
@@ -92,11 +92,14 @@ def draw_shares(chart: Chart, shares: Sequence[Share], period: Period, columns: 
             gettext("▼ Below the limit: %(names)s. Look for a cause that is not chance.")
             % {"names": ", ".join(low_months)}
         )
-    draw_columns(chart, drawn, levels)
+    draw_columns(chart, bars, levels)
     chart.table = Table((gettext("Month"), *columns, gettext("Share"), gettext("Remark")), rows)
 
 
 def remark_of(share: Share, period: Period, mean: float | None) -> str:
     """Return the remarks on a month's share: that it is below the limit, or that the month is not over."""
-    said = ((gettext("below the limit"), is_below(share, mean)), (gettext("so far"), not period.is_over(share.month)))
-    return ", ".join(words for words, holds in said if holds)
+    remarks = (
+        (gettext("below the limit"), is_below(share, mean)),
+        (gettext("so far"), not period.is_over(share.month)),
+    )
+    return ", ".join(words for words, holds in remarks if holds)

@@ -18,7 +18,7 @@ from records.dashboard.printing.fonts import stretches, width_of
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _MARK = "\N{COMBINING GRAPHEME JOINER}"
 _MIRRORED = re.compile("[{}]".format(re.escape("".join(MIRRORED))))
-_TURNED = re.compile(f"{_MARK}{_MIRRORED.pattern}")
+_REVERSED = re.compile(f"{_MARK}{_MIRRORED.pattern}")
 # Vowel signs are kept as they were written; the one ligature that the font does not have is not used.
 _reshaper = ArabicReshaper(configuration={"delete_harakat": False, "ARABIC LIGATURE ALLAH": False})
 
@@ -38,12 +38,12 @@ def in_shape(text: str) -> str:
 
 def visual_lines(text: str, width: float, style: ParagraphStyle) -> list[Line]:
     """Return the text's lines of at most this width (in points), each in the order in which it is printed."""
-    found: list[Line] = []
+    lines: list[Line] = []
     for paragraph in text.split("\n"):
         from_right = _begins_right_to_left(paragraph)
-        for line in broken(in_shape(paragraph), width, style):
-            found.append((_as_read(line, from_right=from_right), from_right))
-    return found
+        for line in wrap_text(in_shape(paragraph), width, style):
+            lines.append((_as_read(line, from_right=from_right), from_right))
+    return lines
 
 
 def _as_read(line: str, *, from_right: bool) -> str:
@@ -52,10 +52,10 @@ def _as_read(line: str, *, from_right: bool) -> str:
     The library reorders brackets but does not mirror them. To find out which ones are in reversed text, each gets an
     invisible mark after it: if the mark comes out before its bracket, the bracket was reversed.
     """
-    marked = _MIRRORED.sub(rf"\g<0>{_MARK}", line.replace(_MARK, ""))
-    ordered = str(get_display(marked, base_dir="R" if from_right else "L"))
-    turned = _TURNED.sub(lambda found: MIRRORED[found[0][1]], ordered)
-    return turned.replace(_MARK, "")
+    with_marks = _MIRRORED.sub(rf"\g<0>{_MARK}", line.replace(_MARK, ""))
+    visual = str(get_display(with_marks, base_dir="R" if from_right else "L"))
+    mirrored = _REVERSED.sub(lambda match: MIRRORED[match[0][1]], visual)
+    return mirrored.replace(_MARK, "")
 
 
 def _begins_right_to_left(paragraph: str) -> bool:
@@ -67,18 +67,18 @@ def _begins_right_to_left(paragraph: str) -> bool:
     return False
 
 
-def broken(text: str, width: float, style: ParagraphStyle) -> list[str]:
+def wrap_text(text: str, width: float, style: ParagraphStyle) -> list[str]:
     """Return lines of at most this width (in points); only a word that is wider than a line is broken."""
     lines = []
     for line in text.replace("\t", "    ").split("\n"):
         if _width(line, style) <= width:
             lines.append(line)
         else:
-            lines += _broken(line, width, style)
+            lines += _wrap_line(line, width, style)
     return lines
 
 
-def _broken(paragraph: str, width: float, style: ParagraphStyle) -> list[str]:
+def _wrap_line(paragraph: str, width: float, style: ParagraphStyle) -> list[str]:
     lines, line = [], ""
     for word in paragraph.split(" "):
         longer = f"{line} {word}" if line else word

@@ -22,8 +22,8 @@ from records.backoffice.current import author_of, show_times_of, user_of, zone_o
 from records.backoffice.datetimes import format_datetime
 from records.backoffice.extension_points import RecordPanel
 from records.backoffice.once import acting_once
-from records.dashboard.printing.paper import Paper, Part, Value, printed
-from records.dashboard.printing.stamping import UnprintableError, stamped
+from records.dashboard.printing.paper import Paper, Part, Value, render_pdf
+from records.dashboard.printing.stamping import UnprintableError, stamp_pdf
 from records.files import downloads
 from records.history.moments import now
 from records.operations.errors import ApiError
@@ -56,13 +56,13 @@ def print_document(request: HttpRequest, document_id: uuid.UUID) -> HttpResponse
     file cannot be stamped, nothing changes, and the document's page shows the reason.
     """
     user = user_of(request)
-    found = DocumentVersion.objects.select_related("document__site")
-    version = found.filter(document=document_id, record_status__in=IN_FORCE).first()
+    versions = DocumentVersion.objects.select_related("document__site")
+    version = versions.filter(document=document_id, record_status__in=IN_FORCE).first()
     if version is None or not copies.is_printable(version) or not may_read(user, version):
         raise Http404(gettext("There is no such document."))
     show_times_of(version.document.site)
     try:
-        pdf, copy = _numbered(request, version)
+        pdf, copy = _make_copy(request, version)
     except ValidationError as fault:
         messages.error(request, " ".join(fault.messages))
     except UnprintableError as fault:
@@ -70,11 +70,11 @@ def print_document(request: HttpRequest, document_id: uuid.UUID) -> HttpResponse
     except ApiError as refusal:
         messages.error(request, gettext("%(message)s Nothing was printed.") % {"message": refusal.message})
     else:
-        return _answered(pdf, copy)
+        return _response(pdf, copy)
     return redirect("admin:documents_document_read", quote(document_id))
 
 
-def _numbered(request: HttpRequest, version: DocumentVersion) -> tuple[IO[bytes], ControlledPrint]:
+def _make_copy(request: HttpRequest, version: DocumentVersion) -> tuple[IO[bytes], ControlledPrint]:
     """Make the next copy and record it; make it again if another person got its number in the meantime."""
     user, back = user_of(request), reverse("admin:documents_document_read", args=(quote(version.document_id),))
     for _attempt in range(ATTEMPTS):
@@ -110,14 +110,14 @@ def _copy(source: IO[bytes], version: DocumentVersion, copy: ControlledPrint) ->
             % {"uncontrolled": UNCONTROLLED, "at": at, "user_name": copy.user_name, "page": page},
         )
 
-    return stamped(source, stamp, printed(signature_paper(version, copy, at)))
+    return stamp_pdf(source, stamp, render_pdf(signature_paper(version, copy, at)))
 
 
 def signature_paper(version: DocumentVersion, copy: ControlledPrint, at: str) -> Paper:
     """Return the last page of a copy: the file, who printed it and when, and who signed the file; one query."""
     document = version.document
     paper = Paper(
-        title=gettext("Signatures: %(name)s") % {"name": document.name}, subtitle=str(UNCONTROLLED), numbered=False
+        title=gettext("Signatures: %(name)s") % {"name": document.name}, subtitle=str(UNCONTROLLED), is_numbered=False
     )
     paper.parts = [
         Part(
@@ -166,7 +166,7 @@ def signature_paper(version: DocumentVersion, copy: ControlledPrint, at: str) ->
     return paper
 
 
-def _answered(pdf: IO[bytes], copy: ControlledPrint) -> HttpResponseBase:
+def _response(pdf: IO[bytes], copy: ControlledPrint) -> HttpResponseBase:
     length = pdf.seek(0, 2)
     name = gettext("%(name)s - version %(version)s - copy %(number)s.pdf") % {
         "name": copy.document.name,

@@ -25,7 +25,7 @@ _registering = threading.Lock()
 _EAST_ASIAN = re.compile(f"[{KANA}{HANGUL}{HAN}]+")
 _IS_KANA, _IS_HANGUL = re.compile(f"[{KANA}]"), re.compile(f"[{HANGUL}]")
 # Signs above and below Hebrew and Arabic letters, and letters whose shapes or places depend on their neighbours.
-_SHAPED = re.compile(
+_COMPLEX_LETTERS = re.compile(
     "[\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0700-\u08ff\u0900-\u0dff\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff]"
 )
 
@@ -59,16 +59,18 @@ def is_set_faithfully(text: str) -> bool:
     if text.isascii():
         return True
     rest = _EAST_ASIAN.sub("", text)
-    return not _SHAPED.search(rest) and all(ord(letter) in _letters() for letter in rest if letter not in "\n\t")
+    return not _COMPLEX_LETTERS.search(rest) and all(
+        ord(letter) in _letters() for letter in rest if letter not in "\n\t"
+    )
 
 
 def stretches(text: str, font: str) -> list[tuple[str, str]]:
     """Return the parts of the text, each with the font that has its letters: this one, or an East Asian one."""
-    han, found, end = JAPANESE if _IS_KANA.search(text) else CHINESE, [], 0
+    han, parts, end = JAPANESE if _IS_KANA.search(text) else CHINESE, [], 0
     for match in _EAST_ASIAN.finditer(text):
-        found += [(font, text[end : match.start()]), (KOREAN if _IS_HANGUL.search(match[0]) else han, match[0])]
+        parts += [(font, text[end : match.start()]), (KOREAN if _IS_HANGUL.search(match[0]) else han, match[0])]
         end = match.end()
-    return [(name, stretch) for name, stretch in [*found, (font, text[end:])] if stretch]
+    return [(name, stretch) for name, stretch in [*parts, (font, text[end:])] if stretch]
 
 
 def width_of(text: str, font: str, size: float) -> float:
@@ -80,9 +82,9 @@ def markup(text: str) -> str:
     """Return the text as the PDF library's markup, with a font for each part and with its line breaks."""
     han = JAPANESE if _IS_KANA.search(text) else CHINESE
 
-    def in_its_font(found: re.Match[str]) -> str:
-        font = KOREAN if _IS_HANGUL.search(found[0]) else han
-        return f'<font name="{font}">{found[0]}</font>'
+    def in_its_font(match: re.Match[str]) -> str:
+        font = KOREAN if _IS_HANGUL.search(match[0]) else han
+        return f'<font name="{font}">{match[0]}</font>'
 
-    marked = _EAST_ASIAN.sub(in_its_font, escape(text.replace("\t", "    ")))
-    return marked.replace("\n", "<br/>")
+    text_with_fonts = _EAST_ASIAN.sub(in_its_font, escape(text.replace("\t", "    ")))
+    return text_with_fonts.replace("\n", "<br/>")

@@ -65,9 +65,9 @@ def complaint_paper(complaint: Complaint, site: Site, user: User, moments: Momen
     is_whole = access.may(user, complaint.site_id, SEE_CONSUMER)
     parts = _parts(complaint, COMPLAINT, moments, () if is_whole else CONSUMER)
     if not is_whole:
-        said = Value(gettext("Name and contact"), gettext("The person who printed this may not see it."))
+        note = Value(gettext("Name and contact"), gettext("The person who printed this may not see it."))
         of_consumer = gettext("Consumer")
-        parts = [Part(one.title, [said, *one.values]) if one.title == of_consumer else one for one in parts]
+        parts = [Part(one.title, [note, *one.values]) if one.title == of_consumer else one for one in parts]
     paper.parts = [*parts, *_rows_about(complaint, user), _stamps(complaint)]
     return paper
 
@@ -128,8 +128,8 @@ def _rows_about(record: SiteRecord, user: User) -> list[Part]:
 
 
 def _action_line(action: Action) -> str:
-    judged = {True: gettext("it worked"), False: gettext("it did not work"), None: ""}[action.effective]
-    status = ", ".join(filter(None, (action.get_record_status_display(), judged)))
+    judgement = {True: gettext("it worked"), False: gettext("it did not work"), None: ""}[action.effective]
+    status = ", ".join(filter(None, (action.get_record_status_display(), judgement)))
     line = gettext("%(name)s. Owner %(owner)s, due %(due_date)s, %(status)s.") % {
         "name": action.name,
         "owner": action.owner,
@@ -150,7 +150,9 @@ def paper_of_page(record: Any, site: Site | None, user: User, content: tuple[Any
     paper.title = name if name.startswith(kind) else f"{kind}: {name}"
     if getattr(record, "record_status", ""):
         paper.subtitle = f"{record.get_record_status_display()}. {paper.subtitle}"
-    *own, last = [Part(str(title or kind), [_value_of_fact(fact) for fact in found]) for title, found in facts]
+    *own, last = [
+        Part(str(title or kind), [_value_of_fact(fact) for fact in facts_of_part]) for title, facts_of_part in facts
+    ]
     paper.parts = [part for part in own if part.values]
     for group in children:
         rows = [Value(str(number), _row_text(row)) for number, row in enumerate(group["rows"], 1)]
@@ -201,8 +203,8 @@ def place_of(site: Site | None) -> str:
 def foot_of(site: Site | None, user: User) -> str:
     """Return the line at the foot of each page: the site, the time of printing, and who printed it."""
     at = f"{format_datetime(now())} ({zone_of(site).key})"
-    said = {"name": place_of(site), "at": at, "printed_name": user.printed_name}
-    return gettext("%(name)s · printed %(at)s by %(printed_name)s") % said
+    facts = {"name": place_of(site), "at": at, "printed_name": user.printed_name}
+    return gettext("%(name)s · printed %(at)s by %(printed_name)s") % facts
 
 
 def _parts(
@@ -221,21 +223,21 @@ def _stamps(record: object) -> Part:
 def value_of(record: Any, name: str, moments: Moments) -> Value:
     """Return label and text of a field of a record; `moments` are the fields that have a time of day."""
     column: Any = record._meta.get_field(name)
-    found = getattr(record, name)
+    value = getattr(record, name)
     if column.many_to_many:
-        text = ", ".join(str(target) for target in found.all())
-    elif isinstance(found, datetime.datetime):
-        text = format_datetime(found, day=name not in moments)
-    elif found is None:
+        text = ", ".join(str(target) for target in value.all())
+    elif isinstance(value, datetime.datetime):
+        text = format_datetime(value, day=name not in moments)
+    elif value is None:
         text = ""
-    elif isinstance(found, bool):
-        text = gettext("Yes") if found else gettext("No")
+    elif isinstance(value, bool):
+        text = gettext("Yes") if value else gettext("No")
     elif isinstance(column, models.DecimalField):
-        text = plain_number(found)
-    elif isinstance(found, list):
-        text = ", ".join(map(str, found))
+        text = plain_number(value)
+    elif isinstance(value, list):
+        text = ", ".join(map(str, value))
     elif column.choices:
         text = str(getattr(record, f"get_{name}_display")())
     else:
-        text = str(found)
+        text = str(value)
     return Value(capfirst(str(column.verbose_name)), text)

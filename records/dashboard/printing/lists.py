@@ -17,7 +17,7 @@ from records.accounts.models import User
 from records.backoffice.datetimes import NOTHING
 from records.backoffice.filter_bar import chips
 from records.backoffice.wording import without_markup
-from records.dashboard.printing.bidi import broken, is_right_to_left
+from records.dashboard.printing.bidi import is_right_to_left, wrap_text
 from records.dashboard.printing.fonts import BOLD, PLAIN, is_east_asian, use_fonts
 from records.dashboard.printing.layouts import foot_of
 from records.dashboard.printing.paper import BODY, LINES, Paper, paragraph, set_on_pages, style_of
@@ -42,25 +42,25 @@ FONT = ("FONT", (0, 1), (-1, -1), CELL.fontName, CELL.fontSize, CELL.leading)
 HEADING = ("BACKGROUND", (0, 0), (-1, 0), colors.HexColor("#eef1ee"))
 
 
-def printed_list(changelist: Any, site: Site, user: User) -> bytes:
+def list_pdf(changelist: Any, site: Site, user: User) -> bytes:
     """Return the filtered list as a PDF with the columns that the user sees and at most 500 records."""
     use_fonts()
-    found = list(changelist.queryset[: MOST + 1])
-    rows = found[:MOST]
+    first_rows = list(changelist.queryset[: MOST + 1])
+    rows = first_rows[:MOST]
     without_hidden(user.pk, changelist.may, rows, lists=False)
     changelist.list_display = [name for name in changelist.list_display if name != "action_checkbox"]
     changelist.list_display_links = None
     lines = [[capfirst(str(header["text"])) for header in result_headers(changelist)]]
     lines += [[_text(str(cell)) for cell in items_for_result(changelist, row, None)] for row in rows]
-    narrowed = [chip["text"] for chip in chips(changelist)]
+    filters = [chip["text"] for chip in chips(changelist)]
     notes = []
-    if narrowed:
-        notes.append(gettext("Only: %(filters)s") % {"filters": "; ".join(narrowed)})
-    if len(found) > MOST:
+    if filters:
+        notes.append(gettext("Only: %(filters)s") % {"filters": "; ".join(filters)})
+    if len(first_rows) > MOST:
         text = gettext("These are the first %(most)s records. Filter the list, or export it to get all of them.")
         notes.append(text % {"most": MOST})
     if not rows:
-        notes.append(gettext("Nothing matches.") if narrowed else gettext("The list is empty."))
+        notes.append(gettext("Nothing matches.") if filters else gettext("The list is empty."))
     paper = Paper(capfirst(str(changelist.opts.verbose_name_plural)), site.name, foot=foot_of(site, user), is_wide=True)
     body: list[Flowable] = [paragraph(note, BODY) for note in notes]
     texts = [paper.title, paper.subtitle, paper.foot, *notes, *(text for line in lines for text in line)]
@@ -86,21 +86,21 @@ def _cells(line: Sequence[str], widths: Sequence[float]) -> Sequence[str | Flowa
     texts = [_cut(text, width) for text, width in zip(line, widths, strict=True)]
     if any(is_right_to_left(text) or is_east_asian(text) for text in texts):
         return [paragraph(text, CELL) for text in texts]
-    return ["\n".join(broken(text, width - GAP, CELL)) for text, width in zip(texts, widths, strict=True)]
+    return ["\n".join(wrap_text(text, width - GAP, CELL)) for text, width in zip(texts, widths, strict=True)]
 
 
 def _widths(columns: Sequence[Sequence[str]]) -> list[float]:
     """Return the widths of columns of texts: no word is broken if all fit, and long texts share the rest."""
-    least, wanted = [], []
+    least, preferred = [], []
     for head, *texts in columns:
         word = max((word for text in texts for word in text.split()), key=len, default="")
-        whole = max(stringWidth(part, BOLD, 8) for part in (*head.split(), ""))
-        least.append(max(whole, min(stringWidth(word, PLAIN, 8), LONGEST_WORD)) + GAP)
-        wanted.append(min(max(map(len, (head, *texts))), 60) * LETTER)
+        head_width = max(stringWidth(part, BOLD, 8) for part in (*head.split(), ""))
+        least.append(max(head_width, min(stringWidth(word, PLAIN, 8), LONGEST_WORD)) + GAP)
+        preferred.append(min(max(map(len, (head, *texts))), 60) * LETTER)
     rest = WIDTH - sum(least)
     if rest < 0:
         return [WIDTH * part / sum(least) for part in least]
-    more = [max(want - part, 0) for want, part in zip(wanted, least, strict=True)]
+    more = [max(width - part, 0) for width, part in zip(preferred, least, strict=True)]
     return [part + rest * share / (sum(more) or 1) for part, share in zip(least, more, strict=True)]
 
 

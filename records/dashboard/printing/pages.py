@@ -18,8 +18,8 @@ from records.backoffice.extension_points import RecordLink
 from records.backoffice.lists import UnreadableListError
 from records.backoffice.responses import pdf_response
 from records.dashboard.printing.layouts import PAPERS, paper_of_page
-from records.dashboard.printing.lists import printed_list
-from records.dashboard.printing.paper import printed
+from records.dashboard.printing.lists import list_pdf
+from records.dashboard.printing.paper import render_pdf
 from records.history.trail import now
 
 PRINT = _("Print (PDF)")
@@ -55,7 +55,7 @@ def print_view(request: HttpRequest, kind: str, object_id: str) -> HttpResponse:
     else:
         paper = paper_of_page(record, site, user, model_admin.content_of(request, record))
     number = getattr(record, "site_sequence_id", record.pk) or "draft"
-    return pdf_response(printed(paper), f"{slugify(str(record._meta.verbose_name))}-{number}.pdf")
+    return pdf_response(render_pdf(paper), f"{slugify(str(record._meta.verbose_name))}-{number}.pdf")
 
 
 def print_list_view(request: HttpRequest, kind: str) -> HttpResponse:
@@ -66,7 +66,7 @@ def print_list_view(request: HttpRequest, kind: str) -> HttpResponse:
     show_times_of(site)
     try:
         changelist = model_admin.get_changelist_instance(request)
-        content = printed_list(changelist, site, user_of(request))
+        content = list_pdf(changelist, site, user_of(request))
     except UnreadableListError as error:
         return cast("HttpResponse", model_admin.unreadable(request, error))
     return pdf_response(content, f"{slugify(str(model_admin.opts.verbose_name_plural))}-{now().date().isoformat()}.pdf")

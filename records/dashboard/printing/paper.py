@@ -58,7 +58,7 @@ class Paper:
     subtitle: str
     parts: list[Part] = field(default_factory=list)
     foot: str = ""
-    numbered: bool = True
+    is_numbered: bool = True
     """Whether the pages are numbered here; pages that are added to another file are numbered together with it."""
     is_wide: bool = False
     """Whether the pages are in landscape format, as for a table with many columns."""
@@ -97,7 +97,7 @@ class _NumberedCanvas(Canvas):
     """Writes the foot of each page as soon as the number of pages is known."""
 
     foot = ""
-    numbered = True
+    is_numbered = True
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
@@ -117,7 +117,7 @@ class _NumberedCanvas(Canvas):
             width = self._pagesize[0]
             _, height = foot.wrap(width - 60 * mm, 20 * mm)
             foot.drawOn(self, 18 * mm, 16 * mm - height)
-            if self.numbered:
+            if self.is_numbered:
                 self.setFont(PLAIN, 7.5)
                 self.drawRightString(
                     width - 18 * mm,
@@ -128,7 +128,7 @@ class _NumberedCanvas(Canvas):
         super().save()
 
 
-def printed(paper: Paper) -> bytes:
+def render_pdf(paper: Paper) -> bytes:
     """Return the paper as a PDF; the fonts that come with the product are embedded."""
     use_fonts()
     story: list[Flowable] = []
@@ -157,29 +157,29 @@ def set_on_pages(paper: Paper, body: Sequence[Flowable], texts: Sequence[str]) -
         author="Larder",
         lang=get_language() or "en",
     )
-    canvas = type("Sheet", (_NumberedCanvas,), {"foot": paper.foot, "numbered": paper.numbered})
+    canvas = type("Sheet", (_NumberedCanvas,), {"foot": paper.foot, "is_numbered": paper.is_numbered})
     document.build(story, canvasmaker=canvas)
     return out.getvalue()
 
 
 def _values(values: Sequence[Value]) -> list[Flowable]:
     """Return the values in their order: short ones as lines of tables, long ones as text that can span pages."""
-    found: list[Flowable] = []
+    flowables: list[Flowable] = []
     lines: list[list[Flowable]] = []
 
     def close() -> None:
         if lines:
-            found.append(Table([*lines], colWidths=(48 * mm, None), style=LINES, hAlign="LEFT"))
+            flowables.append(Table([*lines], colWidths=(48 * mm, None), style=LINES, hAlign="LEFT"))
             lines.clear()
 
     for value in values:
         if value.is_long:
             close()
-            found += [paragraph(value.label, LONG_LABEL), *_paragraphs(value.text), Spacer(1, 2 * mm)]
+            flowables += [paragraph(value.label, LONG_LABEL), *_paragraphs(value.text), Spacer(1, 2 * mm)]
         else:
             lines.append([paragraph(value.label, LABEL), paragraph(value.text or NOTHING, BODY)])
     close()
-    return found
+    return flowables
 
 
 def _paragraphs(text: str) -> list[Flowable]:

@@ -103,22 +103,22 @@ class _Sheet:
         return a * scale, b * scale, c * scale, d * scale, e, f
 
 
-def stamped(source: IO[bytes], stamp: Stamp, appendix: bytes) -> IO[bytes]:
+def stamp_pdf(source: IO[bytes], stamp: Stamp, appendix: bytes) -> IO[bytes]:
     """Return a temporary file with the stamped PDF and the stamped pages of the appendix after it.
 
     Raises UnprintableError for a file that is encrypted, too long, or not a readable PDF.
     """
     out: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (the caller closes it)
     try:
-        writer = _opened(source)
+        writer = _open(source)
         for page in PdfReader(BytesIO(appendix)).pages:
             writer.add_page(page)
         pages = list(_distinct(writer))
         sheets = [_sheet(page, stamp, len(pages)) for page in pages]
         bands = PdfReader(BytesIO(_bands(sheets, stamp)))
-        taken = _Taken()
+        usage = _Usage()
         for page, sheet, band in zip(pages, sheets, bands.pages, strict=True):
-            _put_together(writer, page, sheet, band, taken)
+            _put_together(writer, page, sheet, band, usage)
         writer.write(out)
     except UnprintableError:
         out.close()
@@ -132,7 +132,7 @@ def stamped(source: IO[bytes], stamp: Stamp, appendix: bytes) -> IO[bytes]:
     return out
 
 
-def _opened(source: IO[bytes]) -> PdfWriter:
+def _open(source: IO[bytes]) -> PdfWriter:
     reader = PdfReader(source)
     if reader.is_encrypted:
         text = gettext(
@@ -156,11 +156,11 @@ def _opened(source: IO[bytes]) -> PdfWriter:
 
 def _distinct(writer: PdfWriter) -> Iterator[PageObject]:
     """Yield each page once, even if a file uses the same page several times."""
-    seen: set[int] = set()
+    yielded_keys: set[int] = set()
     for page in writer.pages:
         key = page.indirect_reference.idnum if page.indirect_reference else id(page)
-        if key not in seen:
-            seen.add(key)
+        if key not in yielded_keys:
+            yielded_keys.add(key)
             yield page
 
 
@@ -220,7 +220,7 @@ def _bands(sheets: list[_Sheet], stamp: Stamp) -> bytes:
 
 
 @dataclass
-class _Taken:
+class _Usage:
     """What the pages use of the file: the streams that are used as they are, and the bytes of all others."""
 
     streams: set[int] = field(default_factory=set)
@@ -233,10 +233,10 @@ class _Taken:
             raise UnprintableError(gettext("The pages of the PDF are too large to be printed from here."))
 
 
-def _put_together(writer: PdfWriter, page: PageObject, sheet: _Sheet, band: PageObject, taken: _Taken) -> None:
+def _put_together(writer: PdfWriter, page: PageObject, sheet: _Sheet, band: PageObject, usage: _Usage) -> None:
     """Let the page draw its old content in a smaller size, and then the band; each is a form object of its own."""
     box = (sheet.left, sheet.bottom, sheet.right, sheet.top)
-    old = _form(writer, _content(writer, page, taken), box, _inherited(page, "/Resources"), page.get("/Group"))
+    old = _form(writer, _content(writer, page, usage), box, _entry_of(page, "/Resources"), page.get("/Group"))
     stream = DecodedStreamObject()
     stream.set_data(band.get_contents().get_data())  # type: ignore[union-attr]
     fonts = band["/Resources"].clone(writer)
@@ -251,22 +251,22 @@ def _put_together(writer: PdfWriter, page: PageObject, sheet: _Sheet, band: Page
     _move_notes(page, sheet.content)
 
 
-def _content(writer: PdfWriter, page: PageObject, taken: _Taken) -> StreamObject:
+def _content(writer: PdfWriter, page: PageObject, usage: _Usage) -> StreamObject:
     """Return the page's content as one stream; a stream that only this page uses is taken as it is, still packed."""
-    found = page.get("/Contents")
-    found = found.get_object() if found is not None else None
-    if isinstance(found, StreamObject):
-        key = id(found)
-        if key not in taken.streams:
-            taken.streams.add(key)
-            return found
-        taken.add(len(found._data))
-        return cast(StreamObject, found.clone(writer, force_duplicate=True, ignore_fields=("/Resources", "/Group")))
+    contents = page.get("/Contents")
+    contents = contents.get_object() if contents is not None else None
+    if isinstance(contents, StreamObject):
+        key = id(contents)
+        if key not in usage.streams:
+            usage.streams.add(key)
+            return contents
+        usage.add(len(contents._data))
+        return cast(StreamObject, contents.clone(writer, force_duplicate=True, ignore_fields=("/Resources", "/Group")))
     data = bytearray()
-    for part in found if isinstance(found, ArrayObject) else ():
-        unpacked = part.get_object().get_data()
-        taken.add(len(unpacked))
-        data += unpacked + b"\n"
+    for part in contents if isinstance(contents, ArrayObject) else ():
+        content = part.get_object().get_data()
+        usage.add(len(content))
+        data += content + b"\n"
     stream = DecodedStreamObject()
     stream.set_data(bytes(data))
     return stream.flate_encode()
@@ -282,7 +282,7 @@ def _form(writer: PdfWriter, stream: StreamObject, box: tuple[float, ...], resou
     return getattr(stream, "indirect_reference", None) or writer._add_object(stream)
 
 
-def _inherited(page: PageObject, name: str) -> Any:
+def _entry_of(page: PageObject, name: str) -> Any:
     """Return an entry of the page, or the one that it inherits from the page tree."""
     node: Any = page
     for _ in range(100):
@@ -303,8 +303,8 @@ def _move_notes(page: PageObject, matrix: Matrix) -> None:
         rect = entry.get("/Rect") if isinstance(entry, DictionaryObject) else None
         if rect is not None:
             edges = [float(edge) for edge in rect.get_object()]
-            moved = [scale * edge + (x, y)[index % 2] for index, edge in enumerate(edges)]
-            entry[NameObject("/Rect")] = ArrayObject([FloatObject(edge) for edge in moved])
+            moved_edges = [scale * edge + (x, y)[index % 2] for index, edge in enumerate(edges)]
+            entry[NameObject("/Rect")] = ArrayObject([FloatObject(edge) for edge in moved_edges])
 
 
 def _numbers(matrix: Matrix) -> str:

@@ -113,11 +113,11 @@ def lots_in(text: str) -> list[str]:
     """
     read = (quoted.replace('""', '"') if quoted else bare for quoted, bare in _LOT.findall(text.replace("\x00", " ")))
     parts = (" ".join(part.split())[:LONGEST] for part in read)
-    found = {fold(part): part for part in reversed([part for part in parts if not is_blank(part)])}
-    return list(reversed(found.values()))[:MOST_LOTS]
+    by_key = {fold(part): part for part in reversed([part for part in parts if not is_blank(part)])}
+    return list(reversed(by_key.values()))[:MOST_LOTS]
 
 
-def written(lot: str) -> str:
+def quote_lot(lot: str) -> str:
     """Return the lot as `lots_in` reads it: in quotation marks, with those in it doubled, if it needs them."""
     return '"{}"'.format(lot.replace('"', '""')) if _UNSAFE.search(lot) else lot
 
@@ -129,7 +129,7 @@ def trace(request: HttpRequest, lots: Sequence[str]) -> TraceResult:
     it. Fifteen queries at most.
     """
     user = user_of(request)
-    found = TraceResult(
+    result = TraceResult(
         lots,
         see_consumers=frozenset(access.sites_where(user, SEE_CONSUMERS)),
         site_names={site.pk: site.name for site in sites_of(request)},
@@ -142,16 +142,16 @@ def trace(request: HttpRequest, lots: Sequence[str]) -> TraceResult:
             source = replace(source, texts=FILES_IN_FORCE)
         keys = _keys(rows, source, lots)
         if len(keys) > MOST:
-            found.too_many.append(source.model)
+            result.too_many.append(source.model)
         elif keys:
             beside = {_attribute(name): F(name) for name in source.columns if _attribute(name) != name}
-            loaded = source.model._default_manager.select_related(*source.points_at).filter(pk__in=keys)
-            loaded = loaded.annotate(**beside)
+            records = source.model._default_manager.select_related(*source.points_at).filter(pk__in=keys)
+            records = records.annotate(**beside)
             number = f"{source.of}__site_sequence_id" if source.of else "site_sequence_id"
-            found.records[source.model] = list(loaded.order_by(number, "pk"))
-            found.texts += [_searched_text(row, source) for row in found.records[source.model]]
-    _add_actions_about(found, _visible(request, SOURCES[3]))
-    return found
+            result.records[source.model] = list(records.order_by(number, "pk"))
+            result.texts += [_searched_text(row, source) for row in result.records[source.model]]
+    _add_actions_about(result, _visible(request, SOURCES[3]))
+    return result
 
 
 def _sees_pending(user: Any) -> bool:
@@ -191,21 +191,21 @@ def _conditions(source: Source, lot: str) -> Iterator[Q]:
     yield from (containing(name, lot) for name in source.columns)
 
 
-def _add_actions_about(found: TraceResult, visible: models.QuerySet[Any] | None) -> None:
+def _add_actions_about(result: TraceResult, visible: models.QuerySet[Any] | None) -> None:
     """Add the actions about the complaints, materials and items in the trace; one query."""
     about = [
-        Q(entity=model.ENTITY, record_id__in=[row.pk for row in named])
+        Q(entity=model.ENTITY, record_id__in=[row.pk for row in records])
         for model in (Complaint, Material, Item)
-        if (named := found.records.get(model))
+        if (records := result.records.get(model))
     ]
     if visible is None or not about:
         return
     rows = visible.filter(reduce(or_, about)).select_related("owner").order_by("site_sequence_id", "pk")
-    known = {row.pk for row in found.records.get(Action, ())}
-    more = [row for row in rows[:MOST] if row.pk not in known]
+    existing_ids = {row.pk for row in result.records.get(Action, ())}
+    more = [row for row in rows[:MOST] if row.pk not in existing_ids]
     if more:
-        found.records[Action] = [*found.records.get(Action, ()), *more]
-        found.texts += [_searched_text(row, SOURCES[3]) for row in more]
+        result.records[Action] = [*result.records.get(Action, ()), *more]
+        result.texts += [_searched_text(row, SOURCES[3]) for row in more]
 
 
 def _attribute(column: str) -> str:
@@ -247,25 +247,25 @@ def other_spellings(request: HttpRequest, lots: Sequence[str]) -> list[str]:
     """
     from records.dashboard.tracing.similarity import letters_and_digits
 
-    asked = {fold(lot) for lot in lots if len(letters_and_digits(lot)) >= RUN}
-    shapes, found = {letters_and_digits(lot) for lot in asked}, set[str]()
-    for source, column in NAMED_BY if asked else ():
+    folded_lots = {fold(lot) for lot in lots if len(letters_and_digits(lot)) >= RUN}
+    shapes, spellings = {letters_and_digits(lot) for lot in folded_lots}, set[str]()
+    for source, column in NAMED_BY if folded_lots else ():
         rows = _visible(request, source)
         if rows is None:
             continue
         key, ignoring_case = _key_of(rows.model, column)
-        for lot in asked:
+        for lot in folded_lots:
             rows = rows.exclude(**{f"{key}__{ignoring_case}contains": lot})
         parts = []
-        for lot in asked:
+        for lot in folded_lots:
             shape = letters_and_digits(lot)
             runs = {shape, shape[-max(RUN, len(shape) // 2) :], *re.findall(r"[^\W_]{3,}", lot)}
             begins = Q(**{f"{key}__{ignoring_case}startswith": lot[:RUN]})
             ends = (Q(**{f"{key}__{ignoring_case}endswith": between.join(shape[-2:])}) for between in BETWEEN)
             ways = [begins & reduce(or_, ends), *(containing(key, run) for run in runs)]
             parts += [rows.order_by().filter(way).values_list(column, flat=True) for way in ways]
-        found.update(text for text in parts[0].union(*parts[1:])[:MOST] if letters_and_digits(text) in shapes)
-    return sorted(found)[:MOST_LOTS]
+        spellings.update(text for text in parts[0].union(*parts[1:])[:MOST] if letters_and_digits(text) in shapes)
+    return sorted(spellings)[:MOST_LOTS]
 
 
 def _key_of(model: type[models.Model], column: str) -> tuple[str, str]:
@@ -280,5 +280,5 @@ def _candidates(rows: models.QuerySet[Any], column: str, lot: str) -> list[str]:
     for part in {max(re.findall(r"[^\W_]+", lot), key=len, default=""), lot[-4:]}:
         if len(part) >= RUN:
             ways.append(containing(key, part))
-    found = rows.order_by().exclude(**{column: ""}).filter(reduce(or_, ways)).values_list(column, flat=True)
-    return list(found.distinct()[:MOST])
+    values = rows.order_by().exclude(**{column: ""}).filter(reduce(or_, ways)).values_list(column, flat=True)
+    return list(values.distinct()[:MOST])

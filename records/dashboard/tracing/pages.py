@@ -19,7 +19,7 @@ from records.backoffice.extension_points import RecordLink
 from records.backoffice.responses import page_response, pdf_response
 from records.backoffice.transfer.sheets import Line, report_file
 from records.complaints.models import Complaint
-from records.dashboard.printing.paper import Paper, Part, Value, printed
+from records.dashboard.printing.paper import Paper, Part, Value, render_pdf
 from records.dashboard.tracing.lookup import (
     MOST,
     MOST_LOTS,
@@ -27,8 +27,8 @@ from records.dashboard.tracing.lookup import (
     lots_in,
     near_misses,
     other_spellings,
+    quote_lot,
     trace,
-    written,
 )
 from records.dashboard.tracing.summary import Group, Summary, summary_of
 from records.dashboard.tracing.summary import Line as SummaryLine
@@ -36,7 +36,7 @@ from records.history.trail import now
 from records.items.models import Item
 from records.sites.text import fold, is_blank
 
-SHOWN = 100
+MAX_ROWS = 100
 """The number of records of a kind on the page; the PDF and the table contain all of them."""
 MOST_SUGGESTED_FOR = 3
 LOTS = {Complaint: "trace_number", Material: "external_id", Item: "serial_number"}
@@ -62,38 +62,38 @@ def address_of(*lots: str) -> str:
 
 
 def _query(lots: Sequence[str]) -> str:
-    return urlencode({"lots": "\n".join(map(written, lots))})
+    return urlencode({"lots": "\n".join(map(quote_lot, lots))})
 
 
-def _named(lots: Sequence[str]) -> str:
-    return ", ".join(map(written, lots))
+def _lots_text(lots: Sequence[str]) -> str:
+    return ", ".join(map(quote_lot, lots))
 
 
 def trace_page(request: HttpRequest) -> HttpResponse:
     """Show the records that name the requested lots: first a summary, then each record."""
-    asked = request.GET.get("lots", "")[: MOST_LOTS * 300]
+    text = request.GET.get("lots", "")[: MOST_LOTS * 300]
     site = current_site(request)
     show_times_of(site)
-    lots = lots_in(asked)
-    found = trace(request, lots)
-    summary = summary_of(found)
-    unknown = _unknown(found)
-    others = _others(request, found, unknown)
+    lots = lots_in(text)
+    result = trace(request, lots)
+    summary = summary_of(result)
+    unknown = _unknown(result)
+    spellings = _other_spellings(request, result, unknown)
     return page_response(
         request,
         "dashboard/trace.html",
         gettext("Trace a lot"),
-        asked="\n".join(map(written, lots)),
+        asked="\n".join(map(quote_lot, lots)),
         lots=lots,
-        found=found,
+        result=result,
         summary=summary,
-        groups=[(group, group.rows[:SHOWN]) for group in summary.groups],
-        shown=SHOWN,
+        groups=[(group, group.rows[:MAX_ROWS]) for group in summary.groups],
+        shown=MAX_ROWS,
         most=MOST,
-        too_many=[capfirst(str(model._meta.verbose_name_plural)) for model in found.too_many],
+        too_many=[capfirst(str(model._meta.verbose_name_plural)) for model in result.too_many],
         unknown=unknown,
-        others=[(text, address_of(text)) for text in others],
-        all_spellings=address_of(*lots, *others),
+        others=[(text, address_of(text)) for text in spellings],
+        all_spellings=address_of(*lots, *spellings),
         suggestions=[
             (lot, [(near, address_of(near)) for near in near_misses(request, lot)])
             for lot in unknown[:MOST_SUGGESTED_FOR]
@@ -102,18 +102,18 @@ def trace_page(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _unknown(found: TraceResult) -> list[str]:
+def _unknown(result: TraceResult) -> list[str]:
     """Return the lots that no record names; an empty list if there are too many records to know."""
-    if found.too_many:
+    if result.too_many:
         return []
-    return [lot for lot in found.lots if not any(fold(lot) in text for text in found.texts)]
+    return [lot for lot in result.lots if not any(fold(lot) in text for text in result.texts)]
 
 
-def _others(request: HttpRequest, found: TraceResult, unknown: Sequence[str]) -> list[str]:
+def _other_spellings(request: HttpRequest, result: TraceResult, unknown: Sequence[str]) -> list[str]:
     """Return how the first lots that were found are written elsewhere; the unknown ones get suggestions instead."""
-    known = [lot for lot in found.lots if lot not in unknown] if found.count else []
-    others = other_spellings(request, known[:MOST_SUGGESTED_FOR])
-    return [text for text in others if not any(fold(lot) in fold(text) for lot in found.lots)]
+    known_lots = [lot for lot in result.lots if lot not in unknown] if result.count else []
+    spellings = other_spellings(request, known_lots[:MOST_SUGGESTED_FOR])
+    return [text for text in spellings if not any(fold(lot) in fold(text) for lot in result.lots)]
 
 
 def trace_file(request: HttpRequest, kind: str) -> HttpResponseBase:
@@ -122,21 +122,21 @@ def trace_file(request: HttpRequest, kind: str) -> HttpResponseBase:
     if kind not in ("pdf", "xlsx") or not lots:
         raise Http404
     show_times_of(current_site(request))
-    found = trace(request, lots)
-    summary = summary_of(found)
+    result = trace(request, lots)
+    summary = summary_of(result)
     name = re.sub(r"[^\w-]+", "-", lots[0])[:60].strip("-") or "lot"
     file_name = f"trace-{name}"
-    others = _others(request, found, _unknown(found))
+    spellings = _other_spellings(request, result, _unknown(result))
     if kind == "xlsx":
-        return report_file(table(found, summary, others), kind, gettext("Trace"), file_name)
-    return pdf_response(printed(paper(request, found, summary, others)), f"{file_name}.pdf")
+        return report_file(table(result, summary, spellings), kind, gettext("Trace"), file_name)
+    return pdf_response(render_pdf(paper(request, result, summary, spellings)), f"{file_name}.pdf")
 
 
-def paper(request: HttpRequest, found: TraceResult, summary: Summary, others: Sequence[str]) -> Paper:
+def paper(request: HttpRequest, result: TraceResult, summary: Summary, spellings: Sequence[str]) -> Paper:
     """Return the PDF of the trace: first the summary, then every record, and the other spellings of the lots."""
     site = current_site(request)
     at = f"{format_datetime(now())} ({zone_of(site).key})"
-    sites = ", ".join(found.site_names.values())
+    sites = ", ".join(result.site_names.values())
     first, last = summary.total.span
     parts = [
         Part(
@@ -146,7 +146,7 @@ def paper(request: HttpRequest, found: TraceResult, summary: Summary, others: Se
                 Value(gettext("Quantity"), summary.total.amount),
                 Value(gettext("Since"), first),
                 Value(gettext("Last"), last),
-                Value(gettext("Records in total"), str(found.count)),
+                Value(gettext("Records in total"), str(result.count)),
             ],
         )
     ]
@@ -159,19 +159,19 @@ def paper(request: HttpRequest, found: TraceResult, summary: Summary, others: Se
     parts += [
         Part(group.title, [Value(row.name, _lines(group, row.cells)) for row in group.rows]) for group in summary.groups
     ]
-    if found.too_many:
-        parts.append(Part(gettext("Not complete"), [Value(gettext("Too many"), _too_many(found))]))
-    if others:
+    if result.too_many:
+        parts.append(Part(gettext("Not complete"), [Value(gettext("Too many"), _too_many(result))]))
+    if spellings:
         parts.append(
-            Part(gettext("Not in this trace"), [Value(gettext("The same letters and digits"), "\n".join(others))])
+            Part(gettext("Not in this trace"), [Value(gettext("The same letters and digits"), "\n".join(spellings))])
         )
     return Paper(
-        title=gettext("Trace: %(names)s") % {"names": _named(found.lots)},
+        title=gettext("Trace: %(names)s") % {"names": _lots_text(result.lots)},
         subtitle=gettext("Everything that names it at %(sites)s, as far as %(printed_name)s may see it")
         % {"sites": sites, "printed_name": user_of(request).printed_name},
         parts=parts,
         foot=gettext("Trace of %(value)s · printed %(at)s by %(printed_name)s")
-        % {"value": _named(found.lots)[:80], "at": at, "printed_name": user_of(request).printed_name},
+        % {"value": _lots_text(result.lots)[:80], "at": at, "printed_name": user_of(request).printed_name},
     )
 
 
@@ -190,12 +190,12 @@ def _lines(group: Group, cells: Sequence[str]) -> str:
     return "\n".join(f"{column}: {cell}" for column, cell in zip(group.columns, cells, strict=True))
 
 
-def _too_many(found: TraceResult) -> str:
-    names = ", ".join(str(model._meta.verbose_name_plural) for model in found.too_many)
+def _too_many(result: TraceResult) -> str:
+    names = ", ".join(str(model._meta.verbose_name_plural) for model in result.too_many)
     return gettext("More than %(most)s %(names)s contain this. Enter more of the lot.") % {"most": MOST, "names": names}
 
 
-def table(found: TraceResult, summary: Summary, others: Sequence[str]) -> Iterator[Line]:
+def table(result: TraceResult, summary: Summary, spellings: Sequence[str]) -> Iterator[Line]:
     """Yield the lines of the trace's table: every record with its kind and its value in each column.
 
     Lines at the end name what is not in it.
@@ -211,9 +211,9 @@ def table(found: TraceResult, summary: Summary, others: Sequence[str]) -> Iterat
                 *(cells.get(column, "") for column in columns),
                 gettext("Yes") if row.is_archived else gettext("No"),
             ]
-    if found.too_many:
-        yield [gettext("Not complete"), _too_many(found)]
-    for text in others:
+    if result.too_many:
+        yield [gettext("Not complete"), _too_many(result)]
+    for text in spellings:
         yield [gettext("Not in this trace"), text, gettext("The same letters and digits")]
 
 

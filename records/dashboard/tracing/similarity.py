@@ -14,29 +14,29 @@ _MISREAD = str.maketrans({"o": "0", "i": "1", "l": "1", "s": "5", "b": "8", "z":
 
 def nearest(lot: str, candidates: Iterable[str]) -> list[str]:
     """Return up to five candidates that are similar to the lot, the most similar ones first."""
-    asked = _shape(lot)
-    scored = []
+    lot_shape = _shape(lot)
+    similar = []
     for text in set(candidates):
         shape = _shape(text)
-        if shape == asked:
+        if shape == lot_shape:
             share = 1.0
         else:
-            matcher = difflib.SequenceMatcher(None, asked, shape, autojunk=False)
+            matcher = difflib.SequenceMatcher(None, lot_shape, shape, autojunk=False)
             share = matcher.ratio() if matcher.real_quick_ratio() >= LIKE and matcher.quick_ratio() >= LIKE else 0.0
         if share >= LIKE:
-            scored.append((-share, text))
-    return [text for _, text in sorted(scored)[:MOST]]
+            similar.append((-share, text))
+    return [text for _, text in sorted(similar)[:MOST]]
 
 
 def letters_and_digits(text: str) -> str:
     """Return the letters and digits of the text in lower case, without zeros in front."""
-    return _joined(text).lstrip("0")
+    return _without_separators(text).lstrip("0")
 
 
-def _joined(text: str) -> str:
+def _without_separators(text: str) -> str:
     return re.sub(r"[\W_]+", "", fold(text))
 
 
 def _shape(text: str) -> str:
     """Return the text without separators, with letters that look like digits replaced by these digits."""
-    return _joined(text).translate(_MISREAD)
+    return _without_separators(text).translate(_MISREAD)

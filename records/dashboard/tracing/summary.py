@@ -81,10 +81,10 @@ class Summary:
     groups: Sequence[Group]
 
 
-def summary_of(found: TraceResult) -> Summary:
+def summary_of(result: TraceResult) -> Summary:
     """Return the content of a trace, counted and worded; runs no query."""
     total = Line(gettext("All complaints"))
-    for complaint in found.complaints:
+    for complaint in result.complaints:
         total.add(complaint)
 
     def target(name: str) -> Callable[[Any], tuple[Any, str, str]]:
@@ -96,10 +96,10 @@ def summary_of(found: TraceResult) -> Summary:
 
     return Summary(
         total,
-        _lines(found.complaints, _lot_of),
-        _lines(found.complaints, target("customer")),
-        _lines(found.complaints, target("product")),
-        [_group(source, found) for source in SOURCES if found.records.get(source.model)],
+        _lines(result.complaints, _lot_of),
+        _lines(result.complaints, target("customer")),
+        _lines(result.complaints, target("product")),
+        [_group(source, result) for source in SOURCES if result.records.get(source.model)],
     )
 
 
@@ -116,20 +116,20 @@ def _lines(complaints: Iterable[Any], of: Callable[[Any], tuple[Any, str, str]])
     return sorted(lines.values(), key=lambda line: (-line.complaints, line.name.casefold()))
 
 
-def _group(source: Source, found: TraceResult) -> Group:
+def _group(source: Source, result: TraceResult) -> Group:
     columns, cells = COLUMNS[source.model._meta.model_name]
     rows = []
-    many_sites = len(found.site_names) > 1
-    may_see = source.model is Complaint and bool(found.see_consumers)
-    for row in found.records[source.model]:
+    many_sites = len(result.site_names) > 1
+    may_see = source.model is Complaint and bool(result.see_consumers)
+    for row in result.records[source.model]:
         record = getattr(row, source.of) if source.of else row
         texts = [*cells(row)]
         if source.lots:
-            texts.append(gettext("Lot or code") if names_lot(row, source, found.lots) else gettext("Text"))
+            texts.append(gettext("Lot or code") if names_lot(row, source, result.lots) else gettext("Text"))
         if may_see:
-            texts.append(consumer_of(row) if record.site_id in found.see_consumers else NOTHING)
+            texts.append(consumer_of(row) if record.site_id in result.see_consumers else NOTHING)
         if many_sites:
-            texts.append(found.site_names.get(record.site_id, ""))
+            texts.append(result.site_names.get(record.site_id, ""))
         rows.append(Row(name_of(record), page_of(source.record, record.pk), texts, record.is_archived))
     head = [
         *map(str, columns),
@@ -145,9 +145,9 @@ def consumer_of(complaint: Any) -> str:
     names = (complaint.consumer_first_name, complaint.consumer_last_name)
     reach = (complaint.consumer_phone, complaint.consumer_mobile, complaint.consumer_email)
     name = " ".join(text for text in names if text and not is_mark(text))
-    known = (name, *(text for text in reach if not is_mark(text)))
+    details = (name, *(text for text in reach if not is_mark(text)))
     erased = [gettext("Erased")] if any(map(is_mark, (*names, *reach))) else []
-    return ", ".join(text for text in (*known, *erased) if text) or NOTHING
+    return ", ".join(text for text in (*details, *erased) if text) or NOTHING
 
 
 def _day(moment: datetime.datetime | None) -> str:

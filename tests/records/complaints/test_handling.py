@@ -171,17 +171,17 @@ def test_response_times_causes_and_ageing_are_counted(site: Site) -> None:
     ):
         given = {"answered_on": day(answered), "cause": cause, "target_date": day(target) if target else None}
         handle(make_complaint(site, date=noon("2026-03-05")), **given)
-    found = figures.responses(figures.counted(site.pk), period)
+    found = figures.responses(figures.counted_complaints(site.pk), period)
     # Answered the same day and after three days; after four; none in 8 to 14; after 26. The fifth came in April.
     assert (found.spans, found.with_target, found.by_target) == ([2, 1, 0, 1, 0], 3, 2)
-    total = figures.with_cause(figures.counted(site.pk), period)
-    shares = figures.paretos(figures.counted(site.pk), period, {"cause": total})["cause"]
+    total = figures.with_cause(figures.counted_complaints(site.pk), period)
+    shares = figures.paretos(figures.counted_complaints(site.pk), period, {"cause": total})["cause"]
     assert [(share.name, share.count, round(share.cumulative, 2)) for share in shares] == [
         ("Supplier", 2, 0.67),
         ("People", 1, 1.0),
     ]
     handle(make_complaint(site, date=noon("2026-03-05")), target_date=day("2026-03-30"))
-    waiting = delays(figures.waiting_for_answer(figures.counted(site.pk)), period.today, "target_date")
+    waiting = delays(figures.waiting_for_answer(figures.counted_complaints(site.pk)), period.today, "target_date")
     assert [delay.count for delay in waiting] == [0, 0, 1, 0]
 
 

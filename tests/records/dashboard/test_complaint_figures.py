@@ -10,7 +10,7 @@ from django.urls import reverse
 from records.accounts.models import DefaultRole
 from records.backoffice.datetimes import NOTHING
 from records.complaints.models import Complaint
-from records.dashboard.figures.periods import MOST_MONTHS, chosen, months_on, spanning
+from records.dashboard.figures.periods import MOST_MONTHS, months_on, read_period, spanning
 from records.reference.models import Nonconformance, Product
 from records.sites.models import Site
 from tests import make
@@ -86,7 +86,7 @@ def test_without_a_period_the_charts_show_the_days_that_the_list_is_narrowed_to(
 
 
 def test_a_span_that_is_too_long_shows_its_newest_months() -> None:
-    usual, _ = chosen({}, zoneinfo.ZoneInfo("UTC"))
+    usual, _ = read_period({}, zoneinfo.ZoneInfo("UTC"))
     period = spanning(datetime.date(1990, 1, 1), None, usual)
     assert period is not None
     assert (period.first, period.final_month) == (months_on(usual.final_month, 1 - MOST_MONTHS), usual.final_month)

@@ -23,10 +23,10 @@ from records.dashboard.figures.drawing import (
     draw_columns,
     draw_rows,
     percent,
-    shortened,
+    shorten,
     steps,
 )
-from records.dashboard.figures.periods import Period, chosen
+from records.dashboard.figures.periods import Period, read_period
 from records.history.trail import now
 from records.reference.models import Nonconformance
 from records.sites.models import Site
@@ -42,7 +42,7 @@ HALF_YEAR = Period(datetime.date(2026, 1, 1), datetime.date(2026, 6, 1), UTC, da
 
 
 def counted(site: Site) -> Any:
-    return complaints.counted(site.pk)
+    return complaints.counted_complaints(site.pk)
 
 
 def test_lines_across_columns_are_named_above_the_highest_column_at_different_ends() -> None:
@@ -211,12 +211,12 @@ def test_scores_are_those_of_completed_audits_finished_in_the_period(site: Site)
 
 
 def test_a_period_is_read_from_the_address_and_nonsense_is_named() -> None:
-    period, fault = chosen({"from": "2025-11", "to": "2026-02"}, UTC)
+    period, fault = read_period({"from": "2025-11", "to": "2026-02"}, UTC)
     assert (period.first, period.last, fault) == (datetime.date(2025, 11, 1), datetime.date(2026, 2, 28), "")
     assert [month.month for month in period.months] == [11, 12, 1, 2]
     assert period.name == "November 2025 to February 2026"
-    assert len(chosen({"months": "24"}, UTC)[0].months) == 24
-    assert len(chosen({}, UTC)[0].months) == 12
+    assert len(read_period({"months": "24"}, UTC)[0].months) == 24
+    assert len(read_period({}, UTC)[0].months) == 12
     for bad in (
         {"from": "2026-13"},
         {"from": "x"},
@@ -226,7 +226,7 @@ def test_a_period_is_read_from_the_address_and_nonsense_is_named() -> None:
         {"to": "9999-12"},
         {"months": "7"},
     ):
-        period, fault = chosen(bad, UTC)
+        period, fault = read_period(bad, UTC)
         assert fault, bad
         assert len(period.months) == 12
 
@@ -241,9 +241,9 @@ def test_axis_steps_are_whole_and_reach_the_highest_value() -> None:
 
 def test_a_share_reads_100_only_when_it_is_all_and_long_names_are_shortened() -> None:
     assert (percent(0.996), percent(1.0), percent(0.5)) == ("99 %", "100 %", "50 %")
-    assert shortened("Glass") == "Glass"
-    assert len(shortened("x" * 300)) == 52
-    assert len(shortened("食" * 300)) < 30
+    assert shorten("Glass") == "Glass"
+    assert len(shorten("x" * 300)) == 52
+    assert len(shorten("食" * 300)) < 30
 
 
 def test_effectiveness_counts_what_was_closed_in_the_period_and_how_it_was_judged(site: Site, other_site: Site) -> None:
@@ -252,7 +252,7 @@ def test_effectiveness_counts_what_was_closed_in_the_period_and_how_it_was_judge
         move(action, Status.CLOSED, make.make_user(site=place), effective=judged)
     make_action(site)
     month = now().date().replace(day=1)
-    rows = actions.seen_at(site.pk, make.make_user(site=site, role=DefaultRole.MANAGER))
+    rows = actions.visible_actions(site.pk, make.make_user(site=site, role=DefaultRole.MANAGER))
     assert actions.effectiveness(rows, Period(month, month, UTC, month)) == (2, 1)
     assert actions.effectiveness(rows, HALF_YEAR) == (0, 0)
 
@@ -265,7 +265,7 @@ def test_actions_about_documents_that_do_not_exist_for_somebody_are_not_counted(
 ) -> None:
     make_action(site)
     make_action(site, about=make_document(site, user_to_review=[make_signer(site)]))
-    rows = actions.seen_at(site.pk, make.make_user(site=site, role=role))
+    rows = actions.visible_actions(site.pk, make.make_user(site=site, role=role))
     assert actions.unfinished(rows).count() == seen
 
 

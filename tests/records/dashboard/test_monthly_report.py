@@ -183,8 +183,8 @@ def test_readings_count_in_the_month_in_which_they_were_due(site: Site) -> None:
     make_document_to_read(site, bare("2026-06-10"), asked=2, read=0)  # due on June 24, not overdue on the 15th
     make_document_to_read(site, bare("2025-06-10"), asked=1, read=0)  # due before the period
     found = figures.readings(reading.progress([site.pk]), HALF_YEAR)
-    assert (list(found.asked), list(found.read)) == ([0, 3, 0, 0, 0, 2], [0, 1, 0, 0, 0, 0])
-    assert (found.all_asked, found.all_read) == (6, 1)
+    assert (list(found.due), list(found.read)) == ([0, 3, 0, 0, 0, 2], [0, 1, 0, 0, 0, 0])
+    assert (found.all_due, found.all_read) == (6, 1)
     assert (found.overdue.earlier, list(found.overdue.months)) == (1, [0, 2, 0, 0, 0, 0])
 
 

@@ -23,7 +23,7 @@ from records.dashboard.printing.fonts import (
     width_of,
 )
 from records.dashboard.printing.layouts import audit_paper, complaint_paper
-from records.dashboard.printing.paper import BODY, CAUTION, Paper, Part, Value, printed
+from records.dashboard.printing.paper import BODY, CAUTION, Paper, Part, Value, render_pdf
 from records.sites.models import Site
 from tests import make
 from tests.make import audits as make_audits
@@ -138,10 +138,10 @@ def test_the_button_stands_on_the_pages_of_what_can_be_printed(site: Site) -> No
 def test_letters_of_every_script_are_printed_and_doubtful_ones_reported() -> None:
     for text in ("plain", "Łódź é ñ ő", "Ωμέγα", "Жук", "食品", "パン", "한국", "→ ≥ ½", "שלום", "مرحبا", "الله"):
         assert is_set_faithfully(in_shape(text)), text
-        assert printed(Paper(text, text, [Part(text, [Value(text, text)])], text)).startswith(b"%PDF-")
+        assert render_pdf(Paper(text, text, [Part(text, [Value(text, text)])], text)).startswith(b"%PDF-")
     for text in ("שָׁלוֹם", "مَرحبا", "नमस्ते", "ไทย", "\U00013000"):
         assert not is_set_faithfully(in_shape(text)), text
-        assert printed(Paper("t", "s", [Part("p", [Value("l", text)])], "f")).startswith(b"%PDF-")
+        assert render_pdf(Paper("t", "s", [Part("p", [Value("l", text)])], "f")).startswith(b"%PDF-")
     assert CAUTION
 
 

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from records.accounts.models import DefaultRole, User
 from records.actions.models import Status
-from records.dashboard.figures.periods import chosen
+from records.dashboard.figures.periods import read_period
 from records.employees.models import Employee
 from records.history.trail import now
 from records.sites.models import Site
@@ -236,7 +236,7 @@ def test_names_in_charts_are_escaped(site: Site) -> None:
 def test_a_period_that_cannot_be_read_is_named_and_the_usual_one_shown(site: Site) -> None:
     response = page(browser(site), **{"from": "soon"})
     assert "Write a month as year and month" in response.content.decode()
-    assert response.context["period"] == chosen({}, response.context["period"].zone)[0]
+    assert response.context["period"] == read_period({}, response.context["period"].zone)[0]
 
 
 @pytest.mark.parametrize("kinds", [1, 4])

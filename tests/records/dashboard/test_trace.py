@@ -18,7 +18,7 @@ from django.utils.http import urlencode
 from records.accounts.models import DefaultRole
 from records.complaints.erasure import erase_consumer
 from records.complaints.models import Complaint
-from records.dashboard.tracing.lookup import lots_in, written
+from records.dashboard.tracing.lookup import lots_in, quote_lot
 from records.dashboard.tracing.similarity import nearest
 from records.reference.models import Product
 from records.sites.models import Site
@@ -135,14 +135,14 @@ def test_every_link_traces_exactly_the_lot_that_it_is_about(site: Site, lot: str
     for page in pages:
         [link] = set(re.findall(r'href="(/admin/trace/\?lots=[^"]*)"', client.get(page).content.decode()))
         context = client.get(html.unescape(link)).context
-        assert (context["lots"], context["unknown"], context["found"].count) == ([lot], [], 3)
+        assert (context["lots"], context["unknown"], context["result"].count) == ([lot], [], 3)
         again = traced(client, context["asked"])
         assert (again["lots"], again["found"].count) == ([lot], 3)
         files = [
             client.get(reverse("admin:trace_file", args=[kind]), QueryDict(again["query"])) for kind in ("pdf", "xlsx")
         ]
         printed, saved = (b"".join(file) for file in files)
-        assert written(lot) in " ".join(texts_of(printed))
+        assert quote_lot(lot) in " ".join(texts_of(printed))
         assert len(list(openpyxl.load_workbook(io.BytesIO(saved)).active.values)) == 4
 
 
@@ -176,7 +176,7 @@ def test_nothing_of_another_site_is_found(site: Site, other_site: Site) -> None:
     make_complaint(other_site, trace_number="LOT-7")
     make_item(other_site, serial_number="LOT-7")
     context = traced(browser(site, DefaultRole.SITE_ADMINISTRATOR), "LOT-7")
-    assert context["found"].count == 0
+    assert context["result"].count == 0
     assert context["suggestions"] == [("LOT-7", [])]
 
 
@@ -244,7 +244,7 @@ def test_a_part_that_very_many_records_hold_has_to_be_longer(site: Site, monkeyp
         make_complaint(site, trace_number=f"LOT-{number}")
     context = traced(browser(site), "LOT")
     assert context["too_many"] == ["Complaints"]
-    assert context["found"].count == 0
+    assert context["result"].count == 0
 
 
 @pytest.mark.parametrize("wrong", ["L2633O-1", "L263301", "L26303-1", "l 26330 1", "L26330-12"])

@@ -19,7 +19,7 @@ from records.complaints.models import Complaint
 from records.dashboard.figures import actions as action_figures
 from records.dashboard.figures import audits, complaints
 from records.dashboard.figures.delays import delays
-from records.dashboard.figures.periods import chosen
+from records.dashboard.figures.periods import read_period
 from records.dashboard.monthly import figures as monthly
 from records.history import counting as history_counting
 from records.history.counting import NOT_KEPT, Counting
@@ -40,8 +40,8 @@ from tests.make.transfer import as_csv, bring_in
 
 def figures_of(site: Site, count: Any) -> list[Any]:
     """Return everything that the charts count among the site's complaints."""
-    period, _ = chosen({}, complaints.CALENDAR)
-    rows = complaints.counted(site.pk)
+    period, _ = read_period({}, complaints.CALENDAR)
+    rows = complaints.counted_complaints(site.pk)
     totals = dict.fromkeys(("customer", "product", "nonconformance"), 100)
     return [
         complaints.by_month(rows, period, rows, count=count),
@@ -53,7 +53,7 @@ def figures_of(site: Site, count: Any) -> list[Any]:
 
 def figures_of_actions_and_audits(site: Site, count: Any) -> list[Any]:
     """Return everything that the start page counts among the site's actions and audits, and its units sold."""
-    period, _ = chosen({}, complaints.CALENDAR)
+    period, _ = read_period({}, complaints.CALENDAR)
     rows = Action.objects.at(site).filter(is_archived=False)
     late = audits.longest_overdue(site.pk, period, count)
     return [
@@ -165,7 +165,7 @@ def test_sums_and_most_frequent_values_are_right_after_any_changes(site: Site, m
     monkeypatch.setattr(history_counting, "SPARE", 2)
     needed = [required_of(site) for _ in range(9)]
     made = [make_complaint(site, **needed[n % 9]) for n in range(15)]
-    rows, choose = complaints.counted(site.pk), random.Random(7)
+    rows, choose = complaints.counted_complaints(site.pk), random.Random(7)
 
     def found(count: Counting) -> Any:
         most = count.most(rows, "product_id", 2)
@@ -188,7 +188,7 @@ def test_a_value_that_was_not_kept_becomes_the_most_frequent_when_the_others_los
     needed = sorted((required_of(site) for _ in range(3)), key=lambda one: one["product"].pk)
     made = [[make_complaint(site, **one) for _ in range(number)] for one, number in zip(needed, (3, 2, 2), strict=True)]
     first, _, third = (one["product"].pk for one in needed)
-    rows = complaints.counted(site.pk)
+    rows = complaints.counted_complaints(site.pk)
     assert Counting(site.pk).most(rows, "product_id", 1) == [(first, 3)]
     make.archive(made[1][0])
     assert Counting(site.pk).most(rows, "product_id", 1) == [(first, 3)]
@@ -201,7 +201,7 @@ def test_only_values_that_a_written_record_has_or_had_are_counted_again(site: Si
     needed = [required_of(site) for _ in range(3)]
     made = [make_complaint(site, **one) for one in needed]
     untouched, former, present = (one["product"].pk for one in needed)
-    rows = complaints.counted(site.pk)
+    rows = complaints.counted_complaints(site.pk)
     Counting(site.pk).most(rows, "product_id", 3)
     body = {"product": needed[2]["product"]}
     actions.update_complaint_detail(site.pk, made[1].pk, body, author=make.SYSTEM, may_change_completed=False)
@@ -227,7 +227,7 @@ def test_a_write_of_another_kind_keeps_what_is_counted(site: Site) -> None:
 def test_only_the_part_of_a_written_record_is_counted_again(site: Site, monkeypatch: Any) -> None:
     monkeypatch.setattr(history_counting, "PART", 3)
     made = [make_complaint(site) for _ in range(8)]
-    rows = complaints.counted(site.pk)
+    rows = complaints.counted_complaints(site.pk)
     assert Counting(site.pk).sums(rows, count=Count("*")) == [(8,)]
     make.archive(made[-1])
     with CaptureQueriesContext(connection) as captured:

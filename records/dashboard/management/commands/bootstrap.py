@@ -40,23 +40,23 @@ class Command(BaseCommand):
         logging.disable(logging.INFO)
         try:
             validate_email(options["email"])
-            made = make(options["site"], options["email"], options["time_zone"])
+            output = make(options["site"], options["email"], options["time_zone"])
         except ValidationError as error:
             raise CommandError(" ".join(error.messages)) from error
         finally:
             logging.disable(logging.NOTSET)
         if options["json"]:
-            self.stdout.write(json.dumps(made))
+            self.stdout.write(json.dumps(output))
             return
-        admin = made["admin"]
+        admin = output["admin"]
         self.stdout.write(
             f"""
-Larder at {made["base_url"]} has its first site, {made["site"]["name"]}. These secrets are shown only once:
+Larder at {output["base_url"]} has its first site, {output["site"]["name"]}. These secrets are shown only once:
 
-  Back-office       {made["base_url"]}/admin/   {admin["username"]} / {admin["password"]}
-  Subscription key  {made["subscription_key"]}
-  OAuth client      {made["oauth"]["client_id"]} / {made["oauth"]["client_secret"]}
-  Directory         {made["base_url"]}/scim   Authorization: Bearer {made["scim_token"]}
+  Back-office       {output["base_url"]}/admin/   {admin["username"]} / {admin["password"]}
+  Subscription key  {output["subscription_key"]}
+  OAuth client      {output["oauth"]["client_id"]} / {output["oauth"]["client_secret"]}
+  Directory         {output["base_url"]}/scim   Authorization: Bearer {output["scim_token"]}
 """
         )
 

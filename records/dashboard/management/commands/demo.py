@@ -43,25 +43,25 @@ class Command(BaseCommand):
         except filling.ForeignDatabaseError as error:
             raise CommandError("This database has records that are not the demo's; nothing was changed.") from error
         try:
-            issued = credentials.issue()
+            output = credentials.issue()
         except credentials.DemoGoneError as error:
             text = f"The demo's account “{error}” is gone or not active. Start again with an empty database."
             raise CommandError(f"{text} Nothing was changed.") from error
         if as_json:
-            self.stdout.write(json.dumps(issued))
+            self.stdout.write(json.dumps(output))
             return
-        base = issued["base_url"]
+        base = output["base_url"]
         self.stdout.write(
             f"""
-Larder's demo: {issued["site"]["name"]} and one more site.
+Larder's demo: {output["site"]["name"]} and one more site.
 
-  Back-office   {base}/admin/   {issued["admin"]["username"]} / {issued["admin"]["password"]}
-                also manager, reviewer, approver, standard, reader / {issued["people"]["manager"]["password"]}
+  Back-office   {base}/admin/   {output["admin"]["username"]} / {output["admin"]["password"]}
+                also manager, reviewer, approver, standard, reader / {output["people"]["manager"]["password"]}
   API and docs  {base}/docs/
-  Directories   {base}/scim   Authorization: Bearer {issued["scim_token"]}
+  Directories   {base}/scim   Authorization: Bearer {output["scim_token"]}
 
 Try it:
 
-  curl -s -H 'Ocp-Apim-Subscription-Key: {issued["subscription_key"]}' '{base}/employee/GetEmployeeList?limit=2'
+  curl -s -H 'Ocp-Apim-Subscription-Key: {output["subscription_key"]}' '{base}/employee/GetEmployeeList?limit=2'
 """
         )
