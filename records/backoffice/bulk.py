@@ -240,7 +240,7 @@ class BulkPages(FormPages):
                 done = [(record, _write(bulk, record, reason, value)) for record in self._rows(request, some)]
             return [(record, fault) for record, fault in done if fault]
 
-        # Those before a batch that lost a deadlock are stored, so the page as a whole must not begin again.
+        # If a batch loses a deadlock, only that batch begins again: the batches before it are stored.
         steps = (keys[start : start + BATCH] for start in range(0, len(keys), BATCH))
         return [one for some in steps for one in retry_transaction(partial(write, some))]
 

@@ -70,7 +70,7 @@ def changes_since(record: models.Model, seen_change: str) -> list[Change]:
 def meanwhile(record: Any, data: QueryDict) -> list[Change]:
     """Return the changes since the sent form was opened, oldest first; the data then says that they were seen.
 
-    The record is one of `record_to_edit`, since changes that it does not contain must not count as seen.
+    The record must come from `record_to_edit`, since changes that it does not contain must not count as seen.
     """
     newest, seen_change = record.newest_change, str(data.get("larder_seen", ""))
     data["larder_seen"] = newest

@@ -109,7 +109,7 @@ def all_of(functions: Sequence[Callable[..., Sequence[T]]], *arguments: object) 
 
 def additions_to(request: HttpRequest, record: Model) -> dict[str, Any]:
     """Return all added sentences, buttons and parts of the record's page that the user may open."""
-    # The order matters: what the notices have read of the record, the links need not read again.
+    # The order matters: the links use what the notices have read of the record.
     return {
         "record_notices": all_of(record_notices, request, record),
         "record_links": all_of(record_links, request, record),

@@ -39,7 +39,7 @@ from records.backoffice.current import (
 from records.backoffice.form_errors import show_faults
 from records.backoffice.forms import NO_REASON, RecordForm, RecordFormSet
 from records.backoffice.history_pages import HistoryPages
-from records.backoffice.once import FIELD, acting_once
+from records.backoffice.once import FIELD, process_once
 from records.backoffice.transitions import StepPages
 from records.sites.hidden import hideable_references, hides, references, with_hidden_kept
 from records.sites.models import SiteRecord
@@ -269,7 +269,7 @@ class FormPages(StepPages, HistoryPages):
     def _act(self, request: HttpRequest, state: FormState, values: Values, reason: str, seen_change: str) -> Any:
         record = state.record
         if record is None:
-            with acting_once(request, self.url_of("changelist")):
+            with process_once(request, self.url_of("changelist")):
                 return self.add_record(request, state.site_id, values)  # type: ignore[arg-type]
         if hideable_references(self.model) and references(self.model, asking(request.user, state.site_id)):
             stored_record = self.model._default_manager.get(pk=record.pk)

@@ -142,7 +142,7 @@ class HistoryPages(SitePermissions):
         return not any(own[1] in getattr(inline, "moments", ()) for inline in self.inlines)
 
     def offers_on(self, request: HttpRequest, record: Any) -> Callable[[Change], Mapping[Place, str]]:
-        """Return what gives, for a change of the record, where its fields' old values are put back."""
+        """Return a function that takes a change and returns, by place, the pages that put the old values back."""
         return no_offers
 
     def conflict_context(self, request: HttpRequest, record: object, form: Any, conflict: Conflict) -> dict[str, Any]:

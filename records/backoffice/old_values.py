@@ -64,7 +64,7 @@ def _plain(field: models.Field[Any, Any], value: Any) -> object:
 
 
 def _rows_before(record: models.Model, relation: str, entries: Sequence[FieldChange]) -> list[dict[str, Any]]:
-    """Return the child rows as they were before some entries of the history; rows that did not change by Id alone."""
+    """Return the child rows as they were before some entries of the history; an unchanged one has only its Id."""
     model: Any = record._meta.get_field(relation).related_model
     fields = {field.name: field for field in model._meta.concrete_fields}
     rows: dict[str, dict[str, object]] = {

@@ -1,8 +1,8 @@
 """What a form asks for is done once, even if it is sent again: by a double click, a reload, or a lost connection.
 
-Each form that adds something carries an id of its own (`{% once %}`), and its page acts within `acting_once`. The same
-content under the same id is refused the second time. Other content is acted on, for example after going back to a form
-that was saved.
+Each form that adds something carries an id of its own (`{% once %}`), and its page works within `process_once`. The
+same content under the same id is refused the second time. Other content is processed, for example after going back to a
+form that was saved.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ class DoneAlreadyError(Exception):
 
 
 @contextmanager
-def acting_once(request: HttpRequest, back: str = "") -> Iterator[None]:
+def process_once(request: HttpRequest, back: str = "") -> Iterator[None]:
     """Let the block do, in one transaction, what the sent form asks for; raises DoneAlreadyError if that was done.
 
     `back` is the page to which the person is then redirected, the form's own page if it is empty. The key is recorded
@@ -52,7 +52,7 @@ def acting_once(request: HttpRequest, back: str = "") -> Iterator[None]:
 
 
 def refuse_when_done(request: HttpRequest, back: str) -> None:
-    """Raise DoneAlreadyError if the sent form was acted on, before anything else is said about it; one query."""
+    """Raise DoneAlreadyError if the sent form was acted on, before the page reports anything else; one query."""
     values = _claim_of(request)
     if values is not None and KeptAnswer.objects.filter(**values).exists():
         raise DoneAlreadyError(back)

@@ -38,7 +38,7 @@ def _url(name: str, _prefix: str) -> str:
 
 @cache
 def _around_id(name: str, _prefix: str) -> Sequence[str]:
-    """Return what stands before and after the Id in the URLs of a page of single records."""
+    """Return the parts of a URL before and after the Id, for a page of single records."""
     return reverse(name, args=(_NO_ID,)).split(str(_NO_ID))
 
 

@@ -44,7 +44,7 @@ def secret_of(request: HttpRequest) -> dict[str, str] | None:
     return secret if is_meant else None
 
 
-def showing_once(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+def prevent_storing(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     """Let the browser store neither the page nor, from now on, the secret that the page shows."""
     response["Cache-Control"] = "no-store"
     if COOKIE in request.COOKIES:

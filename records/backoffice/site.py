@@ -24,7 +24,7 @@ from records.backoffice.current import choose_site, current_site, sites_of
 from records.backoffice.datetimes import NOTHING
 from records.backoffice.permissions import SitePermissions
 from records.backoffice.responses import page_response
-from records.backoffice.unsaved_input import keeping
+from records.backoffice.unsaved_input import unsaved_input_context
 from records.history.retrying import retry_transaction
 from records.sites.models import SiteRecord
 
@@ -113,7 +113,7 @@ class BackofficeSite(AdminSite):
         if context.get("has_permission"):
             context["current_site"] = current_site(request)
             context["user_sites"] = sites_of(request)
-            context.update(keeping(request))
+            context.update(unsaved_input_context(request))
             context["start_url"] = reverse("admin:index")
             context["navigation"] = self._navigation(request, context["available_apps"])
         return context

@@ -43,7 +43,7 @@ from records.backoffice.current import author_of, show_times_of, site_at
 from records.backoffice.extension_points import RecordLink, RecordPanel
 from records.backoffice.form_errors import show_faults
 from records.backoffice.forms import ReasonForm
-from records.backoffice.once import acting_once, refuse_when_done
+from records.backoffice.once import process_once, refuse_when_done
 from records.backoffice.permissions import Pages, SitePermissions
 from records.backoffice.wording import field_label
 from records.sites.models import SiteRecord
@@ -65,7 +65,7 @@ class Listing:
 
 Consequences = Callable[[Any, HttpRequest, Any], Sequence[str | Listing]]
 SEARCH_FROM, PART = "searched", "part"
-"""The parameter of a step's address for the part of a search that begins at its value, and the one for it alone."""
+"""The parameters of a step's address: the place where a part of the search begins, and whether to answer it alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class SearchPart:
 
 
 class UnknownPlaceError(Exception):
-    """The place where a search should go on is not one of it, or what it searches for has changed since."""
+    """Raised for a place that does not belong to the search, or if the record or the rights have changed since."""
 
 
 SearchFunction = Callable[[Any, HttpRequest, Any, str], SearchPart]
@@ -352,7 +352,7 @@ class StepPages(SitePermissions):
         transaction ends, and thus are not among those that are compared.
         """
         reason, check = data.get("change_reason", "").strip(), partial(refuse_when_stale, seen_change=seen_change)
-        with acting_once(request, self.page_of(record.pk)):
+        with process_once(request, self.page_of(record.pk)):
             if step.checks_itself:
                 step.act(self, request, record, reason, {**data, "precondition": check})
                 return

@@ -23,7 +23,7 @@ MOST = 10
 _TOKEN = re.compile(r"[0-9-]{1,64}", re.ASCII)
 
 
-def keeping(request: HttpRequest) -> dict[str, object]:
+def unsaved_input_context(request: HttpRequest) -> dict[str, object]:
     """Return for whom the page's script stores input, and until when: the session's absolute end, in ms."""
     began = request.session.get(SIGNED_IN)
     if began is None or not isinstance(request.user, User):
@@ -43,7 +43,7 @@ class UnsavedInputMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer the request."""
         # The page of the second factor also posts here, to start again under another name: nobody signs out then.
-        signs_out = request.path == reverse("account_logout") and bool(keeping(request))
+        signs_out = request.path == reverse("account_logout") and bool(unsaved_input_context(request))
         response = self.get_response(request)
         if request.method != "POST" or response.status_code not in (302, 303):
             return response

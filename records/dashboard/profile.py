@@ -19,8 +19,8 @@ from records.backoffice import extension_points
 from records.backoffice.current import author_of, current_site, show_times_of, user_of
 from records.backoffice.datetimes import format_datetime
 from records.backoffice.forms import CredentialForm
-from records.backoffice.once import acting_once
-from records.backoffice.shown_once import redirect_with_secret, secret_of, showing_once
+from records.backoffice.once import process_once
+from records.backoffice.shown_once import prevent_storing, redirect_with_secret, secret_of
 from records.dashboard import key_calls
 from records.sites.models import Site
 from records.sites.text import read_uuid
@@ -51,7 +51,7 @@ def profile(request: HttpRequest) -> HttpResponse:
         done = page.act(request.POST.get("do", ""))
         if done is not None:
             return done
-    return showing_once(request, TemplateResponse(request, "dashboard/profile.html", page.context()))
+    return prevent_storing(request, TemplateResponse(request, "dashboard/profile.html", page.context()))
 
 
 def _account(request: HttpRequest) -> User:
@@ -108,14 +108,14 @@ class _Page:
         if not self.key_form.is_valid():
             return None
         data = self.key_form.cleaned_data
-        with acting_once(self.request):
+        with process_once(self.request):
             key, secret = keys.issue_key(
                 self.account, data["site"], data["name"], author=self.author, expires=data["expires"]
             )
         return self._show(gettext("Subscription key “%(name)s”") % {"name": key.name}, secret)
 
     def _rotate_key(self) -> HttpResponse:
-        with acting_once(self.request):
+        with process_once(self.request):
             key, secret = keys.rotate_key(self._own(SubscriptionKey).pk, author=self.author)
         return self._show(
             gettext("New key “%(name)s”: the old one works until you revoke it") % {"name": key.name}, secret
@@ -134,14 +134,14 @@ class _Page:
         if not self.client_form.is_valid():
             return None
         data = self.client_form.cleaned_data
-        with acting_once(self.request):
+        with process_once(self.request):
             client, secret = clients.issue_client(
                 self.account, data["name"], author=self.author, expires=data["expires"]
             )
         return self._show(gettext("Client “%(name)s”") % {"name": client.name}, secret, client.client_id)
 
     def _rotate_client(self) -> HttpResponse:
-        with acting_once(self.request):
+        with process_once(self.request):
             client, secret = clients.rotate_client(self._own(OAuthClient).pk, author=self.author)
         return self._show(
             gettext("New secret of “%(name)s”: the old one has ended") % {"name": client.name}, secret, client.client_id

@@ -32,7 +32,7 @@ from records.backoffice.current import (
 from records.backoffice.date_filters import today_at
 from records.backoffice.datetimes import format_datetime
 from records.backoffice.extension_points import menu_link
-from records.backoffice.once import acting_once
+from records.backoffice.once import process_once
 from records.backoffice.responses import page_response
 from records.files import downloads
 from records.history.counting import Counting
@@ -145,7 +145,7 @@ def new_pack(request: HttpRequest) -> HttpResponse:
         if form.is_valid() and "count" not in request.POST:
             given = form.cleaned_data
             try:
-                with acting_once(request, reverse("admin:packs")):
+                with process_once(request, reverse("admin:packs")):
                     actions.request_pack(
                         site, user, given["first"], given["last"], given["kinds"], author=author_of(request)
                     )

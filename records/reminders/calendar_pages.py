@@ -15,9 +15,9 @@ from records.accounts.calendar_links import issue_link, live_link, revoke_links
 from records.backoffice.current import author_of, user_of
 from records.backoffice.datetimes import format_datetime
 from records.backoffice.extension_points import RecordPanel
-from records.backoffice.once import acting_once
+from records.backoffice.once import process_once
 from records.backoffice.responses import page_response
-from records.backoffice.shown_once import redirect_with_secret, secret_of, showing_once
+from records.backoffice.shown_once import prevent_storing, redirect_with_secret, secret_of
 
 
 def profile_panels(request: HttpRequest) -> Sequence[RecordPanel]:
@@ -43,7 +43,7 @@ def calendar_link(request: HttpRequest) -> HttpResponse:
     if asked != "make":
         raise PermissionDenied
     try:
-        with acting_once(request, reverse("profile")):
+        with process_once(request, reverse("profile")):
             _, secret = issue_link(user, author=author_of(request))
     except ValidationError as fault:
         messages.error(request, " ".join(fault.messages))
@@ -56,7 +56,7 @@ def _shown(request: HttpRequest) -> HttpResponse:
     if secret is None:
         messages.warning(request, gettext("A calendar link is shown only once. If you have lost it, make a new one."))
         return redirect("profile")
-    return showing_once(
+    return prevent_storing(
         request,
         page_response(
             request,

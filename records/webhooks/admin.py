@@ -24,10 +24,10 @@ from records.backoffice.extension_points import RecordLink
 from records.backoffice.fields import as_number
 from records.backoffice.forms import ReasonIfAny, WithoutReason
 from records.backoffice.logs import LogAdmin
-from records.backoffice.once import acting_once
+from records.backoffice.once import process_once
 from records.backoffice.permissions import Pages
 from records.backoffice.plain_records import CHANGE_TO_ARCHIVE, PlainAdmin
-from records.backoffice.shown_once import redirect_with_secret, secret_of, showing_once
+from records.backoffice.shown_once import prevent_storing, redirect_with_secret, secret_of
 from records.backoffice.transitions import RecordStep, on_row
 from records.changes import feed
 from records.webhooks import actions
@@ -199,7 +199,7 @@ class SubscriptionAdmin(PlainAdmin):
         if request.method == "POST":
             return self._made_secret(request, webhook)
         secret = secret_of(request)
-        return showing_once(
+        return prevent_storing(
             request,
             self.page_response(
                 request,
@@ -220,7 +220,7 @@ class SubscriptionAdmin(PlainAdmin):
         if act is None:
             raise PermissionDenied
         try:
-            with acting_once(request):
+            with process_once(request):
                 secret = act(webhook, author=author_of(request))
             return redirect_with_secret(request, {"secret": secret})
         except ValidationError as fault:
@@ -317,7 +317,7 @@ class DeliveryAdmin(LogAdmin):
 
     def _send_again(self, request: HttpRequest, delivery: Delivery) -> HttpResponse:
         try:
-            with acting_once(request):
+            with process_once(request):
                 send_one.enqueue(actions.request_resend(delivery, author=author_of(request)).pk)
         except ValidationError as fault:
             messages.error(request, "; ".join(fault.messages))

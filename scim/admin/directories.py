@@ -25,10 +25,10 @@ from records.backoffice.current import author_of, show_times_of, site_at, user_o
 from records.backoffice.datetimes import NOTHING, format_datetime
 from records.backoffice.extension_points import RecordLink, RecordNotice
 from records.backoffice.forms import CredentialForm, ReasonForm
-from records.backoffice.once import acting_once
+from records.backoffice.once import process_once
 from records.backoffice.permissions import Pages
 from records.backoffice.plain_records import CHANGE_TO_ARCHIVE, PlainAdmin
-from records.backoffice.shown_once import redirect_with_secret, secret_of, showing_once
+from records.backoffice.shown_once import prevent_storing, redirect_with_secret, secret_of
 from records.history.trail import recording
 from records.sites.models import Site
 from records.sites.text import read_uuid
@@ -157,7 +157,7 @@ class DirectoryAdmin(PlainAdmin):
         page = _Connection(request, directory, writable=self.may(request, "change", directory))
         if request.method == "POST" and (done := page.act(request.POST.get("do", ""))) is not None:
             return done
-        return showing_once(
+        return prevent_storing(
             request,
             self.page_response(
                 request,
@@ -214,7 +214,7 @@ class _Connection:
         if not self.form.is_valid():
             return None
         data = self.form.cleaned_data
-        with acting_once(self.request):
+        with process_once(self.request):
             token, secret = directories.issue_token(
                 self.directory,
                 data["name"],

@@ -60,7 +60,7 @@ class AnonymousSessionMiddleware:
                         "text": gettext("Too many sign-ins were begun from your network. Try again in an hour."),
                     }
                     page = render_to_string("refused.html", context)
-                # Of what the page of the answer was allowed to load, nothing changes.
+                # The refusal keeps the content security policy of the page that it replaces.
                 headers = {name: response[name] for name in ("Content-Security-Policy",) if name in response}
                 return HttpResponse(page, status=429, headers={**headers, "Retry-After": str(refusal.wait)})
         return response
@@ -137,5 +137,5 @@ def _demand_factor(request: HttpRequest) -> HttpResponse | None:
     if demand not in map(str, waiting):
         messages.warning(request, demand)
     if isinstance(waiting, BaseStorage):
-        waiting.used = False  # They were looked at, not shown.
+        waiting.used = False  # The messages were only read here, so the next page still shows them.
     return redirect("mfa_index")

@@ -89,7 +89,7 @@ class Factor(InBackoffice, factor_views.AuthenticateView):
 
 
 class OneAtATime(InBackoffice):
-    """Removes a second factor, one after the other, so that of two at once the last one stays that somebody needs."""
+    """Removes a second factor under a lock: two removals at once cannot take the last factor that a person needs."""
 
     def post(self, request: HttpRequest, *args: object, **kwargs: object) -> Any:
         """Remove the factor. Locks the account's row."""

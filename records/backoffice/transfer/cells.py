@@ -13,7 +13,7 @@ from records.backoffice.transfer.formulas import unguard
 from records.history.snapshots import printed_moment
 
 _CLOCK = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d?:\d\d(:\d\d(\.\d{1,3})?)?)", re.ASCII)
-"""A local time, as an export in people's words writes it; one with a zone is not one."""
+"""A local time without a zone, as an export in people's words writes it."""
 _DOTS = re.compile(r"(\d\d?)\.(\d\d?)\.(\d{4})", re.ASCII)
 """A day as spreadsheets of many countries write it; with slashes, day and month could not be told apart."""
 

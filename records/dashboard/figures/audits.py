@@ -32,7 +32,7 @@ def scores(site_id: uuid.UUID, period: Period, count: Counting = NOT_KEPT) -> tu
     rows = AuditRecord.objects.at(site_id).filter(
         period.covers("finish_date"), is_archived=False, score__isnull=False, record_status=RecordStatus.COMPLETED
     )
-    # Three hundred audits with their programs would take longer to make than all else that the start page reads.
+    # Values and not objects: three hundred audits with programs would take longer than all else on the start page.
     columns = ("pk", "audit_program__name", "site_sequence_id", "finish_date", "score", "rating", "result")
     values = count(rows.order_by("-finish_date", "-id").values_list(*columns)[: MOST_SCORES + 1])
     scored = [

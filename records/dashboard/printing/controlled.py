@@ -21,7 +21,7 @@ from documents.visibility import may_read
 from records.backoffice.current import author_of, show_times_of, user_of, zone_of
 from records.backoffice.datetimes import format_datetime
 from records.backoffice.extension_points import RecordPanel
-from records.backoffice.once import acting_once
+from records.backoffice.once import process_once
 from records.dashboard.printing.paper import Paper, Part, Value, render_pdf
 from records.dashboard.printing.stamping import UnprintableError, stamp_pdf
 from records.files import downloads
@@ -82,7 +82,7 @@ def _make_copy(request: HttpRequest, version: DocumentVersion) -> tuple[IO[bytes
         with downloads.whole(version) as source:
             pdf = _copy(source, version, copy)
         try:
-            with acting_once(request, back):
+            with process_once(request, back):
                 return pdf, copies.add(version.pk, copy.number, user, date=copy.date, author=author_of(request))
         except copies.NumberTakenError:
             pdf.close()
