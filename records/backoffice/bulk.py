@@ -154,7 +154,7 @@ class BulkPages(FormPages):
         if bulk is None:
             raise PermissionDenied if request.POST.get("step") in (*STEPS, *FIELDS) else Http404
         try:
-            keys = self._chosen_keys(request)
+            keys = self._selected_keys(request)
         except UnreadableListError as error:
             return self.unreadable(request, error)
         if not keys:
@@ -213,7 +213,7 @@ class BulkPages(FormPages):
             form.order_fields([bulk.field, "change_reason"])
         return form
 
-    def _chosen_keys(self, request: HttpRequest) -> list[uuid.UUID]:
+    def _selected_keys(self, request: HttpRequest) -> list[uuid.UUID]:
         """Return the keys of the selected records that the user sees at the current site, at most MOST and one more.
 
         These are the ticked ones, or all that the list with the URL's filters contains. Raises UnreadableListError.

@@ -1,6 +1,6 @@
 """The list filters with a few choices, each of which is one condition."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from django.contrib import admin
@@ -26,7 +26,7 @@ class ChoiceFilter(admin.SimpleListFilter):
         """Return the choices beside the usual one."""
         return [(value, str(label)) for value, (label, _condition) in self.options.items()]
 
-    def choices(self, changelist: Any) -> Any:
+    def choices(self, changelist: Any) -> Iterator[Any]:
         """Yield the choices, with the usual one under its own label."""
         first, *rest = super().choices(changelist)
         yield first if self.usual is None else {**first, "display": self.usual[0]}

@@ -71,7 +71,7 @@ profile_panels: list[Callable[[HttpRequest], Sequence[RecordPanel]]] = []
 
 
 def menu_link(
-    name: str, label: Any, page: str, *any_of: str, group: str = "Administration"
+    name: str, label: object, page: str, *any_of: str, group: str = "Administration"
 ) -> Callable[[HttpRequest], Sequence[RecordLink]]:
     """Return the function that gives those who have one of the permissions at the current site a line in the menu."""
 

@@ -71,7 +71,9 @@ class RecordFields:
             help_text = f"{db_field.help_text} {times_are_in()}".strip()
             return MomentField(**{**options, "help_text": help_text})
         if isinstance(db_field, models.ForeignKey | models.ManyToManyField):
-            choices, address = partial(self._choices, request, db_field), partial(_address, request, db_field)
+            site_id = _site_of(request)
+            choices = partial(self.field_choices, request, db_field, site_id)
+            address = partial(choose_url, db_field, site_id)
             return reference_field(choices, address, several=db_field.many_to_many, **options)
         if isinstance(db_field, models.EmailField):
             return super().formfield_for_dbfield(db_field, request, **kwargs)  # type: ignore[misc]
@@ -91,9 +93,6 @@ class RecordFields:
         """Return what a foreign key or list may newly refer to, both in the form and where its choices are searched."""
         user = user_of(request)
         return visible_to(user.pk, access.asking(user, site_id), choices_at(field, site_id))
-
-    def _choices(self, request: HttpRequest, field: Any) -> models.QuerySet[Any]:
-        return self.field_choices(request, field, _site_of(request))
 
     def _suggestions(self, name: str, request: HttpRequest) -> forms.TextInput:
         site_id = _site_of(request)
@@ -137,10 +136,6 @@ def reference_field(
 def _site_of(request: HttpRequest) -> uuid.UUID | None:
     state = form_state(request)
     return state.site_id if state is not None else None
-
-
-def _address(request: HttpRequest, field: Any) -> str:
-    return choose_url(field, _site_of(request))
 
 
 @cache

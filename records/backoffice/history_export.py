@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any
 
 from django.apps import apps
 from django.http import FileResponse
@@ -16,7 +15,7 @@ from records.backoffice.about import name_pointers
 from records.backoffice.datetimes import format_datetime
 from records.backoffice.transfer.sheets import Line, report_file
 from records.backoffice.wording import operation_label
-from records.history.models import Change
+from records.history.models import Change, ChangeQuerySet
 from records.history.trail import now
 
 MOST = 50_000
@@ -27,18 +26,18 @@ TOO_MANY = format_lazy(_("A file can have {most} changes. Filter the list, or ma
 LinesOf = Callable[[Change], Iterable[dict[str, str]]]
 
 
-def history_file(rows: object, kind: str, title: str, user: User, lines_of: LinesOf) -> FileResponse:
+def history_file(rows: ChangeQuerySet, kind: str, title: str, user: User, lines_of: LinesOf) -> FileResponse:
     """Return the changes as a CSV or XLSX file, in the page's time zone; `lines_of` gives what the user may see."""
     lines = _lines(rows, user, lines_of)
     return report_file(lines, kind, gettext("History"), f"{title} {now().date().isoformat()}")
 
 
-def is_too_long(rows: Any) -> bool:
+def is_too_long(rows: ChangeQuerySet) -> bool:
     """Return whether there are more changes than one file holds; one query."""
     return bool(rows.order_by("number")[MOST : MOST + 1].exists())
 
 
-def _lines(rows: Any, user: User, lines_of: LinesOf) -> Iterator[Line]:
+def _lines(rows: ChangeQuerySet, user: User, lines_of: LinesOf) -> Iterator[Line]:
     zone = timezone.get_current_timezone_name()
     head = (
         gettext("Number"),

@@ -182,7 +182,7 @@ class HistoryPages(SitePermissions):
         )
         page_query += "&all=yes" if is_whole else ""
         page_ids = {change.pk for change in changes}
-        ends = self._chosen_changes(record, parameters)
+        ends = self._selected_changes(record, parameters)
         name_pointers(user_of(request), [*changes, *ends.values()])
         elsewhere = {change.pk: change for change in ends.values() if change.pk not in page_ids}
         own = [change for change in changes if is_of(change, record)]
@@ -283,7 +283,7 @@ class HistoryPages(SitePermissions):
         names += [name for name in children_of(record) if name not in left_out]
         return [(name, field_label(self.model, name)) for name in names]
 
-    def _chosen_changes(self, record: Model, parameters: QueryDict) -> dict[str, Change]:
+    def _selected_changes(self, record: Model, parameters: QueryDict) -> dict[str, Change]:
         """Return the record's changes that the URL names as `from` and `to`."""
         keys = {name: read_uuid(parameters.get(name, "")) for name in ("from", "to")}
         if not any(keys.values()):

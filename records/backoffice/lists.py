@@ -20,6 +20,7 @@ from records.accounts.access import asking
 from records.backoffice.about import address_of
 from records.backoffice.choice_filters import ArchivedFilter
 from records.backoffice.current import current_site, user_of
+from records.backoffice.fields import as_number
 from records.history import replica
 from records.history.statements import Reads, run_reads
 from records.sites.hidden import hides, references, visible_to, without_hidden
@@ -267,12 +268,11 @@ def searching(rows: models.QuerySet[Any], names: Sequence[str], text: str) -> Re
     has_number = _has_number(rows.model)
     if "\x00" in text or (words and not names and not has_number):
         return rows.none()
-    return (yield from finding(rows, names, [(word, _number(word) if has_number else None) for word in words]))
-
-
-def _number(word: str) -> int | None:
-    digits = word.lstrip("#")
-    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 16 else None
+    return (
+        yield from finding(
+            rows, names, [(word, as_number(word.lstrip("#"), 15) if has_number else None) for word in words]
+        )
+    )
 
 
 def _has_number(model: type[models.Model]) -> bool:

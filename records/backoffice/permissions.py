@@ -132,7 +132,7 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
             back=self.url_of("changelist"),
         )
 
-    def page_response(self, request: HttpRequest, template: str, title: Any, /, **context: Any) -> TemplateResponse:
+    def page_response(self, request: HttpRequest, template: str, title: object, /, **context: Any) -> TemplateResponse:
         """Return a page of the model's with its title; `context` is what its own template shows."""
         return page_response(request, template, title, opts=self.opts, **context)
 

@@ -91,14 +91,14 @@ class RecordAdmin(
 
     # --- What the pages show ---------------------------------------------------------------------------------------
 
-    def left_out(self, record: object) -> Sequence[str]:
+    def excluded_fields(self, record: object) -> Sequence[str]:
         """Return the fields that the page of the record leaves out for all users; None is a new record."""
         return ()
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the room's fieldsets without hidden fields, but with the reason and the stamps."""
         own = self.own_fieldsets(request, obj)
-        hidden = (*self.hidden_fields(request, obj), *self.left_out(obj))
+        hidden = (*self.hidden_fields(request, obj), *self.excluded_fields(obj))
         state = form_state(request)
         writable = state is not None and state.writable
         fieldsets = []

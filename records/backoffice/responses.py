@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 
 
 def page_response(
-    request: HttpRequest, template: str, title: Any, /, *, http_status: int = 200, **context: Any
+    request: HttpRequest, template: str, title: object, /, *, http_status: int = 200, **context: Any
 ) -> TemplateResponse:
     """Return a page of the back-office with its title; `context` is what its own template shows."""
     context = {**admin.site.each_context(request), "title": title, **context}

@@ -39,9 +39,9 @@ def secret_of(request: HttpRequest) -> dict[str, str] | None:
         content = signing.loads(request.COOKIES.get(COOKIE, ""), salt=SALT, max_age=SECONDS)
     except signing.BadSignature:
         return None
-    is_meant = content["user"] == str(user_of(request).pk) and content["page"] == request.get_full_path()
+    is_for_page = content["user"] == str(user_of(request).pk) and content["page"] == request.get_full_path()
     secret: dict[str, str] = content["secret"]
-    return secret if is_meant else None
+    return secret if is_for_page else None
 
 
 def prevent_storing(request: HttpRequest, response: HttpResponse) -> HttpResponse:

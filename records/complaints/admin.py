@@ -140,7 +140,7 @@ class ComplaintAdmin(RecordAdmin):
         """Return whether a change needs a reason; it does not while the complaint is a draft."""
         return not record.is_draft
 
-    def left_out(self, record: Any) -> tuple[str, ...]:
+    def excluded_fields(self, record: Any) -> tuple[str, ...]:
         """Return the fields without a use yet: a new complaint has no status, and a draft has no handling or review."""
         if record is None:
             return (*HANDLING, "record_status", "review_report")

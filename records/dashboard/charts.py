@@ -12,6 +12,7 @@ from records.actions.models import UNFINISHED, Action, Status
 from records.audits.models import OPEN, AuditRecord
 from records.backoffice.about import list_of, page_of
 from records.backoffice.date_filters import address_part
+from records.backoffice.datetimes import format_datetime
 from records.dashboard.figures import actions, audits
 from records.dashboard.figures.delays import delays
 from records.dashboard.figures.drawing import (
@@ -75,7 +76,10 @@ def overdue_chart(site_id: uuid.UUID, period: Period, count: Counting = NOT_KEPT
                 Cell(str(audit), page_of(AuditRecord, audit.pk)),
                 Cell(
                     gettext("due %(day)s, %(record_status)s")
-                    % {"day": _day(audit.due_date), "record_status": audit.get_record_status_display()}
+                    % {
+                        "day": format_datetime(audit.due_date, day=True),
+                        "record_status": audit.get_record_status_display(),
+                    }
                 ),
             )
             for audit in overdue_audits
@@ -149,7 +153,3 @@ def effectiveness_chart(rows: QuerySet[Action], period: Period, count: Counting 
     }
     chart.say(gettext("%(worked)s of %(value)s actions closed in %(name)s worked: %(rate)s.") % facts)
     return chart
-
-
-def _day(moment: datetime.datetime | None) -> str:
-    return moment.astimezone(datetime.UTC).date().isoformat() if moment else ""

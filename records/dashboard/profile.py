@@ -7,6 +7,7 @@ from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied, ValidationError
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -203,7 +204,7 @@ class _Page:
         return context
 
 
-def _lines(rows: Any) -> list[dict[str, Any]]:
+def _lines(rows: QuerySet[Any]) -> list[dict[str, Any]]:
     """Return valid credentials, then the last ones that ended, as texts for the page."""
     credentials = list(rows.order_by("-created", "id")[:100])
     live = [row for row in credentials if row.is_live]

@@ -6,6 +6,7 @@ too few, further queries search for the words anywhere in the texts, newest reco
 """
 
 import re
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,6 +26,7 @@ from records.attachments.models import Attachment
 from records.audits.models import AuditProgram, AuditRecord, Finding
 from records.backoffice.about import list_of, page_of
 from records.backoffice.current import current_site, sites_of, user_of
+from records.backoffice.fields import as_number
 from records.backoffice.lists import searching
 from records.backoffice.responses import page_response
 from records.backoffice.wording import choice_label
@@ -35,7 +37,7 @@ from records.employees.models import Employee, JobDescription
 from records.history.statements import Reads, run_reads
 from records.items.models import Item
 from records.reference.models import Nonconformance, Product, ReferenceEntry
-from records.sites.models import SiteRecord, permission_on
+from records.sites.models import Site, SiteRecord, permission_on
 from records.sites.text import fold
 
 MAX_HITS = 6
@@ -158,8 +160,7 @@ class Group:
 
 def number_in(text: str) -> int | None:
     """Return the number that the text is, with or without a leading #."""
-    digits = text.removeprefix("#").strip()
-    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= MOST_DIGITS else None
+    return as_number(text.removeprefix("#").strip(), MOST_DIGITS)
 
 
 def find(request: HttpRequest, text: str, only: str = "") -> list[Group]:
@@ -187,7 +188,7 @@ def _group(request: HttpRequest, kind: Kind, text: str, most: int) -> Reads[Grou
     return Group(kind.key, kind.title, hits, list_of(kind.model, q=text) if has_list else "")
 
 
-def _hit(kind: Kind, row: Any, text: str, private: set[Any], names: dict[Any, str], here: Any) -> Hit:
+def _hit(kind: Kind, row: Any, text: str, private: set[Any], names: dict[uuid.UUID, str], here: Site | None) -> Hit:
     record = getattr(row, kind.of) if kind.of else row
     hidden = () if kind.instead or record.site_id in private else kind.private
     columns = [name for name in kind.anywhere if name not in hidden]
@@ -258,7 +259,7 @@ def name_of(row: Any) -> str:
     )
 
 
-def _about(kind: Kind, row: Any, record: Any, names: dict[Any, str], here: Any) -> str:
+def _about(kind: Kind, row: Any, record: Any, names: dict[uuid.UUID, str], here: Site | None) -> str:
     parts = [str(choice_label(type(row), name, value)) for name in kind.about if (value := getattr(row, name))]
     if here is None or record.site_id != here.pk:
         parts.append(gettext("at %(names)s") % {"names": names.get(record.site_id, "")})

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext
 
+from records.backoffice.fields import to_utc
 from records.backoffice.transfer.files import BadCell, Sheet
 from records.backoffice.transfer.formulas import unguard
 from records.history.snapshots import printed_moment
@@ -18,10 +19,10 @@ _DOTS = re.compile(r"(\d\d?)\.(\d\d?)\.(\d{4})", re.ASCII)
 """A day as spreadsheets of many countries write it; with slashes, day and month could not be told apart."""
 
 
-def as_text(cell: Any, kind: str, sheet: Sheet, to_utc: Any) -> str:
+def as_text(cell: Any, kind: str, sheet: Sheet) -> str:
     """Return a cell as the text that its column reads; raises ValueError with a message.
 
-    A number in a column of dates is a spreadsheet's serial date. `to_utc` turns a local time of the site into UTC.
+    A number in a column of dates is a spreadsheet's serial date.
     """
     if cell is None:
         return ""
@@ -29,7 +30,7 @@ def as_text(cell: Any, kind: str, sheet: Sheet, to_utc: Any) -> str:
         raise ValueError(cell.message)
     if isinstance(cell, str):
         text = unguard(cell)
-        return _spoken_date(text.strip(), to_utc) if kind == "date" else text
+        return _spoken_date(text.strip()) if kind == "date" else text
     if isinstance(cell, bool):
         return "true" if cell else "false"
     if isinstance(cell, int | float):
@@ -47,7 +48,7 @@ def as_text(cell: Any, kind: str, sheet: Sheet, to_utc: Any) -> str:
     return str(cell.isoformat())
 
 
-def _spoken_date(text: str, to_utc: Any) -> str:
+def _spoken_date(text: str) -> str:
     """Return a day or a local time of the site as the interface writes it, and any other text as it is."""
     if match := _DOTS.fullmatch(text):
         day, month, year = match.groups()

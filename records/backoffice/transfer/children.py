@@ -85,7 +85,7 @@ def _text(cells: Sequence[Any], place: int | None, sheet: Sheet) -> str:
     if place is None or place >= len(cells):
         return ""
     try:
-        return as_text(cells[place], "text", sheet, None).strip()
+        return as_text(cells[place], "text", sheet).strip()
     except ValueError:
         return ""
 

@@ -185,7 +185,7 @@ def find_targets(rows: Sequence[Row], model: type[models.Model], site_id: uuid.U
             row_numbers.setdefault(identity, row.number)
 
 
-def _lock(at_site: Any, ids: Iterable[uuid.UUID], key: str, named_keys: Iterable[str]) -> None:
+def _lock(at_site: models.QuerySet[Any], ids: Iterable[uuid.UUID], key: str, named_keys: Iterable[str]) -> None:
     """Lock the records that the file may change, in the order of their ids and before any other lock."""
     rows = at_site.order_by("pk")
     record_ids = set(ids)
@@ -194,13 +194,13 @@ def _lock(at_site: Any, ids: Iterable[uuid.UUID], key: str, named_keys: Iterable
     lock(rows, record_ids)
 
 
-def lock(rows: Any, keys: Iterable[uuid.UUID]) -> None:
+def lock(rows: models.QuerySet[Any], keys: Iterable[uuid.UUID]) -> None:
     """Lock those of the rows, in the order of their ids, until the transaction ends."""
     for some in chunks(sorted(set(keys))):
         list(rows.order_by("pk").select_for_update(of=("self",), no_key=True).filter(pk__in=some).values_list("pk"))
 
 
-def _load(at_site: Any, name: str, keys: Iterable[Any]) -> dict[Any, Any]:
+def _load(at_site: models.QuerySet[Any], name: str, keys: Iterable[Any]) -> dict[Any, Any]:
     records: dict[object, object] = {}
     for some in chunks(sorted(set(keys))):
         batch = with_children(at_site.filter(**{f"{name}__in": some}))
@@ -208,7 +208,7 @@ def _load(at_site: Any, name: str, keys: Iterable[Any]) -> dict[Any, Any]:
     return records
 
 
-def with_children(rows: Any) -> Any:
+def with_children(rows: models.QuerySet[Any]) -> models.QuerySet[Any]:
     """Return the rows with their lists and child rows."""
     children = getattr(rows.model, "HISTORY_CHILDREN", ())
     return rows.prefetch_related(*(field.name for field in rows.model._meta.many_to_many), *children)

@@ -172,7 +172,7 @@ class _Undoing:
 
     def _values(self, line: Line, own: Sequence[Change], later: Sequence[Change]) -> dict[str, Any]:
         """Return the values that the fields had before the import, as an action takes them."""
-        later_changes = {name: change for change in later for name in _names_in(change)}
+        later_changes = {entry["field"].partition(".")[0]: change for change in later for entry in change.fields}
         entries: dict[str, list[FieldChange]] = defaultdict(list)
         for change in own:
             for entry in change.fields:
@@ -218,10 +218,6 @@ def _later(changes: Sequence[Change], own: set[uuid.UUID]) -> list[Change]:
     """Return the changes after the last one of the import."""
     numbers = [change.number for change in changes if change.pk in own]
     return [change for change in changes if numbers and change.number > max(numbers)]
-
-
-def _names_in(change: Change) -> set[str]:
-    return {entry["field"].partition(".")[0] for entry in change.fields}
 
 
 def _who(change: Change) -> str:

@@ -35,7 +35,6 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import IntegrityError, models
 from django.utils.translation import gettext
 
-from records.backoffice.fields import to_utc
 from records.backoffice.once import claim
 from records.backoffice.transfer.cells import as_text
 from records.backoffice.transfer.children import ChildSheet, give_children, read_children, titles_of
@@ -263,7 +262,7 @@ class RecordResource:
             if column is None:
                 continue
             try:
-                text = as_text(cells[place] if place < len(cells) else None, column.kind, sheet, to_utc)
+                text = as_text(cells[place] if place < len(cells) else None, column.kind, sheet)
                 if column.name == "Id":
                     row.key = text.strip()
                 elif column.kind == "boolean" and not text.strip():

@@ -19,6 +19,7 @@ from django.http import HttpRequest
 from documents.models import Document
 from materials.models import Material
 from records.accounts import access
+from records.accounts.models import User
 from records.actions.models import Action
 from records.attachments.models import Attachment
 from records.audits.models import Finding
@@ -154,7 +155,7 @@ def trace(request: HttpRequest, lots: Sequence[str]) -> TraceResult:
     return result
 
 
-def _sees_pending(user: Any) -> bool:
+def _sees_pending(user: User) -> bool:
     """Return whether the user may see pending versions at every site whose documents they may see."""
     sites = access.sites_where(user, "documents.view_document")
     return all(access.may(user, site, Document.SEEN_WHOLE_WITH) for site in sites)
