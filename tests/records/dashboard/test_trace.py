@@ -137,7 +137,7 @@ def test_every_link_traces_exactly_the_lot_that_it_is_about(site: Site, lot: str
         context = client.get(html.unescape(link)).context
         assert (context["lots"], context["unknown"], context["result"].count) == ([lot], [], 3)
         again = traced(client, context["asked"])
-        assert (again["lots"], again["found"].count) == ([lot], 3)
+        assert (again["lots"], again["result"].count) == ([lot], 3)
         files = [
             client.get(reverse("admin:trace_file", args=[kind]), QueryDict(again["query"])) for kind in ("pdf", "xlsx")
         ]
@@ -169,7 +169,7 @@ def test_a_lot_of_two_letters_means_that_very_lot(site: Site) -> None:
 @pytest.mark.parametrize("lot", ["100%", "a_b", "x" * 400, "'; --", "\\"])
 def test_any_text_can_be_asked_for(site: Site, lot: str) -> None:
     make_complaint(site, trace_number="100 a-b")
-    assert traced(browser(site), lot)["found"].count == 0
+    assert traced(browser(site), lot)["result"].count == 0
 
 
 def test_nothing_of_another_site_is_found(site: Site, other_site: Site) -> None:
