@@ -16,7 +16,7 @@ def migrated() -> None:
     from django.core.management import call_command
 
     call_command("migrate", verbosity=0)
-    if not buffer._wanted:
+    if not buffer._is_enabled:
         buffer.write_by_itself()
 
 

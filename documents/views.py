@@ -64,7 +64,7 @@ class DocumentViewSet(FileViewSet):
         body = self.body_with_file(DocumentSerializer)
         content = body.pop("file_content")
         document = self.call_action(actions.add_document, self.site_id, body, content, author=self.author)
-        return self.written(document.pk, document.revision)
+        return self.write_response(document.pk, document.revision)
 
     def update_document(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Store the file as the document's next version; earlier versions are kept and can still be read."""
@@ -79,7 +79,7 @@ class DocumentViewSet(FileViewSet):
             author=self.author,
             precondition=self.precondition,
         )
-        return self.written(document.pk, document.revision)
+        return self.write_response(document.pk, document.revision)
 
     def get_document(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Read one document; FileContent and FileURL belong to its newest version and are empty unless asked for.
@@ -132,7 +132,7 @@ class DocumentViewSet(FileViewSet):
         shape = plan.show(row)
         return row if self.is_seen(shape, shape) else None
 
-    def narrowed(self, shape: Shape) -> Shape:
+    def narrow(self, shape: Shape) -> Shape:
         """Return a document's data without the versions that do not exist for the caller."""
         if "Signer" not in shape:
             return shape

@@ -75,7 +75,7 @@ class KeyAndTokenAuthentication(CredentialAuthentication):
             raise unauthorized("This subscription key is not valid: it is unknown, expired or revoked.")
         raise no_token("The access token is unknown, expired or revoked, or belongs to another user.", "invalid_token")
 
-    def remembered(self, request: Request) -> TokenCaller | None:
+    def remembered_caller(self, request: Request) -> TokenCaller | None:
         """Return the caller that used both within the last minute, whose access must still be checked, or None."""
         return remembered_caller(key_in(request), token_in(request))
 

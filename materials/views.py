@@ -131,7 +131,7 @@ class MaterialViewSet(OperationViewSet):
         (outcome,) = outcomes
         if isinstance(outcome, Exception):
             raise _refusal(outcome) from outcome
-        return self.written(outcome.material.pk, outcome.material.revision, note=_note(outcome))
+        return self.write_response(outcome.material.pk, outcome.material.revision, note=_note(outcome))
 
     def _upsert(self, rows: list[object]) -> list[upserts.Outcome]:
         """Store what the entries of a body describe; returns the outcome of each."""
@@ -166,7 +166,7 @@ class MaterialViewSet(OperationViewSet):
             reason=reason,
             precondition=self.precondition,
         )
-        return self.written(material.pk, material.revision)
+        return self.write_response(material.pk, material.revision)
 
 
 _NO_OBJECT = errors.FieldError("", "InvalidValue", "Each entry of the array must be an object.")
@@ -185,7 +185,7 @@ def _refusal(error: Exception) -> errors.ApiError:
         case errors.ApiError():
             return error
         case ValidationError():
-            return errors.refused(error, MaterialSerializer.wire_name)
+            return errors.validation_refusal(error, MaterialSerializer.wire_name)
         case RecordNotFoundError() | PermissionDenied():
             return errors.refusal_of(error)
     raise error

@@ -42,7 +42,7 @@ class ActionViewSet(OperationViewSet):
 
     def add_action(self, request: Request) -> HttpResponse:
         """Add an action about a complaint, audit, document, item, material or customer, or about none; it is Open."""
-        return self.added(ActionSerializer, partial(actions.add_action, sees=self.sees))
+        return self.add_record(ActionSerializer, partial(actions.add_action, sees=self.sees))
 
     def update_action(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Change an open action, or move its RecordStatus; an absent field keeps its value.
@@ -57,7 +57,7 @@ class ActionViewSet(OperationViewSet):
             action = self.call_action(
                 actions.update_action, self.site_id, id, found, mover=mover, precondition=self.precondition
             )
-        return self.written(action.pk, action.revision)
+        return self.write_response(action.pk, action.revision)
 
     def get_action(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Read one action."""

@@ -32,7 +32,7 @@ from records.files import downloads
 from records.files.content import received
 from records.files.storage import StorageUnavailableError
 from records.operations import conditional
-from records.operations.error_handlers import refused
+from records.operations.error_handlers import refusal_response
 from records.operations.errors import ApiError
 from records.sites.about import NOT_ABOUT, about, kinds, pointer_to
 from records.sites.models import SiteRecord
@@ -231,7 +231,7 @@ def preview(request: HttpRequest, attachment_id: uuid.UUID) -> HttpResponseBase:
         with downloads.whole(attachment) as file:
             picture = preview_of(file)
     except ApiError as refusal:
-        return refused(request, refusal)
+        return refusal_response(request, refusal)
     if picture is None:
         raise Http404(gettext("There is no preview of this file."))
     return HttpResponse(picture, content_type="image/jpeg", headers=headers)

@@ -48,7 +48,7 @@ class AttachmentViewSet(FileViewSet):
         attachment = self.call_action(
             actions.add_attachment, self.site_id, values, content, author=self.author, may=self.caller.may
         )
-        return self.written(attachment.pk, attachment.revision)
+        return self.write_response(attachment.pk, attachment.revision)
 
     def get_attachment(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Read one attachment; FileContent and FileURL are empty unless asked for."""

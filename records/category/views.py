@@ -49,7 +49,11 @@ class CategoryViewSet(OperationViewSet):
         plan = serializer.plan()
         hidden = frozenset() if self.sees_private(serializer) else serializer.option("private")
         return self.page_of(
-            lambda _, site_id: plan.computing(rows_at(site_id)), plan, rules, alike=alike, hidden=frozenset(hidden)
+            lambda _, site_id: plan.computing(rows_at(site_id)),
+            plan,
+            rules,
+            alike=alike,
+            hidden_names=frozenset(hidden),
         )
 
     def get_rating(self, request: Request, id: uuid.UUID) -> HttpResponse:

@@ -108,7 +108,7 @@ def wire_name(model: type[models.Model], name: str) -> str:
 
 
 def _serializer_of(model: type[models.Model]) -> Any:
-    for declared, _ in operation.declared():
+    for declared, _ in operation.all_operations():
         if declared.method == "GET" and getattr(getattr(declared.response, "Meta", None), "model", None) is model:
             return declared.response
     return None

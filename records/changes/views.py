@@ -5,7 +5,7 @@ from rest_framework.request import Request
 
 from records.changes import feed
 from records.operations import lists, queries, values
-from records.operations.names import spelt, unknown
+from records.operations.names import match_name, unknown
 from records.operations.viewsets import OperationViewSet
 
 
@@ -32,7 +32,7 @@ class ChangeViewSet(OperationViewSet):
         """Return the entities that the query names, in any case; raises the 400 InvalidParameter for another word."""
         known, asked = feed.entities(), set[str]()
         for word in (word.strip() for given in self.query.get("entity", ()) for word in given.split(",")):
-            name = spelt(word, known)
+            name = match_name(word, known)
             if name is None:
                 raise queries.invalid("entity", unknown(word, known, "entity"))
             asked.add(name)

@@ -24,12 +24,12 @@ class ComplaintViewSet(OperationViewSet):
 
     def add_complaint_detail(self, request: Request) -> HttpResponse:
         """Add a complaint, which then awaits its review; without a Date it gets the present time."""
-        return self.added(ComplaintSerializer, actions.add_complaint_detail)
+        return self.add_record(ComplaintSerializer, actions.add_complaint_detail)
 
     def update_complaint_detail(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Change a complaint; its status stays the same. Only Managers can change a completed one (409 for others)."""
         may_change_completed = self.caller.may("complaints.complete_complaint")
-        return self.changed(
+        return self.update_record(
             ComplaintChangeSerializer, actions.update_complaint_detail, id, may_change_completed=may_change_completed
         )
 

@@ -18,11 +18,11 @@ class CustomerViewSet(OperationViewSet):
 
     def add_customer(self, request: Request) -> HttpResponse:
         """Add a customer with its contacts."""
-        return self.added(CustomerSerializer, actions.add_customer)
+        return self.add_record(CustomerSerializer, actions.add_customer)
 
     def update_customer(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Change a customer: an absent field stays, PartyContacts that is present is the whole new array."""
-        return self.changed(CustomerChangeSerializer, actions.update_customer, id)
+        return self.update_record(CustomerChangeSerializer, actions.update_customer, id)
 
     def get_customer(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Read one customer with its contacts."""

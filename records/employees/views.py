@@ -33,11 +33,11 @@ class EmployeeViewSet(OperationViewSet):
 
     def add_employee(self, request: Request) -> HttpResponse:
         """Add an employee with education, training and employment history."""
-        return self.added(EmployeeSerializer, actions.add_employee)
+        return self.add_record(EmployeeSerializer, actions.add_employee)
 
     def update_employee(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Change an employee: an absent optional field stays, an array that is present is the whole new one."""
-        return self.changed(EmployeeChangeSerializer, actions.update_employee, id)
+        return self.update_record(EmployeeChangeSerializer, actions.update_employee, id)
 
     def get_employee(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Read one employee; private fields are empty unless the caller's roles show them."""
@@ -49,7 +49,7 @@ class EmployeeViewSet(OperationViewSet):
 
     def add_job_description(self, request: Request) -> HttpResponse:
         """Add a job description with the employees who hold it."""
-        return self.added(JobDescriptionSerializer, actions.add_job_description)
+        return self.add_record(JobDescriptionSerializer, actions.add_job_description)
 
     def get_job_description(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Read one job description."""

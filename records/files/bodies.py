@@ -103,7 +103,7 @@ class FileViewSet(OperationViewSet):
             body["FileContent"] = long.pop(content, None) or JsonText.of(content)
         if long:
             raise _other_fields_too_large()
-        return self.checked(body, serializer)
+        return self.read_values(body, serializer)
 
     def call_action(self, action: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Call an action; if the storage cannot be written, raises the 503."""

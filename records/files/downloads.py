@@ -15,7 +15,7 @@ from records.files import storage
 from records.files.models import FileRecord
 from records.files.names import without_hidden
 from records.operations import conditional, errors
-from records.operations.error_handlers import refused
+from records.operations.error_handlers import refusal_response
 
 PIECE = 128 * 1024
 
@@ -68,7 +68,7 @@ def serve_on_page(request: HttpRequest, row: FileRecord) -> HttpResponseBase:
     try:
         return serve(request, row)
     except errors.ApiError as refusal:
-        return refused(request, refusal)
+        return refusal_response(request, refusal)
 
 
 def _headers(row: FileRecord, tag: str) -> dict[str, str]:

@@ -18,11 +18,11 @@ class ItemViewSet(OperationViewSet):
 
     def add_item(self, request: Request) -> HttpResponse:
         """Add an item."""
-        return self.added(ItemSerializer, actions.add_item)
+        return self.add_record(ItemSerializer, actions.add_item)
 
     def update_item(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Change an item: an absent field keeps its value."""
-        return self.changed(ItemChangeSerializer, actions.update_item, id)
+        return self.update_record(ItemChangeSerializer, actions.update_item, id)
 
     def get_item(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Read one item."""

@@ -7,19 +7,27 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-UNUSED = ("django.contrib.postgres.fields", "inflection", "markdown", "pygments", "requests", "uritemplate", "yaml")
+UNUSED_PACKAGES = (
+    "django.contrib.postgres.fields",
+    "inflection",
+    "markdown",
+    "pygments",
+    "requests",
+    "uritemplate",
+    "yaml",
+)
 """What REST framework loads if it is installed, for parts of it that no operation uses: a sixth of the start."""
 
 
 def load_framework() -> None:
     """Load REST framework as if the unused packages were not installed."""
-    hidden = [name for name in UNUSED if name not in sys.modules]
+    package_names = [name for name in UNUSED_PACKAGES if name not in sys.modules]
     try:
         # Python refuses to load a module whose entry here is None.
-        sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
+        sys.modules.update(dict.fromkeys(package_names))  # type: ignore[arg-type]
         import_module("rest_framework.compat")
     finally:
-        for name in hidden:
+        for name in package_names:
             del sys.modules[name]
 
 

@@ -18,7 +18,7 @@ CHUNK = 256 * 1024
 BODY_LIMIT = 16 * 1024 * 1024
 MOST_VALUES = 200_000
 """How many values a body may have: several times as many as the largest body that an operation accepts."""
-DRAINED = 128 * 1024 * 1024
+DRAIN_LIMIT = 128 * 1024 * 1024
 """How much of a refused body is read and discarded, so that the client reads the answer instead of a broken pipe."""
 
 _decoder = msgspec.json.Decoder(float_hook=Decimal)
@@ -42,10 +42,10 @@ def check_media_type(request: HttpRequest, usual: str = "application/json") -> N
     `usual` is the media type of the interface, which the error message recommends; `application/json` is one as well.
     """
     check_encoding(request)
-    declared = request.META.get("CONTENT_TYPE", "")
-    if not declared.strip():
+    content_type = request.META.get("CONTENT_TYPE", "")
+    if not content_type.strip():
         return
-    kind, _, rest = declared.partition(";")
+    kind, _, rest = content_type.partition(";")
     kind = kind.strip().lower()
     charset = ""
     for parameter in rest.split(";"):
@@ -71,25 +71,25 @@ def read(request: HttpRequest, limit: int = BODY_LIMIT) -> bytes | bytearray:
         if len(request.body) > limit:
             raise too_large(limit)
         return request.body
-    declared = request.META.get("CONTENT_LENGTH") or ""
-    chunked = "chunked" in request.META.get("HTTP_TRANSFER_ENCODING", "").lower()
-    if not declared.isdecimal():
-        return _read_chunked(request, limit) if chunked else b""
-    length = int(declared)
+    content_length = request.META.get("CONTENT_LENGTH") or ""
+    is_chunked = "chunked" in request.META.get("HTTP_TRANSFER_ENCODING", "").lower()
+    if not content_length.isdecimal():
+        return _read_chunked(request, limit) if is_chunked else b""
+    length = int(content_length)
     if length > limit:
         _drain(request.read, length)
         raise too_large(limit)
     body = bytearray(length)
-    view, filled = memoryview(body), 0
-    while filled < length:
+    view, size = memoryview(body), 0
+    while size < length:
         try:
-            piece = request.read(min(CHUNK, length - filled))
+            piece = request.read(min(CHUNK, length - size))
         except OSError as error:
             raise ApiError(400, "MalformedJson", "The body ended too early.") from error
         if not piece:
             raise ApiError(400, "MalformedJson", "The body is shorter than its Content-Length.")
-        view[filled : filled + len(piece)] = piece
-        filled += len(piece)
+        view[size : size + len(piece)] = piece
+        size += len(piece)
     return body
 
 
@@ -98,13 +98,13 @@ def stream(request: HttpRequest, limit: int) -> IO[bytes]:
 
     The server keeps a large body in a file, which is used as it is. Only another server's body is read into memory.
     """
-    given: Any = request.META.get("wsgi.input")
-    if hasattr(request, "_body") or not getattr(given, "seekable", bool)():
+    body_file: Any = request.META.get("wsgi.input")
+    if hasattr(request, "_body") or not getattr(body_file, "seekable", bool)():
         return io.BytesIO(read(request, limit))
-    if given.seek(0, io.SEEK_END) > limit:
+    if body_file.seek(0, io.SEEK_END) > limit:
         raise too_large(limit)
-    given.seek(0)
-    return cast(IO[bytes], given)
+    body_file.seek(0)
+    return cast(IO[bytes], body_file)
 
 
 def _read_chunked(request: HttpRequest, limit: int) -> bytearray:
@@ -119,15 +119,15 @@ def _read_chunked(request: HttpRequest, limit: int) -> bytearray:
             return body
         body += piece
         if len(body) > limit:
-            _drain(stream.read, DRAINED - len(body))
+            _drain(stream.read, DRAIN_LIMIT - len(body))
             raise too_large(limit)
 
 
 def _drain(read: Callable[[int], bytes], length: int) -> None:
-    left = min(length, DRAINED)
+    remaining = min(length, DRAIN_LIMIT)
     with suppress(Exception):  # As above. The body is refused, however reading it ends.
-        while left > 0 and (piece := read(min(CHUNK, left))):
-            left -= len(piece)
+        while remaining > 0 and (piece := read(min(CHUNK, remaining))):
+            remaining -= len(piece)
 
 
 def decode(body: Bytes) -> object:
@@ -140,7 +140,7 @@ def decode(body: Bytes) -> object:
     try:
         value = _decoder.decode(body)
     except (msgspec.DecodeError, RecursionError, ValueError, ArithmeticError) as error:
-        raise malformed(error, body) from error
+        raise malformed_body(error, body) from error
     refuse_repeated_names(body, value)
     return value
 
@@ -156,32 +156,32 @@ def refuse_repeated_names(body: Bytes, value: object) -> None:
 
 def _names_in(value: object) -> int:
     """Return how many names the objects of a decoded value have; not recursive, so that any depth is possible."""
-    number, left = 0, [value]
-    while left:
-        part = left.pop()
+    number, pending = 0, [value]
+    while pending:
+        part = pending.pop()
         if type(part) is dict:
             number += len(part)
             part = part.values()
         elif type(part) is not list:
             continue
-        left += [inner for inner in part if type(inner) in (dict, list)]
+        pending += [inner for inner in part if type(inner) in (dict, list)]
     return number
 
 
 def _repeated_name(body: Bytes) -> str:
-    found: list[str] = []
+    names: list[str] = []
 
     def note(pairs: list[tuple[str, object]]) -> None:
-        found.extend(name for name, number in Counter(name for name, _ in pairs).items() if number > 1)
+        names.extend(name for name, number in Counter(name for name, _ in pairs).items() if number > 1)
 
     try:
         json.loads(bytes(body), object_pairs_hook=note)
     except (ValueError, RecursionError):
         return "A name"
-    return f"The name {found[0][:100]!r}" if found else "A name"
+    return f"The name {names[0][:100]!r}" if names else "A name"
 
 
-def malformed(error: Exception, body: Bytes) -> ApiError:
+def malformed_body(error: Exception, body: Bytes) -> ApiError:
     """Return the 400 for text that is not JSON; some tools write a byte order mark, which is invisible."""
     text = str(error)
     if bytes(body[:3]) == b"\xef\xbb\xbf":

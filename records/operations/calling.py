@@ -47,7 +47,7 @@ def _known_parameters(operation: Operation | None) -> Mapping[str, str]:
 def _takes_one_value(operation: Operation | None, name: str) -> bool:
     """Return whether a query parameter takes only one value; a list's filters take several."""
     own = () if operation is None else operation.parameters
-    return name in (*lists.TAKEN_ONCE, VALIDATE_ONLY) or any(
+    return name in (*lists.SINGLE_VALUED, VALIDATE_ONLY) or any(
         parameter.name == name and (parameter.kind in ("boolean", "integer", "position") or not parameter.filters)
         for parameter in own
     )
@@ -66,7 +66,7 @@ class CalledViewSet(ViewSet):
     """Turns requests into calls of its methods, one per operation, and exceptions into error responses.
 
     A method takes the request (and the id of the path as UUID) and returns an HttpResponse: `self.record(…)`,
-    `self.listing(…)`, `self.added(…)`, `self.changed(…)` or `self.written(…)`.
+    `self.listing(…)`, `self.add_record(…)`, `self.update_record(…)` or `self.write_response(…)`.
     """
 
     authentication_classes = (SubscriptionKeyAuthentication,)
@@ -89,7 +89,7 @@ class CalledViewSet(ViewSet):
     proven: bool = False
     """Whether the database has confirmed, during this request, what the caller may do."""
     answer_headers: Mapping[str, str]
-    found: dict[str, Any] | None = None
+    body_values: dict[str, Any] | None = None
     """The values of the body, under model names."""
     _body: bytes | bytearray | None = None
 
@@ -105,27 +105,27 @@ class CalledViewSet(ViewSet):
         self.operation = self.operations.get("GET" if method == "HEAD" else method)
         self.http_request.larder_operation = self.operation.name if self.operation else ""  # type: ignore[attr-defined]
 
-    def answered(self) -> HttpResponse:
+    def answer_request(self) -> HttpResponse:
         """Answer for the remembered caller if the database proves that the access is unchanged; otherwise look it up.
 
         A remembered caller is not refused anything before the proof, because the access may have grown meanwhile.
         """
         authenticator: Any = self.get_authenticators()[0]
-        caller: Caller | None = authenticator.remembered(self.request)
+        remembered_caller: Caller | None = authenticator.remembered_caller(self.request)
         spent = False
-        if caller is not None:
+        if remembered_caller is not None:
             try:
-                self.answer_headers = self.spend(caller).headers()
+                self.answer_headers = self.spend(remembered_caller).headers()
                 spent = True
-                return self.answer_as(caller, proven=False)
+                return self.answer_as(remembered_caller, proven=False)
             except (StaleAccessError, *errors.REFUSALS):
                 if self.proven:
                     raise
-        found: Caller = authenticator.authenticate(self.request)[0]
-        self.http_request.larder_caller = found  # type: ignore[attr-defined]
+        caller: Caller = authenticator.authenticate(self.request)[0]
+        self.http_request.larder_caller = caller  # type: ignore[attr-defined]
         if not spent:
-            self.answer_headers = self.spend(found).headers()
-        return self.answer_as(found, proven=True)
+            self.answer_headers = self.spend(caller).headers()
+        return self.answer_as(caller, proven=True)
 
     def spend(self, caller: Caller) -> limits.Allowance:
         """Count the request for the caller's key; raises the 429."""
@@ -193,13 +193,13 @@ class CalledViewSet(ViewSet):
         self.path_kwargs = kwargs
         self.answer_headers = {}
         # The framework's parsers, authenticators and negotiation have no part in an operation.
-        framed = self.request = Request(request, negotiator=_NEGOTIATOR)
+        rest_request = self.request = Request(request, negotiator=_NEGOTIATOR)
         response: HttpResponseBase
         try:
-            self.initial(framed, *args, **kwargs)
-            response = retry_transaction(self.answered)
+            self.initial(rest_request, *args, **kwargs)
+            response = retry_transaction(self.answer_request)
         except Exception as error:
-            response = errors.handle_exception(error, {"request": framed, "view": self})
+            response = errors.handle_exception(error, {"request": rest_request, "view": self})
         put(response, self.answer_headers, unless_set=True)
         keep_private(response, *self.credential_headers)
         return response
@@ -256,13 +256,13 @@ class CalledViewSet(ViewSet):
     @property
     def allowed_methods(self) -> list[str]:
         """Return the methods that the path supports."""
-        taken = [method for method in ("GET", "POST", "PUT", "DELETE") if method in self.operations]
-        return [*taken, *(["HEAD"] if "GET" in self.operations else []), "OPTIONS"]
+        methods = [method for method in ("GET", "POST", "PUT", "DELETE") if method in self.operations]
+        return [*methods, *(["HEAD"] if "GET" in self.operations else []), "OPTIONS"]
 
     def negotiate(self) -> None:
         """Raise the 406 if the caller accepts none of the endpoint's media types."""
-        accepted = self.http_request.META.get("HTTP_ACCEPT", "")
-        if accepted and not any(accepts(accepted, offered) for offered in self.media_types):
+        accept = self.http_request.META.get("HTTP_ACCEPT", "")
+        if accept and not any(accepts(accept, media_type) for media_type in self.media_types):
             raise errors.ApiError(
                 406, "NotAcceptable", f"The answer is available as {' or '.join(self.media_types)} only."
             )
@@ -277,12 +277,14 @@ class CalledViewSet(ViewSet):
         if not self.http_request.META.get("QUERY_STRING"):
             return
         queries.check_utf8(self.http_request)
-        known = _known_parameters(self.operation)
-        for given, found in queries.given(self.http_request).items():
-            name = known.get(given.casefold())
+        known_names = _known_parameters(self.operation)
+        for query_name, query_values in queries.query_parameters(self.http_request).items():
+            name = known_names.get(query_name.casefold())
             if name is None:
-                raise errors.ApiError(400, "UnknownParameter", unknown(given, known.values(), "query parameter"))
-            self.query.setdefault(name, []).extend(queries.text(name, str(value)) for value in found)
+                raise errors.ApiError(
+                    400, "UnknownParameter", unknown(query_name, known_names.values(), "query parameter")
+                )
+            self.query.setdefault(name, []).extend(queries.text(name, str(value)) for value in query_values)
         for name, values_given in self.query.items():
             if len(values_given) > 1 and len(set(values_given)) > 1 and _takes_one_value(self.operation, name):
                 raise queries.invalid(name, "This has more than one value; send one.")

@@ -55,7 +55,7 @@ class CallBuffer:
     """The calls of one process that are not written yet: the newest of each key."""
 
     def __init__(self) -> None:
-        self._wanted = False
+        self._is_enabled = False
         self.forget()
 
     def forget(self) -> None:
@@ -63,7 +63,7 @@ class CallBuffer:
         self._lock = threading.Lock()
         self._calls: dict[uuid.UUID, deque[Call]] = {}
         self._aside: dict[Writer, deque[Any]] = {}
-        self._noted = threading.Event()
+        self._new_calls = threading.Event()
         self._ending = threading.Event()
         self._keeper = CallKeeper()
         self._sweep_at = 0.0
@@ -73,15 +73,15 @@ class CallBuffer:
         """Collect a call that was answered; never accesses the database."""
         call = Call(time.time(), operation, status, duration_ms, request_id)
         with self._lock:
-            kept = self._calls.get(key_id)
-            if kept is None:
+            queue = self._calls.get(key_id)
+            if queue is None:
                 if len(self._calls) >= MOST_KEYS:
                     return
-                kept = self._calls[key_id] = deque(maxlen=NEWEST)
-            kept.append(call)
+                queue = self._calls[key_id] = deque(maxlen=NEWEST)
+            queue.append(call)
             self._start_writer()
-        if not self._noted.is_set():
-            self._noted.set()
+        if not self._new_calls.is_set():
+            self._new_calls.set()
 
     def put_aside(self, row: Model, write: Writer) -> bool:
         """Collect a line of another log until the thread calls `write` with all of them; never accesses the database.
@@ -90,17 +90,17 @@ class CallBuffer:
 
         Returns False in a process without such a thread; the caller then writes the line itself.
         """
-        if not self._wanted:
+        if not self._is_enabled:
             return False
         with self._lock:
             self._aside.setdefault(write, deque(maxlen=MOST_ASIDE)).append(row)
             self._start_writer()
-        self._noted.set()
+        self._new_calls.set()
         return True
 
     def _start_writer(self) -> None:
         """Start the thread at the first call, or later if the system has none left; the caller holds the lock."""
-        if self._wanted and self._writer is None:
+        if self._is_enabled and self._writer is None:
             writer = threading.Thread(target=self._write_on, name="recent calls", daemon=True)
             with suppress(RuntimeError, MemoryError):
                 writer.start()
@@ -108,7 +108,7 @@ class CallBuffer:
 
     def write_by_itself(self) -> None:
         """Allow a thread to write from the first call on, one per process, since threads do not survive a fork."""
-        self._wanted = True
+        self._is_enabled = True
         os.register_at_fork(after_in_child=self.forget)
         atexit.register(self.end)
 
@@ -118,9 +118,9 @@ class CallBuffer:
         What an outage prevents is kept for the next time; what the database refuses otherwise is dropped.
         """
         with self._lock:
-            taken, self._calls = self._calls, {}
+            calls_by_key, self._calls = self._calls, {}
             aside, self._aside = self._aside, {}
-        calls = [_row(key, call) for key, of_key in taken.items() for call in of_key]
+        calls = [_row(key, call) for key, of_key in calls_by_key.items() for call in of_key]
         try:
             for write in list(aside):
                 write(list(aside[write]))
@@ -129,7 +129,7 @@ class CallBuffer:
                 self._keeper.keep(calls)
         except (OperationalError, InterfaceError):
             with self._lock:
-                for key, of_key in taken.items():
+                for key, of_key in calls_by_key.items():
                     self._calls[key] = deque(chain(of_key, self._calls.get(key, ())), maxlen=NEWEST)
                 for write, rows in aside.items():
                     self._aside[write] = deque(chain(rows, self._aside.get(write, ())), maxlen=MOST_ASIDE)
@@ -139,16 +139,16 @@ class CallBuffer:
     def end(self) -> None:
         """Write the rest before the process ends, without delaying it for long."""
         self._ending.set()
-        self._noted.set()
+        self._new_calls.set()
         if self._writer is not None:
             self._writer.join(LAST_WRITE)
 
     def _write_on(self) -> None:
         faulty = False
         while not self._ending.is_set():
-            self._noted.wait()
+            self._new_calls.wait()
             self._ending.wait(RETRY_AFTER if faulty else EVERY)
-            self._noted.clear()
+            self._new_calls.clear()
             try:
                 self._flush_apart()
                 faulty = False
@@ -157,7 +157,7 @@ class CallBuffer:
                     cause = None if outage_of(error) else error
                     logger.warning("Recent calls of keys cannot be written.", exc_info=cause)
                 faulty = True
-                self._noted.set()
+                self._new_calls.set()
 
     def _flush_apart(self) -> None:
         """Write on the thread's own connection, which yields to those of the requests."""

@@ -9,25 +9,25 @@ from django.db import connection, models
 from records.history.statements import Rows, Statement, convert, parameter
 
 
-class Prepared(NamedTuple):
+class PlanStatement(NamedTuple):
     """A statement of a plan's tuples, with its parameters, and the function that returns the tuples in its rows."""
 
     statement: Statement
     read: Callable[[Rows], Sequence[Sequence[Any]]]
 
     @classmethod
-    def of(cls, rows: models.QuerySet[models.Model, object]) -> "Prepared":
+    def of(cls, rows: models.QuerySet[models.Model, object]) -> "PlanStatement":
         """Compile a query of tuples to be run once."""
-        return Compiled.of(rows).filled({})
+        return CompiledQuery.of(rows).fill({})
 
-    def limited(self, most: int) -> "Prepared":
+    def with_limit(self, most: int) -> "PlanStatement":
         """Return the statement for so many rows at most."""
         sql, parameters = self.statement
         # PostgreSQL plans a limit that it does not know for a tenth of the table.
-        return Prepared((f"{sql} LIMIT {most:d}", parameters), self.read)
+        return PlanStatement((f"{sql} LIMIT {most:d}", parameters), self.read)
 
 
-class Compiled(NamedTuple):
+class CompiledQuery(NamedTuple):
     """A compiled statement of a plan's tuples.
 
     `places` are the positions of placeholders among the parameters. `width` is the number of values that belong to the
@@ -41,7 +41,7 @@ class Compiled(NamedTuple):
     width: int | None
 
     @classmethod
-    def of(cls, rows: models.QuerySet[models.Model, object], placeholders: Collection[object] = ()) -> "Compiled":
+    def of(cls, rows: models.QuerySet[models.Model, object], placeholders: Collection[object] = ()) -> "CompiledQuery":
         """Compile a query of tuples."""
         compiler = rows.query.get_compiler(connection=connection, elide_empty=False)
         sql, parameters = compiler.as_sql()
@@ -55,13 +55,13 @@ class Compiled(NamedTuple):
         columns = [column[0] for column in compiler.select[: compiler.col_count]]
         return cls(sql, tuple(parameters), places, compiler.get_converters(columns), width)
 
-    def filled(self, given: Mapping[Any, object]) -> Prepared:
+    def fill(self, values: Mapping[Any, object]) -> PlanStatement:
         """Return the statement with these values in place of the placeholders."""
         parameters = list(self.parameters)
         for place, placeholder in self.places:
-            value = given[placeholder]
+            value = values[placeholder]
             parameters[place] = parameter(value) if isinstance(value, uuid.UUID) else value
-        return Prepared((self.sql, parameters), self.read)
+        return PlanStatement((self.sql, parameters), self.read)
 
     def read(self, rows: Rows) -> Sequence[Sequence[Any]]:
         """Return the tuples in the rows that the statement returned."""

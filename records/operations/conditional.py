@@ -34,14 +34,14 @@ def fingerprint(values: Sequence[object]) -> str:
 
 def as_variant(tag: str, variant: str) -> str:
     """Return the tag of another media type for the same revision, for records without private fields."""
-    found = _OF_RECORD.fullmatch(tag.strip('"'))
-    return etag(int(found[1]), variant=variant) if found else tag
+    match = _OF_RECORD.fullmatch(tag.strip('"'))
+    return etag(int(match[1]), variant=variant) if match else tag
 
 
 def matches(header: str, tag: str) -> bool:
     """Return whether an If-None-Match or If-Match header contains the tag, compared weakly, or any tag (`*`)."""
-    wanted = tag.removeprefix("W/")
-    return header.strip() == "*" or any(f'"{found[1]}"' == wanted for found in _TAG.finditer(header))
+    plain_tag = tag.removeprefix("W/")
+    return header.strip() == "*" or any(f'"{match[1]}"' == plain_tag for match in _TAG.finditer(header))
 
 
 def is_current(request: HttpRequest, tag: str) -> bool:
@@ -71,5 +71,5 @@ def _names(header: str, record: Any) -> bool:
     """Return whether a header of tags names the record as it is, in any of its views."""
     if record is None or header.strip() == "*":
         return record is not None
-    tags = (_OF_RECORD.fullmatch(found[1]) for found in _TAG.finditer(header))
+    tags = (_OF_RECORD.fullmatch(match[1]) for match in _TAG.finditer(header))
     return str(record.revision) in {tag[1] for tag in tags if tag}

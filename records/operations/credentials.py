@@ -28,9 +28,9 @@ def keep_private(response: HttpResponseBase, *headers: str) -> None:
 
 
 @lru_cache(100)
-def _varying(given: str, headers: tuple[str, ...]) -> str:
+def _varying(vary: str, headers: tuple[str, ...]) -> str:
     """Return the header Vary with these headers in addition to those that it names already."""
-    response = HttpResponse(headers={"Vary": given} if given else {})
+    response = HttpResponse(headers={"Vary": vary} if vary else {})
     patch_vary_headers(response, headers)
     return response["Vary"]
 
@@ -69,7 +69,7 @@ class SubscriptionKeyAuthentication(CredentialAuthentication):
             raise unauthorized("This subscription key is not valid: it is unknown, expired or revoked.")
         return caller, None
 
-    def remembered(self, request: Request) -> Caller | None:
+    def remembered_caller(self, request: Request) -> Caller | None:
         """Return who used the key within the last minute, whose proof must still be checked; None if unknown."""
         return remembered_caller(key_in(request))
 

@@ -22,7 +22,7 @@ from django.db.models.sql.compiler import SQLCompiler
 
 from records.history.statements import ANY_ROW, parameter
 from records.operations.errors import ApiError
-from records.operations.names import spelt, unknown
+from records.operations.names import match_name, unknown
 from records.operations.plans import ReadPlan
 from records.sites.text import NAME
 
@@ -39,13 +39,13 @@ class Order:
     descending: bool
 
     @classmethod
-    def read(cls, plan: ReadPlan, query: Mapping[str, list[str]], hidden: frozenset[str]) -> "Order":
+    def read(cls, plan: ReadPlan, query: Mapping[str, list[str]], hidden_names: frozenset[str]) -> "Order":
         """Return the order that the query asks for; raises the 400 InvalidParameter."""
-        sortable = [name for name in plan.columns if name not in hidden]
-        given = query.get("sort", [plan.usual_sort])[-1].strip()
-        name = spelt(given, sortable)
+        sortable = [name for name in plan.columns if name not in hidden_names]
+        sort_name = query.get("sort", [plan.usual_sort])[-1].strip()
+        name = match_name(sort_name, sortable)
         if name is None:
-            text = f"sort: {unknown(given, sortable, 'field to sort by')} Fields to sort by: {', '.join(sortable)}."
+            text = f"sort: {unknown(sort_name, sortable, 'field to sort by')} Fields to sort by: {', '.join(sortable)}."
             raise ApiError(400, "InvalidParameter", text)
         direction = query.get("order", ["asc"])[-1].strip().lower()
         if direction not in ("asc", "desc"):
@@ -73,15 +73,15 @@ class Order:
         return isinstance(self.column, models.TextField | models.JSONField) or (self.column.max_length or 0) > NAME
 
     @property
-    def sorted(self) -> Any:
+    def expression(self) -> Any:
         """Return the expression that the list is sorted by."""
         column = F(self.attribute)
         return Left(Cast(column, models.TextField()), NAME) if self.is_long else column
 
     @property
-    def selected(self) -> Any:
+    def selection(self) -> Any:
         """Return what selects the value that the list is sorted by."""
-        return self.sorted if self.is_long else self.attribute
+        return self.expression if self.is_long else self.attribute
 
     def place(self, plan: ReadPlan) -> int:
         """Return the place of what a list is sorted by in a tuple of the plan: -1 if it has to be read beside it."""
@@ -97,7 +97,7 @@ class Order:
 
     def terms(self) -> list[Any]:
         """Return the ORDER BY: nulls last if ascending and first if descending, as in PostgreSQL's indexes."""
-        column: Any = self.sorted
+        column: Any = self.expression
         nulls = self.column.null
         if self.descending:
             first = column.desc(nulls_first=True) if nulls else column.desc()
@@ -126,7 +126,7 @@ class Position:
         """Return the position with placeholders, for a statement that serves every position of the same kind."""
         return Position(self.order, None if self.value is None else ANY_VALUE, ANY_ROW, 0)
 
-    def given(self) -> dict[uuid.UUID, Any]:
+    def placeholder_values(self) -> dict[uuid.UUID, Any]:
         """Return the values of the placeholders."""
         value, key = self.parameters()
         return {ANY_VALUE: value, ANY_ROW: key}
@@ -179,8 +179,8 @@ def read(text: str, of: Sequence[object], order: Order) -> Position:
     """Return the position of a cursor; raises the 400 InvalidParameter if it is forged or of another list or order."""
     refusal = ApiError(400, "InvalidParameter", "cursor: It is not of this list. Use the Link of the page before.")
     try:
-        whole = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-        content, digest = whole[:-DIGEST_BYTES], whole[-DIGEST_BYTES:]
+        raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        content, digest = raw[:-DIGEST_BYTES], raw[-DIGEST_BYTES:]
         secrets = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
         if not any(compare_digest(digest, _digest(of, content, secret)) for secret in secrets):
             raise refusal
@@ -191,7 +191,7 @@ def read(text: str, of: Sequence[object], order: Order) -> Position:
         return Position(order, value, uuid.UUID(key), start)
     except ApiError:
         raise
-    except Exception as error:  # Whatever a forged cursor contains, it is not ours.
+    except Exception as error:  # Whatever a forged cursor contains, it is refused.
         raise refusal from error
 
 
@@ -201,14 +201,20 @@ class Beyond(models.Func):
     output_field = models.BooleanField()
 
     def __init__(self, position: Position) -> None:
-        super().__init__(position.order.sorted, F("pk"))
+        super().__init__(position.order.expression, F("pk"))
         self.position = position
 
     def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **context: object) -> Any:  # type: ignore[override]
         """Return the comparison and its parameters."""
-        (column, given), (key, more) = (compiler.compile(expression) for expression in self.source_expressions)
-        compared = "<" if self.position.order.descending else ">"
-        return f"({column}, {key}) {compared} (%s, %s)", [*given, *more, *self.position.parameters()]
+        (column, column_parameters), (key, key_parameters) = (
+            compiler.compile(expression) for expression in self.source_expressions
+        )
+        operator = "<" if self.position.order.descending else ">"
+        return f"({column}, {key}) {operator} (%s, %s)", [
+            *column_parameters,
+            *key_parameters,
+            *self.position.parameters(),
+        ]
 
 
 def parts(position: Position | None) -> int:
@@ -218,7 +224,7 @@ def parts(position: Position | None) -> int:
     return 2 if position.order.lacks_values and (position.value is None) == position.order.descending else 1
 
 
-def after(ordered: models.QuerySet[M, R], position: Position) -> list[models.QuerySet[M, R]]:
+def after(rows: models.QuerySet[M, R], position: Position) -> list[models.QuerySet[M, R]]:
     """Return the rows after the position in its order, as queries to be read one after the other.
 
     Rows with null, which come last if ascending and first if descending, have their own query, so that each query is a
@@ -227,10 +233,10 @@ def after(ordered: models.QuerySet[M, R], position: Position) -> list[models.Que
     order = position.order
     beyond_key = Q(pk__lt=position.key) if order.descending else Q(pk__gt=position.key)
     if order.is_key:
-        return [ordered.filter(beyond_key)]
+        return [rows.filter(beyond_key)]
     without = Q(**{f"{order.attribute}__isnull": True})
     if position.value is None:
-        same = ordered.filter(without & beyond_key)
-        return [same, ordered.filter(~without)] if order.descending else [same]
-    beyond = ordered.filter(Beyond(position))
-    return [beyond, ordered.filter(without)] if order.lacks_values and not order.descending else [beyond]
+        ties = rows.filter(without & beyond_key)
+        return [ties, rows.filter(~without)] if order.descending else [ties]
+    beyond = rows.filter(Beyond(position))
+    return [beyond, rows.filter(without)] if order.lacks_values and not order.descending else [beyond]

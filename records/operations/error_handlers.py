@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views import defaults
 
 from records.operations.errors import ApiError, answer, refusal_of
-from records.operations.near_misses import meant
+from records.operations.near_misses import suggestion
 from records.operations.paths import first_part, is_page
 
 logger = logging.getLogger("larder.errors")
@@ -30,7 +30,7 @@ _MISUNDERSTOOD = (
     _("The request cannot be understood"),
     _("Nothing was stored. Go back in your browser, and try again."),
 )
-_SAID = {
+_PAGE_TEXTS = {
     413: (
         _("Too large"),
         format_lazy(
@@ -50,7 +50,7 @@ _SAID = {
 }
 """Heading and text of the page of a refusal, by its status."""
 _LATER = (_("Not possible at the moment"), _("Wait a moment, and open the page again."))
-_DAMAGED = (
+_DAMAGED_FILE = (
     _("The file cannot be opened"),
     _("It is missing in the storage, or was altered there. Tell your administrator, who can restore it from a backup."),
 )
@@ -63,26 +63,26 @@ def answer_below(start: str, shape: Shape) -> None:
 
 def refuse(request: HttpRequest, status: int, code: str, message: str) -> HttpResponse:
     """Return an error response in the format of the requested path."""
-    return refused(request, ApiError(status, code, message))
+    return refusal_response(request, ApiError(status, code, message))
 
 
-def refused(request: HttpRequest, refusal: ApiError) -> HttpResponse:
+def refusal_response(request: HttpRequest, refusal: ApiError) -> HttpResponse:
     """Return the response to a refusal, with its headers, in the format of the requested path."""
-    response = _shaped(request, refusal)
+    response = _formatted_response(request, refusal)
     for name, value in refusal.headers.items():
         response[name] = value
     return response
 
 
-def _shaped(request: HttpRequest, refusal: ApiError) -> HttpResponse:
+def _formatted_response(request: HttpRequest, refusal: ApiError) -> HttpResponse:
     shape = _shapes.get(first_part(request.path))
     if shape is not None:
         return shape(request, refusal)
     if is_page(request.path):
-        heading, text = _SAID.get(refusal.status, _MISUNDERSTOOD)
+        heading, text = _PAGE_TEXTS.get(refusal.status, _MISUNDERSTOOD)
         if refusal.status == 503 and request.method in ("GET", "HEAD"):
             # Only what may work later says when.
-            heading, text = _LATER if "Retry-After" in refusal.headers else _DAMAGED
+            heading, text = _LATER if "Retry-After" in refusal.headers else _DAMAGED_FILE
         page = render_to_string("refused.html", {"heading": heading, "text": text, "message": refusal.message})
         return HttpResponse(page, status=refusal.status, headers=PAGE_POLICY)
     return answer(request, refusal)
@@ -96,7 +96,7 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
         # Django takes any error of the database at this point for a session that was deleted meanwhile.
         cause = refusal_of(exception.__context__.__context__ or exception)
         if cause.status == 503:
-            return refused(request, cause)
+            return refusal_response(request, cause)
     return refuse(request, 400, "MalformedRequest", "The request cannot be understood.")
 
 
@@ -111,7 +111,7 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
     """Answer 404 (Django's handler404)."""
     if is_page(request.path):
         return defaults.page_not_found(request, exception or Exception())
-    hint = meant(request.method or "", request.path_info)
+    hint = suggestion(request.method or "", request.path_info)
     return refuse(request, 404, "NotFound", f"There is no such path. {hint}".strip())
 
 
@@ -125,4 +125,4 @@ def server_error(request: HttpRequest) -> HttpResponse:
         return defaults.server_error(request)
     if refusal.status != 503:
         refusal = ApiError(500, "InternalError", "Something went wrong on our side. Quote the request id.")
-    return refused(request, refusal)
+    return refusal_response(request, refusal)

@@ -50,18 +50,18 @@ MOST_FAULTS = 1_000
 
 def invalid(faults: Iterable[FieldError]) -> ApiError:
     """Return the 400 that lists all faults of a body at once, or the first thousand."""
-    listed = list(faults)
-    if len(listed) == 1:
-        named = f"{listed[0].field}: " if listed[0].field else ""
-        return ApiError(400, "ValidationFailed", named + listed[0].message, listed)
-    return ApiError(400, "ValidationFailed", f"{len(listed)} fields are not valid.", listed[:MOST_FAULTS])
+    fault_list = list(faults)
+    if len(fault_list) == 1:
+        prefix = f"{fault_list[0].field}: " if fault_list[0].field else ""
+        return ApiError(400, "ValidationFailed", prefix + fault_list[0].message, fault_list)
+    return ApiError(400, "ValidationFailed", f"{len(fault_list)} fields are not valid.", fault_list[:MOST_FAULTS])
 
 
 CONFLICTS = frozenset({"InvalidTransition", "Duplicate", "InUse"})
 """Codes of faults that are not in the body but in the record's state or in another record (DECISIONS 6)."""
 
 
-def refused(error: ValidationError, wire: Callable[[str], str]) -> ApiError:
+def validation_refusal(error: ValidationError, wire: Callable[[str], str]) -> ApiError:
     """Return the API error for a ValidationError: a 409 if each of its faults is in CONFLICTS, otherwise a 400."""
     faults = faults_of(error, wire)
     if not faults or any(fault.code not in CONFLICTS for fault in faults):
@@ -97,7 +97,7 @@ def refusal_of(error: BaseException) -> ApiError:
         case RecordNotFoundError() | Http404():
             return not_found()
         case ValidationError():
-            return refused(error, str)
+            return validation_refusal(error, str)
         case exceptions.NotAuthenticated() | exceptions.AuthenticationFailed():
             return unauthorized()
         case exceptions.PermissionDenied() | PermissionDenied():
@@ -119,9 +119,9 @@ def faults_of(error: ValidationError, wire: Callable[[str], str]) -> list[FieldE
 
     A fault inside a child array has `relation`, `idx` and `name` in its params (records.sites.writing).
     """
-    found: list[FieldError] = []
-    listed = error.error_dict if hasattr(error, "error_dict") else {"": error.error_list}
-    for name, faults in listed.items():
+    field_errors: list[FieldError] = []
+    faults_by_name = error.error_dict if hasattr(error, "error_dict") else {"": error.error_list}
+    for name, faults in faults_by_name.items():
         for fault in faults:
             params: dict[str, Any] = fault.params if isinstance(fault.params, dict) else {}
             if "relation" in params:
@@ -129,8 +129,8 @@ def faults_of(error: ValidationError, wire: Callable[[str], str]) -> list[FieldE
                 path += f".{wire(params['relation'] + '.' + params['name'])}" if params.get("name") else ""
             else:
                 path = wire(name) if name and name != "__all__" else ""
-            found.append(FieldError(path, _code(fault), str(fault.messages[0])))
-    return found
+            field_errors.append(FieldError(path, _code(fault), str(fault.messages[0])))
+    return field_errors
 
 
 _DJANGO_CODES = {

@@ -41,15 +41,15 @@ class Example:
 def sample(kind: str, name: str, **made_with: object) -> str:
     """Return the id that represents a record of the kind (a model's name) with that name in all examples."""
     key = str(uuid.uuid5(NAMESPACE, f"{kind}:{name}"))
-    known = samples.setdefault(key, (kind, name, made_with))
-    if made_with and known[2] != made_with:
-        samples[key] = (kind, name, {**known[2], **made_with})
+    existing = samples.setdefault(key, (kind, name, made_with))
+    if made_with and existing[2] != made_with:
+        samples[key] = (kind, name, {**existing[2], **made_with})
     return key
 
 
 def entry(list_name: str, code: str) -> str:
     """Return the real id of an entry of a list that all sites share, such as `entry("Title", "MS")`."""
-    return next(str(key) for key, known, _ in seed.system_entries()[list_name] if known == code)
+    return next(str(key) for key, entry_code, _ in seed.system_entries()[list_name] if entry_code == code)
 
 
 def done(key: str) -> dict[str, str]:

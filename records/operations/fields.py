@@ -162,13 +162,13 @@ class ChoiceTextField(WireField, serializers.ChoiceField):
             raise WireError("InvalidValue", "This must be a string.")
         if value == "" and self.allow_blank:
             return ""
-        written = self._written.get(value.casefold())
-        if written is None:
-            raise WireError("InvalidValue", f"Allowed are: {', '.join(self._written.values())}.")
-        return written
+        word = self._words.get(value.casefold())
+        if word is None:
+            raise WireError("InvalidValue", f"Allowed are: {', '.join(self._words.values())}.")
+        return word
 
     @cached_property
-    def _written(self) -> dict[str, str]:
+    def _words(self) -> dict[str, str]:
         """Return the words as they are defined in the list, by their folded forms."""
         return {str(word).casefold(): str(word) for word in self.choices}
 
@@ -187,10 +187,10 @@ class IdField(WireField, serializers.UUIDField):
         """Return the id; raises WireError."""
         if value == "":
             return None
-        found = read_uuid(value)
-        if found is None:
+        key = read_uuid(value)
+        if key is None:
             raise WireError("InvalidReference", "This must be an Id: a UUID of 36 characters.")
-        return found
+        return key
 
 
 class ReferenceField(IdField):
@@ -207,8 +207,8 @@ class ReferenceField(IdField):
 
     def read(self, value: object) -> Any:
         """Return the Reference, not resolved yet; raises WireError."""
-        found = super().read(value)
-        return None if found is None else Reference(found, self.model)
+        key = super().read(value)
+        return None if key is None else Reference(key, self.model)
 
 
 class DateTimeField(WireField, serializers.DateTimeField):
@@ -252,9 +252,9 @@ class NumberField(WireField, serializers.DecimalField):
         if isinstance(value, bool) or not isinstance(value, int | Decimal):
             raise WireError("InvalidValue", "This must be a number.")
         number = Decimal(value) if not isinstance(value, int) or abs(value) < 10**20 else Decimal("Infinity")
-        whole = (self.max_digits or 15) - (self.decimal_places or 0)
-        if not number.is_finite() or number.adjusted() >= whole:
-            raise WireError("InvalidValue", f"At most {whole} digits before the decimal point are kept.")
+        integer_digits = (self.max_digits or 15) - (self.decimal_places or 0)
+        if not number.is_finite() or number.adjusted() >= integer_digits:
+            raise WireError("InvalidValue", f"At most {integer_digits} digits before the decimal point are kept.")
         if number != 0 and number.adjusted() < -(self.decimal_places or 0) - 1:
             raise WireError("InvalidValue", f"At most {self.decimal_places} decimal places are kept.")
         exact = number.quantize(Decimal(1).scaleb(-(self.decimal_places or 0)))
@@ -281,8 +281,8 @@ class IntegerField(WireField, serializers.IntegerField):
         """Return the number, which may also be written as 5.0; raises WireError."""
         if value == "":
             return None
-        whole = isinstance(value, int) or (isinstance(value, Decimal) and value == value.to_integral_value())
-        if isinstance(value, bool) or not isinstance(value, int | Decimal) or not whole:
+        is_whole = isinstance(value, int) or (isinstance(value, Decimal) and value == value.to_integral_value())
+        if isinstance(value, bool) or not isinstance(value, int | Decimal) or not is_whole:
             raise WireError("InvalidValue", "This must be a whole number.")
         lowest, highest = self.min_value or 0, self.max_value or values.INTEGER_LIMIT
         if not lowest <= value <= highest:

@@ -18,16 +18,16 @@ from django.views.decorators.csrf import csrf_exempt
 from records.operations import heartbeats, outages
 from records.operations.error_handlers import refuse
 
-ALLOWED = "GET, HEAD, OPTIONS"
+ALLOW = "GET, HEAD, OPTIONS"
 PARTS = ("database", "writes", "cache", "worker", "files")
-KEPT_SECONDS = 2.0
+REUSE_SECONDS = 2.0
 """How long an answer of `/readyz` is reused, so that frequent requests cost nothing."""
 REFUSED_SECONDS = 15.0
 PATIENCE_SECONDS = 2.0
 """How long a request waits while another one checks."""
 
 
-def _only_asked(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+def _only_get(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
     """Let a view answer GET and HEAD; other methods except OPTIONS get the 405, not a page about an expired form."""
 
     @csrf_exempt
@@ -39,19 +39,19 @@ def _only_asked(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRe
             response = HttpResponse(status=204)
         else:
             response = refuse(request, 405, "MethodNotAllowed", "This path does not support this method.")
-        response["Allow"] = ALLOWED
+        response["Allow"] = ALLOW
         return response
 
     return answer
 
 
-@_only_asked
+@_only_get
 def healthz(request: HttpRequest) -> HttpResponse:
     """Answer that the process is alive."""
     return JsonResponse({"status": "ok"})
 
 
-@_only_asked
+@_only_get
 def readyz(request: HttpRequest) -> HttpResponse:
     """Answer, in one word each, the state of the database, writing to it, the cache, the worker and the files.
 
@@ -59,10 +59,10 @@ def readyz(request: HttpRequest) -> HttpResponse:
     migrated; any other problem is `degraded` with 200.
     """
     import_module(settings.ROOT_URLCONF).load()
-    found = _kept.get()
-    if found["status"] != "unavailable":
-        return JsonResponse(found)
-    return JsonResponse(found, status=503, headers={"Retry-After": "5"})
+    result = _cached_state.get()
+    if result["status"] != "unavailable":
+        return JsonResponse(result)
+    return JsonResponse(result, status=503, headers={"Retry-After": "5"})
 
 
 def state() -> dict[str, str]:
@@ -102,8 +102,8 @@ def _writes() -> str:
         with connection.briefly(1_000):  # type: ignore[attr-defined]
             heartbeats.beat(heartbeats.WRITE_CHECK)
     except Error as error:
-        found = outages.outage_of(error)
-        return "ok" if found is outages.BUSY else "failing"
+        outage = outages.outage_of(error)
+        return "ok" if outage is outages.BUSY else "failing"
     return "ok"
 
 
@@ -139,7 +139,7 @@ def _files() -> str:
     return "ok"
 
 
-class _Kept:
+class _CachedState:
     """The last answer; one thread at a time renews it.
 
     The others do not wait long for it, so that probes do not take every thread while the database is frozen.
@@ -147,17 +147,17 @@ class _Kept:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._found: dict[str, str] = {}
+        self._state: dict[str, str] = {}
         self._until = 0.0
 
     def get(self) -> dict[str, str]:
         if not self._lock.acquire(timeout=PATIENCE_SECONDS):
-            return _summary(database="away") if _asks_database.is_set() or not self._found else self._found
+            return _summary(database="away") if _asks_database.is_set() or not self._state else self._state
         try:
             if time.monotonic() >= self._until:
-                self._found = state()
-                self._until = time.monotonic() + KEPT_SECONDS
-            return self._found
+                self._state = state()
+                self._until = time.monotonic() + REUSE_SECONDS
+            return self._state
         finally:
             self._lock.release()
 
@@ -166,5 +166,5 @@ class _Kept:
         self._until = 0.0
 
 
-_kept = _Kept()
-forget = _kept.forget
+_cached_state = _CachedState()
+forget = _cached_state.forget

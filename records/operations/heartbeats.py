@@ -16,7 +16,7 @@ WORKER = "worker:"
 JOB = "job:"
 WRITE_CHECK = "write check"
 BACKUP = "backup"
-LATE = datetime.timedelta(seconds=30)
+DEAD_AFTER = datetime.timedelta(seconds=30)
 """A worker without a heartbeat for this long is considered dead, and another worker takes over its task."""
 
 
@@ -27,14 +27,14 @@ def beat(name: str) -> None:
 
 def living_workers() -> set[str]:
     """Return the ids of the workers that are alive."""
-    names = Heartbeat.objects.filter(name__startswith=WORKER, at__gt=Now() - LATE, at__lt=Now() + LATE).values_list(
-        "name", flat=True
-    )
+    names = Heartbeat.objects.filter(
+        name__startswith=WORKER, at__gt=Now() - DEAD_AFTER, at__lt=Now() + DEAD_AFTER
+    ).values_list("name", flat=True)
     return {name.removeprefix(WORKER) for name in names}
 
 
 def claim_job(name: str, every: datetime.timedelta) -> bool:
     """Claim a regular job if it is due; False if it is not due or another worker has claimed it."""
     _, is_new = Heartbeat.objects.get_or_create(name=JOB + name, defaults={"at": Now()})
-    is_due = Q(at__lte=Now() - every) | Q(at__gt=Now() + LATE)
+    is_due = Q(at__lte=Now() - every) | Q(at__gt=Now() + DEAD_AFTER)
     return is_new or bool(Heartbeat.objects.filter(is_due, name=JOB + name).update(at=Now()))

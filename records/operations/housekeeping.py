@@ -26,14 +26,14 @@ AT_ONCE = 1_000
 def clean_up() -> dict[str, int]:
     """Delete what is no longer needed and return the number of each; runs once an hour."""
     import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
-    found = {
+    counts = {
         "tasks": forget_finished_tasks(),
         "answers": forget_old_answers(),
         "access_changes": drop_old_access_changes(),
         "heartbeats": Heartbeat.objects.filter(name__startswith=WORKER, at__lt=Now() - OLD_HEARTBEATS).delete()[0],
     }
     logger.info("Housekeeping is done.")
-    return found
+    return counts
 
 
 def forget_finished_tasks() -> int:

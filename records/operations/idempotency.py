@@ -48,55 +48,55 @@ def once(
     `body` comes in parts, so that a large one is never copied. A simultaneous repeat waits at the unique key until the
     first request has committed. Raises the 409 if the body differs.
     """
-    hashed = hashlib.sha256()
+    hasher = hashlib.sha256()
     for part in body:
-        hashed.update(part)
-    digest = hashed.hexdigest()
+        hasher.update(part)
+    digest = hasher.hexdigest()
     where = {"user_id": user_id, "site_id": site_id, "operation": operation, "key": key}
     for _ in range(3):
-        with recording(lambda: _taking(where, digest)) as trail:
-            _, taken = trail.answers
-            if taken:
+        with recording(lambda: _claim_statements(where, digest)) as trail:
+            _, claimed_rows = trail.answers
+            if claimed_rows:
                 trail.is_wrapper = True
                 response = act()
-                trail.store([_keeping(taken[0][0], response)])
+                trail.store([_store_statement(claimed_rows[0][0], response)])
                 return response
-        kept = KeptAnswer.objects.filter(**where).first()
-        if kept is not None:
-            return _repeat(kept, digest)
+        stored = KeptAnswer.objects.filter(**where).first()
+        if stored is not None:
+            return _repeat(stored, digest)
     raise ApiError(409, "IdempotencyMismatch", "The same key is being used by another request right now.")
 
 
-def _taking(where: dict[str, object], digest: str) -> list[Statement]:
+def _claim_statements(where: dict[str, object], digest: str) -> list[Statement]:
     """Return the statements that delete an expired answer and claim the key if nobody has it."""
     row = KeptAnswer(**where, body_digest=digest)
     clock, old = _CLOCKS[connection.vendor]
     table = connection.ops.quote_name(KeptAnswer._meta.db_table)
-    named = ("user_id", "site_id", "operation", "key")
-    given = [*map(parameter, (row.user_id, row.site_id)), row.operation, row.key]
-    matching = " AND ".join(f"{name} = %s" for name in named)
+    columns = ("user_id", "site_id", "operation", "key")
+    parameters = [*map(parameter, (row.user_id, row.site_id)), row.operation, row.key]
+    matching = " AND ".join(f"{name} = %s" for name in columns)
     forget = f"DELETE FROM {table} WHERE {matching} AND created <= {old}"  # noqa: S608 (no outside text)
     take = (
-        f"INSERT INTO {table} ({', '.join(named)}, body_digest, status, answer, etag, created) "  # noqa: S608
-        f"VALUES (%s, %s, %s, %s, %s, %s, %s, %s, {clock}) ON CONFLICT ({', '.join(named)}) DO NOTHING RETURNING id"
+        f"INSERT INTO {table} ({', '.join(columns)}, body_digest, status, answer, etag, created) "  # noqa: S608
+        f"VALUES (%s, %s, %s, %s, %s, %s, %s, %s, {clock}) ON CONFLICT ({', '.join(columns)}) DO NOTHING RETURNING id"
     )
-    return [(forget, given), (take, [*given, digest, row.status, bytes(row.answer), row.etag])]
+    return [(forget, parameters), (take, [*parameters, digest, row.status, bytes(row.answer), row.etag])]
 
 
-def _keeping(row_id: int, response: HttpResponse) -> Statement:
+def _store_statement(row_id: int, response: HttpResponse) -> Statement:
     """Return the statement that stores an answer under the claimed key."""
     table = connection.ops.quote_name(KeptAnswer._meta.db_table)
     sql = f"UPDATE {table} SET status = %s, answer = %s, etag = %s WHERE id = %s"  # noqa: S608 (no outside text)
     return sql, [response.status_code, bytes(response.content), response.get("ETag", ""), row_id]
 
 
-def _repeat(kept: KeptAnswer, digest: str) -> HttpResponse:
-    if kept.body_digest != digest:
+def _repeat(stored: KeptAnswer, digest: str) -> HttpResponse:
+    if stored.body_digest != digest:
         raise ApiError(409, "IdempotencyMismatch", "This Idempotency-Key was used with another body.")
-    response = HttpResponse(bytes(kept.answer), status=kept.status, content_type="application/json")
+    response = HttpResponse(bytes(stored.answer), status=stored.status, content_type="application/json")
     response["Idempotency-Replayed"] = "true"
-    if kept.etag:
-        response["ETag"] = kept.etag
+    if stored.etag:
+        response["ETag"] = stored.etag
     return response
 
 

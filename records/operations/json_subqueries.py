@@ -25,29 +25,29 @@ class JsonRows(Subquery):
     def __init__(
         self, queryset: models.QuerySet[Any, Any], fields: Sequence[models.Field[Any, Any]], **extra: object
     ) -> None:
-        self.listed, self.row_fields = queryset, tuple(fields)
+        self.row_queryset, self.row_fields = queryset, tuple(fields)
         super().__init__(queryset, output_field=models.TextField(), **extra)
 
-    def without(self, hidden: models.Exists) -> "JsonRows":
+    def without(self, condition: models.Exists) -> "JsonRows":
         """Return the subquery without the rows for which the condition is true."""
-        return JsonRows(self.listed.filter(~hidden), self.row_fields)
+        return JsonRows(self.row_queryset.filter(~condition), self.row_fields)
 
     def as_sql(self, compiler: Any, connection: Any, template: str | None = None, **extra: object) -> Any:
         """Wrap the subquery in the aggregate of PostgreSQL, which writes ids and times as they are shown."""
-        listed = ", ".join(
+        columns = ", ".join(
             _form_of(field).format(f"r.{connection.ops.quote_name(field.column)}") for field in self.row_fields
         )
         # Only quoted column names are inserted into the SQL.
-        wrapped = f"(SELECT COALESCE(json_agg(json_build_array({listed})), '[]')::text FROM (%(subquery)s) r)"  # noqa: S608
-        return self._wrapped(compiler, connection, wrapped, **extra)
+        sql = f"(SELECT COALESCE(json_agg(json_build_array({columns})), '[]')::text FROM (%(subquery)s) r)"  # noqa: S608
+        return self._as_sql(compiler, connection, sql, **extra)
 
     def as_sqlite(self, compiler: Any, connection: Any, **extra: object) -> Any:
         """Wrap the subquery in the aggregate of SQLite."""
-        listed = ", ".join(f"r.{connection.ops.quote_name(field.column)}" for field in self.row_fields)
-        wrapped = f"(SELECT json_group_array(json_array({listed})) FROM (%(subquery)s) r)"  # noqa: S608
-        return self._wrapped(compiler, connection, wrapped, **extra)
+        columns = ", ".join(f"r.{connection.ops.quote_name(field.column)}" for field in self.row_fields)
+        sql = f"(SELECT json_group_array(json_array({columns})) FROM (%(subquery)s) r)"  # noqa: S608
+        return self._as_sql(compiler, connection, sql, **extra)
 
-    def _wrapped(
+    def _as_sql(
         self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, template: str, **extra: object
     ) -> tuple[str, tuple[str | int, ...]]:
         return super().as_sql(compiler, connection, template=template, **extra)
@@ -100,8 +100,8 @@ def shaper(columns: Mapping[str, tuple[models.Field[Any, Any], Convert | None]])
     names = tuple(columns)
     steps: dict[str, list[tuple[str, Convert]]] = {}
     for vendor in ("postgresql", "sqlite"):
-        found = [converter(field, show, vendor) for field, show in columns.values()]
-        steps[vendor] = [(name, step) for name, step in zip(names, found, strict=True) if step is not None]
+        converters = [converter(field, show, vendor) for field, show in columns.values()]
+        steps[vendor] = [(name, step) for name, step in zip(names, converters, strict=True) if step is not None]
 
     def shape(text: Any) -> list[dict[str, Any]]:
         if text is None or text == "[]":

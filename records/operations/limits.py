@@ -58,11 +58,11 @@ def spend(kind: str, who: str, limit: int) -> Allowance:
     number = count(kind, who)
     allowance = _allowance(limit, number)
     if number > limit:
-        raise limited(allowance)
+        raise too_many_requests(allowance)
     return allowance
 
 
-def limited(allowance: Allowance) -> ApiError:
+def too_many_requests(allowance: Allowance) -> ApiError:
     """Return the 429 with Retry-After."""
     headers = {**allowance.headers(), "Retry-After": str(allowance.reset)}
     return ApiError(429, "RateLimited", f"Only {allowance.limit} requests a minute are allowed.", headers=headers)
@@ -73,6 +73,6 @@ def note_wrong_credential(request: HttpRequest) -> None:
     limit: int = settings.AUTH_FAILURE_LIMIT
     number = count("wrong", counted_address(request.META.get("REMOTE_ADDR", "")))
     if number > limit:
-        refusal = limited(_allowance(limit, number))
+        refusal = too_many_requests(_allowance(limit, number))
         refusal.message = "Too many wrong credentials from this address."
         raise refusal

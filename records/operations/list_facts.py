@@ -24,9 +24,9 @@ class Facts:
     """
 
     until: datetime.datetime
-    known: int
+    last_number: int
     archived: int
-    counted: int
+    count: int
     heads: Heads | None = None
 
 
@@ -34,7 +34,7 @@ def facts(
     site_id: uuid.UUID,
     entity: Entity | None = None,
     *,
-    counted: models.QuerySet[models.Model, object] | None = None,
+    count_rows: models.QuerySet[models.Model, object] | None = None,
     proof: Proof | None = None,
     heads: bool = False,
     then: Sequence[Statement] = (),
@@ -43,18 +43,18 @@ def facts(
 
     The statements `then` run after it, on PostgreSQL in the same round trip; returns the rows of each of them.
 
-    `entity` asks for the stored totals of the site's records, `counted` for the number of a query's rows; without them
-    the numbers are 0. `heads` asks for what a replica has to know. Raises StaleAccessError.
+    `entity` asks for the stored totals of the site's records, `count_rows` for the number of a query's rows; without
+    them the numbers are 0. `heads` asks for what a replica has to know. Raises StaleAccessError.
     """
     columns: list[tuple[str, tuple[object, ...]]] = [until_column(site_id)]
     source, of_source = ("", ()) if entity is None else totals_source(site_id, entity)
     columns += [("0", ()), ("0", ())] if entity is None else [("totals.last", ()), ("totals.archived", ())]
-    columns.append(("0", ()) if counted is None else _count_column(counted))
+    columns.append(("0", ()) if count_rows is None else _count_column(count_rows))
     columns.append(("0", ()) if proof is None else (PROOF_SQL, proof.owners))
     if heads:
         columns += head_columns(site_id)
     sql = f"SELECT {', '.join(column for column, _ in columns)} {source}"
-    parameters = [parameter for _, given in columns for parameter in given]
+    parameters = [parameter for _, values in columns for parameter in values]
     [row], *answers = together([(sql, [*parameters, *of_source]), *then])
     if proof is not None:
         check(proof, row[4])

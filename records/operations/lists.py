@@ -16,16 +16,24 @@ from records.accounts.opening import Proof
 from records.history import replica
 from records.history.statements import ANY_SITE
 from records.operations import cursors, values
-from records.operations.compiled import Prepared
+from records.operations.compiled import PlanStatement
 from records.operations.list_facts import facts
 from records.operations.operation import Parameter
 from records.operations.plans import ReadPlan, Shape
-from records.operations.queries import IN_FOLDERS, archive_states, encoded, filtered, given, integer, invalid
+from records.operations.queries import (
+    IN_FOLDERS,
+    archive_states,
+    encode_query,
+    filter_rows,
+    integer,
+    invalid,
+    query_parameters,
+)
 from records.sites.trigrams import holding
 
 M = TypeVar("M", bound=models.Model)
 PARAMETERS = ("startIndex", "limit", "sort", "order", "isArchived", "modifiedSince", "search", "cursor")
-TAKEN_ONCE = ("startIndex", "limit", "sort", "order", "modifiedSince", "search", "cursor")
+SINGLE_VALUED = ("startIndex", "limit", "sort", "order", "modifiedSince", "search", "cursor")
 """List parameters that take only one value; the others take several."""
 LARGEST_PAGE, USUAL_PAGE = 1000, 100
 LONGEST_ADDRESS = 8000
@@ -57,17 +65,17 @@ class Page:
         """Return X-Total-Count, X-Modified-Until, and Link to the next page if there is one."""
         headers = {"X-Total-Count": str(self.total), "X-Modified-Until": values.show_date_time(self.until) or ""}
         if self.next is not None:
-            kept = [
+            items = [
                 (name, value)
-                for name, found in given(request).items()
+                for name, query_values in query_parameters(request).items()
                 if name.casefold() not in ("startindex", "cursor")
-                for value in found
+                for value in query_values
             ]
             start = settings.BASE_URL.rstrip("/") + request.path
-            query = encoded([*kept, *self.next.items()])
+            query = encode_query([*items, *self.next.items()])
             if len(request.path) + len(query) > LONGEST_ADDRESS:
                 # The caller's own query is nearly as long as an address may be; the link then has only the index.
-                query = encoded([*kept, ("startIndex", self.next["startIndex"])])
+                query = encode_query([*items, ("startIndex", self.next["startIndex"])])
             headers["Link"] = f'<{start}?{query}>; rel="next"'
         return headers
 
@@ -81,8 +89,8 @@ def page(
     *,
     site_id: uuid.UUID,
     alike: bool = True,
-    narrowed: bool = False,
-    hidden: frozenset[str] = frozenset(),
+    is_narrowed: bool = False,
+    hidden_names: frozenset[str] = frozenset(),
     proof: Proof | None = None,
     own: bool = False,
     narrow: Callable[[Shape], Shape] | None = None,
@@ -90,42 +98,42 @@ def page(
     """Return the requested page of the records; at most three statements.
 
     `alike` says that the records depend on nothing but the plan and the site; the statement of a page without filters
-    is then compiled once for all callers. `narrowed` says that they are not all records of the site, so that the stored
-    total does not apply. `hidden` are wire names that the caller may not see, search or sort by. `own` says that every
-    change of the rows is in the history of the site; a replica may then answer, for which it is asked first how far it
-    is. The first statement checks the caller's proof. On the primary, the rows of a first page, and of one with a
-    cursor, come with its answer in one round trip. A list without a stored total is counted only if its first page is
-    full, or, for a later page, in the first statement. `narrow` returns each object as the caller may see it, if that
-    differs between callers. Raises the 400 InvalidParameter, and StaleAccessError.
+    is then compiled once for all callers. `is_narrowed` says that they are not all records of the site, so that the
+    stored total does not apply. `hidden_names` are wire names that the caller may not see, search or sort by. `own`
+    says that every change of the rows is in the history of the site; a replica that has replayed the history far enough
+    may then answer. The first statement checks the caller's proof. On the primary, the rows of a first page, and of one
+    with a cursor, come with its answer in one round trip. A list without a stored total is counted only if its first
+    page is full, or, for a later page, in the first statement. `narrow` returns each object as the caller may see it,
+    if that differs between callers. Raises the 400 InvalidParameter, and StaleAccessError.
     """
-    choice = Choice(records, plan, _open_to(rules, plan, hidden), query, parameters, site_id, alike=alike)
-    window = Window.read(plan, query, site_id, hidden)
-    entity = None if choice.is_narrowed or narrowed else getattr(plan.model, "ENTITY", None)
+    choice = Choice(records, plan, _open_to(rules, plan, hidden_names), query, parameters, site_id, alike=alike)
+    window = Window.read(plan, query, site_id, hidden_names)
+    entity = None if choice.is_narrowed or is_narrowed else getattr(plan.model, "ENTITY", None)
     later = entity is None and (window.start > 0 or "search" in query)
     from_replica = own and replica.is_configured()
-    counted = choice.rows if later and not from_replica else None
+    count_rows = choice.rows if later and not from_replica else None
     first = None if window.is_deep or from_replica else choice.part(window, 0)
     then = [] if first is None else [first.statement]
-    known, answers = facts(site_id, entity, counted=counted, proof=proof, heads=from_replica, then=then)
-    begun = None if first is None else first.read(answers[0])
-    archived = 0 if choice.states == {True, False} else known.archived
-    kept = None if entity is None else Kept(site_id, known.known, archived)
+    list_facts, answers = facts(site_id, entity, count_rows=count_rows, proof=proof, heads=from_replica, then=then)
+    first_rows = None if first is None else first.read(answers[0])
+    archived = 0 if choice.states == {True, False} else list_facts.archived
+    totals = None if entity is None else StoredTotals(site_id, list_facts.last_number, archived)
 
     def read() -> tuple[Sequence[Any], int]:
-        rows = choice.skipping(window, kept) if window.is_deep else choice.parts(window, begun)
-        if kept is not None:
-            return rows, kept.known - kept.archived if False in choice.states else kept.archived
-        if counted is not None:
-            return rows, known.counted
+        rows = choice.skipping(window, totals) if window.is_deep else choice.parts(window, first_rows)
+        if totals is not None:
+            return rows, totals.last_number - totals.archived if False in choice.states else totals.archived
+        if count_rows is not None:
+            return rows, list_facts.count
         return rows, len(rows) if not later and len(rows) <= window.limit else choice.rows.count()
 
-    rows, total = replica.read(known.heads, read)
-    shown, with_private = rows[: window.limit], not hidden
+    rows, total = replica.read(list_facts.heads, read)
+    shown_rows, with_private = rows[: window.limit], not hidden_names
     if narrow is None:
-        content = plan.encoded(shown, with_private=with_private)
+        content = plan.to_json(shown_rows, with_private=with_private)
     else:
-        content = orjson.dumps([narrow(shape) for shape in plan.show_all(shown, with_private=with_private)])
-    return Page(content, total, window.following(plan, rows), known.until)
+        content = orjson.dumps([narrow(shape) for shape in plan.show_all(shown_rows, with_private=with_private)])
+    return Page(content, total, window.following(plan, rows), list_facts.until)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +149,12 @@ class Window:
 
     @classmethod
     def read(
-        cls, plan: ReadPlan, query: Mapping[str, list[str]], site_id: uuid.UUID, hidden: frozenset[str]
+        cls, plan: ReadPlan, query: Mapping[str, list[str]], site_id: uuid.UUID, hidden_names: frozenset[str]
     ) -> "Window":
         """Return what the query asks for; raises the 400 InvalidParameter."""
         start = integer(query, "startIndex", 0, 0, values.INTEGER_LIMIT)
         limit = integer(query, "limit", USUAL_PAGE, 1, LARGEST_PAGE)
-        order = cursors.Order.read(plan, query, hidden)
+        order = cursors.Order.read(plan, query, hidden_names)
         of = cursors.list_of(plan.model, site_id, query)
         position = cursors.read(query["cursor"][-1], of, order) if "cursor" in query else None
         if position is not None:
@@ -170,14 +178,14 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredTotals:
     """What is known of a site's records without counting: how many have a number, and how many are left out.
 
     Archived records are left out, unless the list shows both; then nothing is.
     """
 
     site_id: uuid.UUID
-    known: int
+    last_number: int
     archived: int
 
 
@@ -199,20 +207,22 @@ class Choice:
         self.states = archive_states(query)
         filters = [one for one in parameters if one.filters and one.name in query]
         is_filtered = bool(filters) or "modifiedSince" in query or IN_FOLDERS in query
-        self._filtered = filtered(self._all, self._in_states(self._all), query, filters) if is_filtered else None
-        self._searched = query.get("search", [""])[-1].strip()
-        self.is_narrowed = is_filtered or bool(self._searched)
+        self._filtered_rows = (
+            filter_rows(self._all, self._in_states(self._all), query, filters) if is_filtered else None
+        )
+        self._search_text = query.get("search", [""])[-1].strip()
+        self.is_narrowed = is_filtered or bool(self._search_text)
         self._alike = alike and not self.is_narrowed
 
     @cached_property
-    def _whole(self) -> ReadPlan:
+    def _reader_plan(self) -> ReadPlan:
         """Return the plan with the reader in its expressions."""
         return self._plan.for_rows()
 
     @property
     def _all(self) -> models.QuerySet[Any, Any]:
         """Return all rows of the list, archived or not."""
-        return self._records(self._whole, self._site_id)
+        return self._records(self._reader_plan, self._site_id)
 
     def _in_states(self, rows: models.QuerySet[Any, Any]) -> models.QuerySet[Any, Any]:
         return rows if len(self.states) == 2 else rows.filter(is_archived=True in self.states)
@@ -220,10 +230,10 @@ class Choice:
     @cached_property
     def rows(self) -> models.QuerySet[Any, Any]:
         """Return the rows. A search asks the database for them at once: use this where they are to be read."""
-        found = self._in_states(self._all) if self._filtered is None else self._filtered
-        return _search(found, self._rules, self._searched) if self._searched else found
+        rows = self._in_states(self._all) if self._filtered_rows is None else self._filtered_rows
+        return _search(rows, self._rules, self._search_text) if self._search_text else rows
 
-    def part(self, window: Window, number: int) -> Prepared:
+    def part(self, window: Window, number: int) -> PlanStatement:
         """Return the statement of the tuples of a first page or of those after a position, from the start of a part.
 
         Each part has so many rows as the page, and one more.
@@ -231,75 +241,81 @@ class Choice:
         order, position = window.order, window.position
 
         def tuples(plan: ReadPlan, rows: models.QuerySet[Any, Any], after: cursors.Position | None) -> Any:
-            ordered = rows.order_by(*order.terms())
-            extra = () if order.place(plan) >= 0 else (order.selected,)
-            return plan.fetching(ordered if after is None else cursors.after(ordered, after)[number], extra=extra)
+            sorted_rows = rows.order_by(*order.terms())
+            extra = () if order.place(plan) >= 0 else (order.selection,)
+            return plan.fetching(
+                sorted_rows if after is None else cursors.after(sorted_rows, after)[number], extra=extra
+            )
 
         if self._alike:
-            given, after = {ANY_SITE: self._site_id}, None
+            placeholder_values, after = {ANY_SITE: self._site_id}, None
             if position is not None:
-                given, after = given | position.given(), position.anywhere()
-            found = self._plan.prepared(
+                placeholder_values, after = placeholder_values | position.placeholder_values(), position.anywhere()
+            statement = self._plan.prepare(
                 (order.name, order.descending, frozenset(self.states), after and (after.value, number)),
                 lambda plan: tuples(plan, self._in_states(self._records(plan, ANY_SITE)), after),
-                given,
+                placeholder_values,
             )
         else:
-            found = Prepared.of(tuples(self._whole, self.rows, position))
-        return found.limited(window.limit + 1)
+            statement = PlanStatement.of(tuples(self._reader_plan, self.rows, position))
+        return statement.with_limit(window.limit + 1)
 
-    def parts(self, window: Window, begun: Sequence[Any] | None) -> Sequence[Any]:
-        """Return the tuples of a page and, if there are more, another one; `begun` are those of the first part."""
-        rows = [] if begun is None else [*begun]
-        for number in range(begun is not None, cursors.parts(window.position)):
+    def parts(self, window: Window, first_rows: Sequence[Any] | None) -> Sequence[Any]:
+        """Return the tuples of a page and, if there are more, another one; `first_rows` are those of the first part."""
+        rows = [] if first_rows is None else [*first_rows]
+        for number in range(first_rows is not None, cursors.parts(window.position)):
             if len(rows) <= window.limit:
                 part = self.part(window, number)
                 rows += part.read(replica.rows_of(part.statement))
         return rows[: window.limit + 1]
 
-    def skipping(self, window: Window, kept: Kept | None) -> Sequence[Any]:
+    def skipping(self, window: Window, totals: StoredTotals | None) -> Sequence[Any]:
         """Return the tuples after a number of rows and, if there are more, another one.
 
         Their ids are found in an index first, and the rows are joined to them.
         """
-        order, start, limit, plan = window.order, window.start, window.limit, self._whole
-        ordered = self.rows.order_by(*order.terms())
-        if kept is not None and False in self.states and order.attribute == "site_sequence_id":
-            ordered, start = _from_number(ordered, plan.model, kept, start, descending=order.descending)
+        order, start, limit, plan = window.order, window.start, window.limit, self._reader_plan
+        sorted_rows = self.rows.order_by(*order.terms())
+        if totals is not None and False in self.states and order.attribute == "site_sequence_id":
+            sorted_rows, start = _from_number(sorted_rows, plan.model, totals, start, descending=order.descending)
             if start:
                 # Counting the archived records to be skipped took a statement, so this one does all the rest.
-                keys = ordered.values("pk")[start : start + limit + 1]
-                chosen = plan.model._default_manager.filter(pk__in=keys).order_by()
+                keys = sorted_rows.values("pk")[start : start + limit + 1]
+                page_rows = plan.model._default_manager.filter(pk__in=keys).order_by()
                 return sorted(
-                    plan.fetching(chosen, extra=(order.selected,)), key=lambda row: row[-1], reverse=order.descending
+                    plan.fetching(page_rows, extra=(order.selection,)),
+                    key=lambda row: row[-1],
+                    reverse=order.descending,
                 )
-            return list(plan.fetching(ordered, extra=(order.selected,))[: limit + 1])
-        ids = list(ordered.values_list("pk", flat=True)[start : start + limit + 1])
-        found = plan.fetching(plan.model._default_manager.filter(pk__in=ids).order_by(), extra=("pk", order.selected))
-        by_id = {row[-2]: row for row in found}
+            return list(plan.fetching(sorted_rows, extra=(order.selection,))[: limit + 1])
+        ids = list(sorted_rows.values_list("pk", flat=True)[start : start + limit + 1])
+        tuples = plan.fetching(plan.model._default_manager.filter(pk__in=ids).order_by(), extra=("pk", order.selection))
+        by_id = {row[-2]: row for row in tuples}
         return [by_id[key] for key in ids if key in by_id]
 
 
 def _from_number(
-    ordered: models.QuerySet[Any, Any], model: type[models.Model], kept: Kept, start: int, *, descending: bool
+    rows: models.QuerySet[Any, Any], model: type[models.Model], totals: StoredTotals, start: int, *, descending: bool
 ) -> tuple[models.QuerySet[Any, Any], int]:
     """Return the active records from a number on, and how many of them are still to be skipped.
 
     Numbers have no gaps, so only the archived ones among the skipped records have to be counted.
     """
-    beyond = {"site_sequence_id__lte": kept.known - start} if descending else {"site_sequence_id__gt": start}
-    if not kept.archived:
-        return ordered.filter(**beyond), 0
-    archived = model._default_manager.filter(site_id=kept.site_id, is_archived=True, site_sequence_id__isnull=False)
-    return ordered.filter(**beyond), archived.exclude(**beyond).count()
+    beyond = {"site_sequence_id__lte": totals.last_number - start} if descending else {"site_sequence_id__gt": start}
+    if not totals.archived:
+        return rows.filter(**beyond), 0
+    archived = model._default_manager.filter(site_id=totals.site_id, is_archived=True, site_sequence_id__isnull=False)
+    return rows.filter(**beyond), archived.exclude(**beyond).count()
 
 
-def _open_to(rules: ListRules, plan: ReadPlan, hidden: frozenset[str]) -> ListRules:
+def _open_to(rules: ListRules, plan: ReadPlan, hidden_names: frozenset[str]) -> ListRules:
     """Return the rules without searching what the caller may not see: somebody who finds a record by it learns it."""
-    closed = {plan.columns[name].name + end for name in hidden & plan.columns.keys() for end in ("", "_key")}
-    return ListRules([name for name in rules.search if name not in closed])
+    closed_names = {
+        plan.columns[name].name + end for name in hidden_names & plan.columns.keys() for end in ("", "_key")
+    }
+    return ListRules([name for name in rules.search if name not in closed_names])
 
 
-def _search(asked: models.QuerySet[M], rules: ListRules, text: str) -> models.QuerySet[M]:
-    number = values.read_integer(text, 0, values.INTEGER_LIMIT) if hasattr(asked.model, "site_sequence_id") else None
-    return holding(asked, rules.search, [(text, number)])
+def _search(rows: models.QuerySet[M], rules: ListRules, text: str) -> models.QuerySet[M]:
+    number = values.read_integer(text, 0, values.INTEGER_LIMIT) if hasattr(rows.model, "site_sequence_id") else None
+    return holding(rows, rules.search, [(text, number)])

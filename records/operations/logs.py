@@ -76,11 +76,11 @@ def describe_exception(error: BaseException, trace: TracebackType | None) -> lis
 
     Messages are left out: those of the database quote the row's values, which may be personal data.
     """
-    found = []
-    seen: set[int] = set()
+    entries = []
+    visited: set[int] = set()
     current: BaseException | None = error
-    while current is not None and id(current) not in seen:
-        seen.add(id(current))
+    while current is not None and id(current) not in visited:
+        visited.add(id(current))
         frames = traceback.extract_tb(trace if current is error else current.__traceback__)
         entry: dict[str, object] = {
             "type": f"{type(current).__module__}.{type(current).__qualname__}",
@@ -91,6 +91,6 @@ def describe_exception(error: BaseException, trace: TracebackType | None) -> lis
             entry["sqlstate"] = code
         if constraint := getattr(getattr(current, "diag", None), "constraint_name", None):
             entry["constraint"] = constraint
-        found.append(entry)
+        entries.append(entry)
         current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
-    return found
+    return entries

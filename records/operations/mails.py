@@ -45,10 +45,10 @@ _running: ContextVar[_Running | None] = ContextVar("running task", default=None)
 @contextmanager
 def running(task: DBTaskResult[Any, Any]) -> Iterator[None]:
     """Run a block as the work of a task, and of the request that enqueued it."""
-    started = _Running(task)
-    token = _running.set(started)
+    running_task = _Running(task)
+    token = _running.set(running_task)
     try:
-        with working_for(started.request_id, lambda: started.path):
+        with working_for(running_task.request_id, lambda: running_task.path):
             yield
     finally:
         _running.reset(token)

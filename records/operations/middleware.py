@@ -115,7 +115,7 @@ _answer_of_path = cast(Handler, convert_exception_to_response(_view_of_path))
 
 def answer(request: HttpRequest, respond: Handler) -> HttpResponse:
     """Do what every request needs: its id, the check of its Host, the headers of its response, and its log line."""
-    started = time.perf_counter()
+    start = time.perf_counter()
     # The id is not a secret, and to ask the system for random bytes would let another thread go first.
     request_id = uuid.UUID(int=random.getrandbits(128), version=4)
     request.request_id = str(request_id)  # type: ignore[attr-defined]
@@ -135,22 +135,22 @@ def answer(request: HttpRequest, respond: Handler) -> HttpResponse:
             put(response, {"Content-Length": str(len(response.content))}, unless_set=True)
         if request.method == "HEAD":
             response.content = b""
-    note(request, response, round((time.perf_counter() - started) * 1000, 1))
+    note(request, response, round((time.perf_counter() - start) * 1000, 1))
     return response
 
 
-_served: set[tuple[str, ...]] = set()
+_known_hosts: set[tuple[str, ...]] = set()
 """The hosts that were found among the allowed ones."""
 MOST_HOSTS = 1_000
 
 
 def _check_host(request: HttpRequest) -> None:
     """Raise DisallowedHost unless the host that the request names is served."""
-    known = (request.META.get("HTTP_HOST", ""), *settings.ALLOWED_HOSTS)
-    if known not in _served:
+    host_key = (request.META.get("HTTP_HOST", ""), *settings.ALLOWED_HOSTS)
+    if host_key not in _known_hosts:
         request.get_host()
-        if len(_served) < MOST_HOSTS and "HTTP_HOST" in request.META:
-            _served.add(known)
+        if len(_known_hosts) < MOST_HOSTS and "HTTP_HOST" in request.META:
+            _known_hosts.add(host_key)
 
 
 def _working_for(request: HttpRequest) -> AbstractContextManager[Origin]:

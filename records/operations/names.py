@@ -14,24 +14,24 @@ def snake(wire: str) -> str:
     return _WORD.sub("_", wire).lower()
 
 
-def spelt(name: str, known: Collection[str]) -> str | None:
+def match_name(name: str, known_names: Collection[str]) -> str | None:
     """Return the known name that equals this one in any case, as it is declared, or None."""
-    if name in known:
+    if name in known_names:
         return name
-    folded = name.casefold()
-    return next((candidate for candidate in known if candidate.casefold() == folded), None)
+    lower_name = name.casefold()
+    return next((candidate for candidate in known_names if candidate.casefold() == lower_name), None)
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, known_names: Iterable[str]) -> str:
     """Return the known name that is most similar to this one, ignoring case, or an empty text."""
-    folded = {candidate.casefold(): candidate for candidate in known}
-    found = difflib.get_close_matches(name[:100].casefold(), folded, n=1, cutoff=0.6)
-    return folded[found[0]] if found else ""
+    by_lower_name = {candidate.casefold(): candidate for candidate in known_names}
+    matches = difflib.get_close_matches(name[:100].casefold(), by_lower_name, n=1, cutoff=0.6)
+    return by_lower_name[matches[0]] if matches else ""
 
 
-def unknown(name: str, known: Iterable[str], kind: str) -> str:
+def unknown(name: str, known_names: Iterable[str], kind: str) -> str:
     """Return the message that refuses an unknown name and suggests the most similar known one."""
-    near = nearest(name, known)
-    shown = name if len(name) <= 100 else name[:100] + "…"
+    near = nearest(name, known_names)
+    short_name = name if len(name) <= 100 else name[:100] + "…"
     hint = f" Did you mean {near}?" if near else ""
-    return f"There is no {kind} {shown!r}.{hint}"
+    return f"There is no {kind} {short_name!r}.{hint}"

@@ -18,11 +18,11 @@ class Address:
     """The path of operations: its parts before the id, in lower case, and the whole path as in the document."""
 
     parts: tuple[str, ...]
-    shown: str
+    path: str
     operations: "Mapping[str, Operation]"
 
 
-def meant(method: str, path: str) -> str:
+def suggestion(method: str, path: str) -> str:
     """Return the message that suggests the operation that a path almost matches, or an empty text.
 
     A path that differs only in case comes before one with an error; after that, the presence of an id decides.
@@ -30,42 +30,44 @@ def meant(method: str, path: str) -> str:
     parts = [part.casefold() for part in path.strip("/").split("/")]
     near = []
     for address in _addresses():
-        asked, wanted = "/".join(parts[: len(address.parts)]), "/".join(address.parts)
-        if is_near(asked, wanted):
+        path_start, address_start = "/".join(parts[: len(address.parts)]), "/".join(address.parts)
+        if is_near(path_start, address_start):
             has_id = len(parts) > len(address.parts)
-            near.append((asked != wanted, has_id != ("<" in address.shown), address))
+            near.append((path_start != address_start, has_id != ("<" in address.path), address))
     if not near:
         return ""
-    address = min(near, key=lambda found: found[:2])[2]
+    address = min(near, key=lambda candidate: candidate[:2])[2]
     method = "GET" if method == "HEAD" else method
     operation = address.operations.get(method) or next(iter(address.operations.values()))
-    return f"Did you mean {operation.name}: {operation.method} {address.shown}?"
+    return f"Did you mean {operation.name}: {operation.method} {address.path}?"
 
 
-def is_near(one: str, other: str) -> bool:
+def is_near(first: str, second: str) -> bool:
     """Return whether two texts differ by at most one letter added, removed or replaced, or one swap of neighbours.
 
     Equal texts count too. The time is linear in their length.
     """
-    if abs(len(one) - len(other)) > 1:
+    if abs(len(first) - len(second)) > 1:
         return False
-    shorter = min(len(one), len(other))
-    start = next((place for place in range(shorter) if one[place] != other[place]), shorter)
-    left = shorter - start
-    end = next((place for place in range(left) if one[-1 - place] != other[-1 - place]), left)
-    mine, theirs = one[start : len(one) - end], other[start : len(other) - end]
-    return max(len(mine), len(theirs)) <= 1 or (len(mine) == 2 and mine == theirs[::-1])
+    shorter = min(len(first), len(second))
+    start = next((place for place in range(shorter) if first[place] != second[place]), shorter)
+    rest = shorter - start
+    end = next((place for place in range(rest) if first[-1 - place] != second[-1 - place]), rest)
+    first_middle, second_middle = first[start : len(first) - end], second[start : len(second) - end]
+    return max(len(first_middle), len(second_middle)) <= 1 or (
+        len(first_middle) == 2 and first_middle == second_middle[::-1]
+    )
 
 
 @cache
 def _addresses() -> tuple[Address, ...]:
     """Return the paths of all operations, from the list of interfaces in the URL configuration."""
-    found = []
+    addresses = []
     for endpoint in import_module(settings.ROOT_URLCONF).interfaces:
         for inner in getattr(endpoint, "url_patterns", ()):
             operations = getattr(inner.callback, "initkwargs", {}).get("operations") if inner.callback else None
             if operations and inner.name:
                 path = f"/{endpoint.pattern}{inner.pattern}"
                 parts = path.partition("<")[0].strip("/").casefold().split("/")
-                found.append(Address(tuple(parts), re.sub(r"<\w+:id>", "<Id>", path), operations))
-    return tuple(found)
+                addresses.append(Address(tuple(parts), re.sub(r"<\w+:id>", "<Id>", path), operations))
+    return tuple(addresses)

@@ -21,7 +21,7 @@ _UNSHOWN = re.compile(r"[^ !#-\[\]-~]")
 _ERRORS = {429: "temporarily_unavailable", 503: "temporarily_unavailable", 500: "server_error"}
 
 
-def _refused(status: int, code: str, description: str, headers: dict[str, str] | None = None) -> HttpResponse:
+def _error_response(status: int, code: str, description: str, headers: dict[str, str] | None = None) -> HttpResponse:
     """Return an error in the format of RFC 6749, 5.2; none of these responses may be cached."""
     response = JsonResponse({"error": code, "error_description": _UNSHOWN.sub("'", description)}, status=status)
     for name, value in {"Cache-Control": "no-store", "Pragma": "no-cache", **(headers or {})}.items():
@@ -54,12 +54,12 @@ def _answer(request: HttpRequest, act: Callable[[oauth.FormRequest], HttpRespons
     if request.method == "OPTIONS":
         return HttpResponse(status=204, headers={"Allow": "POST, OPTIONS"})
     if request.method != "POST":
-        return _refused(405, "invalid_request", "This path supports POST only.", {"Allow": "POST, OPTIONS"})
+        return _error_response(405, "invalid_request", "This path supports POST only.", {"Allow": "POST, OPTIONS"})
     try:
-        framed = oauth.FormRequest(_form(request), request.META.get("HTTP_AUTHORIZATION", ""))
-        response = act(framed)
-        if framed.client is not None:
-            request.larder_caller = framed.client.pk  # type: ignore[attr-defined]
+        form_request = oauth.FormRequest(_form(request), request.META.get("HTTP_AUTHORIZATION", ""))
+        response = act(form_request)
+        if form_request.client is not None:
+            request.larder_caller = form_request.client.pk  # type: ignore[attr-defined]
         return response
     except OAuth2Error as error:
         return _oauth_error(error)
@@ -67,7 +67,7 @@ def _answer(request: HttpRequest, act: Callable[[oauth.FormRequest], HttpRespons
         refusal = errors.refusal_of(error)
         if refusal.status == 500:
             errors.logger.error("Unhandled %s", type(error).__name__, exc_info=error)
-        return _refused(
+        return _error_response(
             refusal.status, _ERRORS.get(refusal.status, "invalid_request"), refusal.message, refusal.headers
         )
 
@@ -76,21 +76,21 @@ def _oauth_error(error: OAuth2Error) -> HttpResponse:
     headers = {name: value for name, value in error.get_headers() if name == "WWW-Authenticate"}
     if headers:
         headers["WWW-Authenticate"] = 'Basic realm="Larder", charset="UTF-8"'
-    return _refused(error.status_code, error.error, error.get_error_description(), headers)
+    return _error_response(error.status_code, error.error, error.get_error_description(), headers)
 
 
 @csrf_exempt
 def token(request: HttpRequest) -> HttpResponse:
     """Issue an access token to an authenticated client, for 30 minutes (RFC 6749, 4.4)."""
-    return _answer(request, lambda framed: _issue(request, framed), "IssueToken")
+    return _answer(request, lambda form_request: _issue(request, form_request), "IssueToken")
 
 
-def _issue(request: HttpRequest, framed: oauth.FormRequest) -> HttpResponse:
-    data = framed.payload.data
+def _issue(request: HttpRequest, form_request: oauth.FormRequest) -> HttpResponse:
+    data = form_request.payload.data
     if not data.get("grant_type"):
         raise OAuth2Error("grant_type is required.", error="invalid_request")
-    _prove(request, framed)
-    grant = oauth.server.get_token_grant(framed)
+    _prove(request, form_request)
+    grant = oauth.server.get_token_grant(form_request)
     grant.validate_token_request()
     status, body, _ = grant.create_token_response()
     response = JsonResponse(body, status=status)
@@ -102,22 +102,22 @@ def _issue(request: HttpRequest, framed: oauth.FormRequest) -> HttpResponse:
 @csrf_exempt
 def revoke(request: HttpRequest) -> HttpResponse:
     """End one of the client's own tokens at once; an unknown token counts as ended (RFC 7009)."""
-    return _answer(request, lambda framed: _revoke(request, framed), "RevokeToken")
+    return _answer(request, lambda form_request: _revoke(request, form_request), "RevokeToken")
 
 
-def _revoke(request: HttpRequest, framed: oauth.FormRequest) -> HttpResponse:
-    _prove(request, framed)
+def _revoke(request: HttpRequest, form_request: oauth.FormRequest) -> HttpResponse:
+    _prove(request, form_request)
     endpoint = oauth.Revocation(oauth.server)
-    endpoint.create_endpoint_response(framed)
+    endpoint.create_endpoint_response(form_request)
     response = HttpResponse(status=200)
     response["Cache-Control"] = "no-store"
     return response
 
 
-def _prove(request: HttpRequest, framed: oauth.FormRequest) -> None:
+def _prove(request: HttpRequest, form_request: oauth.FormRequest) -> None:
     """Authenticate the client, count its request, and count a wrong secret against the address."""
     try:
-        client = oauth.server.authenticate_client(framed, oauth.AUTH_METHODS)
+        client = oauth.server.authenticate_client(form_request, oauth.AUTH_METHODS)
     except oauth.WrongClientError:
         limits.note_wrong_credential(request)
         raise
@@ -130,7 +130,7 @@ def metadata(request: HttpRequest) -> HttpResponse:
     if request.method == "OPTIONS":
         return HttpResponse(status=204, headers={"Allow": "GET, HEAD, OPTIONS"})
     if request.method not in ("GET", "HEAD"):
-        return _refused(405, "invalid_request", "This path supports GET only.", {"Allow": "GET, HEAD, OPTIONS"})
+        return _error_response(405, "invalid_request", "This path supports GET only.", {"Allow": "GET, HEAD, OPTIONS"})
     return JsonResponse(oauth.metadata(settings.BASE_URL))
 
 

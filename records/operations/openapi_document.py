@@ -30,9 +30,9 @@ def document(kind: str) -> Document:
 def _documents() -> dict[str, Document]:
     """Return the document in each format; built once per process, since it takes most of a second."""
     schema = SchemaGenerator().get_schema(request=None, public=True)
-    found = {}
+    documents = {}
     for kind, renderer in RENDERERS.items():
         rendered = renderer().render(schema, renderer_context={})
-        made = rendered.encode() if isinstance(rendered, str) else rendered
-        found[kind] = Document(made, f'"{hashlib.sha256(made).hexdigest()[:32]}"', renderer.media_type)
-    return found
+        content = rendered.encode() if isinstance(rendered, str) else rendered
+        documents[kind] = Document(content, f'"{hashlib.sha256(content).hexdigest()[:32]}"', renderer.media_type)
+    return documents

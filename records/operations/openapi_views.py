@@ -17,13 +17,13 @@ class DocumentView(APIView):
 
     def get(self, request: Request, kind: str) -> HttpResponse:
         """Answer with the document in the format `kind`."""
-        made = import_module("records.operations.openapi_document").document(kind)
-        if conditional.is_current(request._request, made.tag):
+        document = import_module("records.operations.openapi_document").document(kind)
+        if conditional.is_current(request._request, document.tag):
             response = HttpResponse(status=304)
         else:
-            response = HttpResponse(made.content, content_type=made.media_type)
+            response = HttpResponse(document.content, content_type=document.media_type)
             response["Content-Disposition"] = f'inline; filename="Larder.{kind}"'
-        response["ETag"] = made.tag
+        response["ETag"] = document.tag
         return response
 
 

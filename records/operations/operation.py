@@ -170,14 +170,14 @@ def permits(permission: str, lowest: DefaultRole) -> None:
     default_roles.register(permission, lowest)
 
 
-_declared: list[tuple[Operation, object]] = []
+_operations: list[tuple[Operation, object]] = []
 
 
-def declared() -> Sequence[tuple[Operation, Any]]:
+def all_operations() -> Sequence[tuple[Operation, Any]]:
     """Return every operation with its viewset, in the order of the endpoints; loads all endpoints."""
     order = {package: place for place, package in enumerate(import_module(settings.ROOT_URLCONF).load())}
     # Paths and imports can load the endpoints in any order.
-    return sorted(_declared, key=lambda one: order.get(one[1].__module__.rpartition(".")[0], len(order)))
+    return sorted(_operations, key=lambda one: order.get(one[1].__module__.rpartition(".")[0], len(order)))
 
 
 def operation_urls(viewset: Any, *operations: Operation) -> list[URLPattern]:
@@ -190,7 +190,7 @@ def operation_urls(viewset: Any, *operations: Operation) -> list[URLPattern]:
     for operation in operations:
         getattr(viewset, operation.action)
         default_roles.register(operation.permission, operation.role)
-        _declared.append((operation, viewset))
+        _operations.append((operation, viewset))
         by_path[operation.pattern][operation.method] = operation
     patterns = []
     for pattern, by_method in by_path.items():

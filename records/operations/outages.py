@@ -49,7 +49,7 @@ _OF_SQLSTATE = {
     "57014": SLOW,
     "0A000": UNMIGRATED,  # A migration has just changed the columns of a prepared statement.
 }
-_CANCELED = "57014"
+_QUERY_CANCELED = "57014"
 """A statement that was canceled; its transaction can only be rolled back."""
 _SCHEMA_STATES = frozenset({"42P01", "42703", "3F000"})
 _OF_SQLITE = {
@@ -81,13 +81,13 @@ def outage_of(error: BaseException) -> Outage | None:
     if not isinstance(error, DatabaseError | InterfaceError):
         return None
     state, code = sqlstate_of(error), getattr(error.__cause__, "sqlite_errorcode", None)
-    found = _of_state(error, state) if code is None else _of_code(error, code & 0xFF)
-    if found is not None:
-        if found.stops_writes:
+    outage = _of_state(error, state) if code is None else _of_code(error, code & 0xFF)
+    if outage is not None:
+        if outage.stops_writes:
             _writes_stopped_at = time.monotonic()
         extra = {"sqlstate": state or getattr(error.__cause__, "sqlite_errorname", None)}
-        logger.warning("The database could not serve a request: %s.", found.name, extra=extra)
-    return found
+        logger.warning("The database could not serve a request: %s.", outage.name, extra=extra)
+    return outage
 
 
 def writes_were_refused(within: float) -> bool:
@@ -103,15 +103,15 @@ def is_refusal(error: BaseException) -> bool:
     state, code = sqlstate_of(error), getattr(error.__cause__, "sqlite_errorcode", None)
     if code is not None:
         return code & 0xFF != sqlite3.SQLITE_IOERR
-    return state == _CANCELED or (state is not None and state[:2] not in ("08", "57", "XX", "58"))
+    return state == _QUERY_CANCELED or (state is not None and state[:2] not in ("08", "57", "XX", "58"))
 
 
 def _of_state(error: BaseException, state: str | None) -> Outage | None:
     if state in _SCHEMA_STATES:
         return UNMIGRATED if _lacks_migrations() else None
-    known = _OF_SQLSTATE.get(state or "")
-    if known is not None:
-        return known
+    outage = _OF_SQLSTATE.get(state or "")
+    if outage is not None:
+        return outage
     if state is None and any(words in str(error) for words in _CROWDED_WORDS):
         return CROWDED
     return AWAY if isinstance(error, OperationalError | InterfaceError) else None

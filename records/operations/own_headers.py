@@ -11,11 +11,11 @@ def put(response: HttpResponseBase, headers: Mapping[str, str], *, unless_set: b
     Django checks and converts each name and value, because they may come from outside. For a dozen headers that takes
     longer than to build the answer, and the server checks them again anyway.
     """
-    kept = response.headers._store
+    store = response.headers._store
     for name, value in headers.items():
         key = name.lower()
-        if not unless_set or key not in kept:
-            kept[key] = (name, value)
+        if not unless_set or key not in store:
+            store[key] = (name, value)
 
 
 def pairs(response: HttpResponseBase) -> list[tuple[str, str]]:

@@ -36,15 +36,19 @@ def view_at(path: str) -> tuple[Callable[..., HttpResponse], Sequence[Any], dict
     The path is searched in the URL configuration once for all ids that it may have, because that takes longer than to
     prepare the answer.
     """
-    found = _ID.search(path)
-    if found is None:
+    id_match = _ID.search(path)
+    if id_match is None:
         match = _match(settings.ROOT_URLCONF, path)
         return match.func, match.args, match.kwargs
-    given = found[0].strip("/")
-    match = _match(settings.ROOT_URLCONF, path.replace(given, _ANY_ID, 1))
+    record_id = id_match[0].strip("/")
+    match = _match(settings.ROOT_URLCONF, path.replace(record_id, _ANY_ID, 1))
     if _ANY_ID not in match.kwargs.values():
         match = resolve(path, settings.ROOT_URLCONF)
-    return match.func, match.args, {name: given if value == _ANY_ID else value for name, value in match.kwargs.items()}
+    return (
+        match.func,
+        match.args,
+        {name: record_id if value == _ANY_ID else value for name, value in match.kwargs.items()},
+    )
 
 
 @lru_cache(1024)

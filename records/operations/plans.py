@@ -18,7 +18,7 @@ from django.db.models.expressions import RawSQL
 
 from records.accounts.opening import Proof, check, proof_column
 from records.history.statements import together, vendor
-from records.operations.compiled import Compiled, Prepared
+from records.operations.compiled import CompiledQuery, PlanStatement
 from records.operations.json_subqueries import DATE_TIME_FORM, Convert, JsonRows
 from records.sites.about import POINTERS, AboutRecord, kinds
 from records.sites.hidden import hides, is_about_hidden, is_hidden
@@ -29,14 +29,14 @@ R = TypeVar("R")
 Shape = dict[str, Any]
 
 
-class Written(models.Func):
+class WireText(models.Func):
     """A column that PostgreSQL formats for the wire: many times cheaper than one Python object per value."""
 
     output_field = models.TextField()
     arity = 1
 
     @classmethod
-    def of(cls, column: models.Field[Any, Any]) -> "Written | None":
+    def of(cls, column: models.Field[Any, Any]) -> "WireText | None":
         """Return the expression for a column for which this is worthwhile, or None."""
         if isinstance(column, models.DateTimeField):
             # The same format as `values.show_date_time`; stamps are stored to the millisecond.
@@ -55,7 +55,7 @@ class ReadPlan:
     """The account that does not see everything, for which `as_seen_by` made the plan."""
     lacking: frozenset[str] = frozenset()
     """The permissions that this account lacks."""
-    whole: "ReadPlan"
+    base_plan: "ReadPlan"
     """The plan from which it was made."""
 
     def __init__(self, model: type[models.Model]) -> None:
@@ -66,7 +66,7 @@ class ReadPlan:
         self.texts: list[str] = []
         """The expressions that replace the sources on PostgreSQL, which then formats the values for the wire."""
         self.text_steps: list[Convert | None] = []
-        self.written: dict[str, Written] = {}
+        self.wire_texts: dict[str, WireText] = {}
         self.rows: dict[str, Any] = {}
         self.private: dict[str, Any] = {}
         self.columns: dict[str, models.Field[Any, Any]] = {}
@@ -74,7 +74,7 @@ class ReadPlan:
         """The foreign keys, and what a row is about, of a record whose targets can be hidden from an account."""
         self.lists: dict[str, tuple[type[models.Model], str]] = {}
         """The id lists whose targets can be hidden from an account: their kind, and the column of the target's key."""
-        self._compiled: dict[tuple[str, Hashable, frozenset[str]], Compiled] = {}
+        self._compiled_queries: dict[tuple[str, Hashable, frozenset[str]], CompiledQuery] = {}
         self._for_anybody: dict[frozenset[str], ReadPlan] = {}
         """The plans for accounts that lack permissions, with a placeholder as the account."""
         self._sql: dict[tuple[str, str], tuple[Any, Any]] = {}
@@ -84,16 +84,16 @@ class ReadPlan:
         """Show a column of the record's own table under a wire name."""
         self._add(name, column.attname, show)
         self.columns[name] = column
-        written = Written.of(column)
-        if written is not None:
+        wire_text = WireText.of(column)
+        if wire_text is not None:
             self.texts[-1] = f"written_{column.attname}"
             self.text_steps[-1] = orjson.Fragment if isinstance(column, models.JSONField) else None
-            self.written[self.texts[-1]] = written
+            self.wire_texts[self.texts[-1]] = wire_text
         if private:
             self.private[name] = empty
-        needed: str = getattr(column.related_model, "SEEN_WHOLE_WITH", "")
+        permission: str = getattr(column.related_model, "SEEN_WHOLE_WITH", "")
         is_about = issubclass(self.model, AboutRecord) and column.name in POINTERS
-        if is_about or (needed and issubclass(self.model, SiteRecord)):
+        if is_about or (permission and issubclass(self.model, SiteRecord)):
             self.pointers[name] = column
 
     def add_rows(self, name: str, rows: JsonRows, shape: Convert) -> None:
@@ -123,7 +123,7 @@ class ReadPlan:
         self.text_steps[place] = self.steps[place]
         self.columns[name] = column
         self.rows[column.attname] = expression
-        self.written.pop(f"written_{column.attname.removeprefix('shown_')}", None)
+        self.wire_texts.pop(f"written_{column.attname.removeprefix('shown_')}", None)
         return str(column.attname)
 
     def as_seen_by(self, user_id: uuid.UUID | None, may: Callable[[str], bool]) -> "ReadPlan":
@@ -132,27 +132,27 @@ class ReadPlan:
         `may` asks what the account may do at the site. The plan itself is returned if nothing can be hidden, and for
         the product itself (None). The result fetches one record; take its `for_rows` to fetch several.
         """
-        meant: set[Any] = {self.model, *(kind for kind, _ in self.lists.values())}
+        target_kinds: set[Any] = {self.model, *(kind for kind, _ in self.lists.values())}
         for column in self.pointers.values():
-            meant |= set(kinds().values()) if column.name in POINTERS else {column.related_model}
-        lacking = frozenset(kind.SEEN_WHOLE_WITH for kind in meant if hides(kind, may))
+            target_kinds |= set(kinds().values()) if column.name in POINTERS else {column.related_model}
+        lacking = frozenset(kind.SEEN_WHOLE_WITH for kind in target_kinds if hides(kind, may))
         if user_id is None or not lacking:
             return self
         if lacking not in self._for_anybody:
             self._for_anybody[lacking] = self._for_reader(_READER, lacking)
-        found = copy(self._for_anybody[lacking])
-        found.reader, found.whole = user_id, self
-        return found
+        plan = copy(self._for_anybody[lacking])
+        plan.reader, plan.base_plan = user_id, self
+        return plan
 
     def for_rows(self) -> "ReadPlan":
         """Return the plan with the account in its expressions, where a single read puts it into the statement."""
-        return self if self.reader is None else self.whole._for_reader(self.reader, self.lacking)
+        return self if self.reader is None else self.base_plan._for_reader(self.reader, self.lacking)
 
     def _for_reader(self, user_id: uuid.UUID, lacking: frozenset[str]) -> "ReadPlan":
-        found = copy(self)
-        for name in ("sources", "texts", "steps", "text_steps", "written", "rows", "columns"):
-            setattr(found, name, copy(getattr(self, name)))
-        found.reader, found.lacking = user_id, lacking
+        plan = copy(self)
+        for name in ("sources", "texts", "steps", "text_steps", "wire_texts", "rows", "columns"):
+            setattr(plan, name, copy(getattr(self, name)))
+        plan.reader, plan.lacking = user_id, lacking
 
         def may(permission: str) -> bool:
             return permission not in lacking
@@ -161,15 +161,17 @@ class ReadPlan:
             kind: Any = column.related_model
             if kind is not None and not hides(kind, may):
                 continue
-            hidden = is_about_hidden(user_id, may) if kind is None else is_hidden(kind, user_id, column.attname)
-            shown = Case(When(hidden, then=Value(None)), default=F(column.attname), output_field=models.UUIDField())
-            found.show_instead(name, shown)
+            condition = is_about_hidden(user_id, may) if kind is None else is_hidden(kind, user_id, column.attname)
+            expression = Case(
+                When(condition, then=Value(None)), default=F(column.attname), output_field=models.UUIDField()
+            )
+            plan.show_instead(name, expression)
         for name, (kind, target) in self.lists.items():
             if hides(kind, may):
-                found.rows[name] = self.rows[name].without(is_hidden(kind, user_id, target))
-        return found
+                plan.rows[name] = self.rows[name].without(is_hidden(kind, user_id, target))
+        return plan
 
-    def seen(self, rows: models.QuerySet[M, R]) -> models.QuerySet[M, R]:
+    def visible_rows(self, rows: models.QuerySet[M, R]) -> models.QuerySet[M, R]:
         """Return the rows that exist for the plan's reader, with what the reader sees instead of columns."""
         if self.reader is None:
             return rows
@@ -228,7 +230,7 @@ class ReadPlan:
         """
         if as_stored or connection.vendor != "postgresql":
             return queryset.annotate(**self._ready(self.rows)).values_list(*self.sources, *extra)
-        return queryset.annotate(**self._ready(self.rows | self.written)).values_list(*self.texts, *extra)
+        return queryset.annotate(**self._ready(self.rows | self.wire_texts)).values_list(*self.texts, *extra)
 
     def _ready(self, expressions: Mapping[str, object]) -> dict[str, object]:
         """Return the expressions as the SQL that they compile to, which is kept: compiling it costs most of a list.
@@ -241,8 +243,8 @@ class ReadPlan:
             key = (connection.vendor, name)
             if key not in self._sql and self.reader is None:
                 self._sql[key] = (expression, self._compiled_column(name, expression))
-            source, compiled = self._sql.get(key, (None, None))
-            ready[name] = compiled if source is expression else expression
+            source, raw_sql = self._sql.get(key, (None, None))
+            ready[name] = raw_sql if source is expression else expression
         return ready
 
     def _compiled_column(self, name: str, expression: object) -> object:
@@ -275,7 +277,7 @@ class ReadPlan:
                 shape.update(self.private)
         return shapes
 
-    def encoded(self, rows: Iterable[Sequence[Any]], *, with_private: bool = True) -> bytes:
+    def to_json(self, rows: Iterable[Sequence[Any]], *, with_private: bool = True) -> bytes:
         """Return the JSON array of the response objects of fetched tuples.
 
         They are structs meanwhile: a page of 100 materials is made and written in half the time that dicts take.
@@ -308,46 +310,50 @@ class ReadPlan:
         The statement also checks the proof, if there is one; raises StaleAccessError.
         """
         query = key if isinstance(key, KeyQuery) else KeyQuery("", _RECORD_ID, {_RECORD_ID: key})
-        given = query.given if proof is None else {**query.given, **dict(zip(_OWNERS, proof.owners, strict=True))}
+        placeholder_values = (
+            query.placeholder_values
+            if proof is None
+            else {**query.placeholder_values, **dict(zip(_OWNERS, proof.owners, strict=True))}
+        )
 
         def one(plan: ReadPlan) -> models.QuerySet[Any, Any]:
-            rows = plan.seen(queryset())
+            rows = plan.visible_rows(queryset())
             if proof is not None:
                 rows = rows.annotate(access_version=proof_column(_OWNERS))
             revision = "revision" if hasattr(plan.model, "revision") else "pk"
             extra = (revision, "site_id") if proof is None else (revision, "site_id", "access_version")
             return plan.fetching(rows, extra=extra).filter(pk=query.key).order_by()
 
-        prepared = self.prepared((query.name, proof is not None), one, given)
-        [rows] = together([prepared.statement])
+        statement = self.prepare((query.name, proof is not None), one, placeholder_values)
+        [rows] = together([statement.statement])
         if not rows:
             return None
-        row = prepared.read(rows)[0]
+        row = statement.read(rows)[0]
         if proof is not None:
             check(proof, row[-1])
             row = row[:-1]
         return row if row[-1] == site_id else None
 
-    def prepared(
+    def prepare(
         self,
         name: Hashable,
         queryset: Callable[["ReadPlan"], models.QuerySet[Any, Any]],
-        given: Mapping[Any, object],
-    ) -> "Prepared":
+        placeholder_values: Mapping[Any, object],
+    ) -> "PlanStatement":
         """Return a statement of the plan's tuples, which is compiled once per process for each name.
 
         `queryset` returns the query for a plan. In place of all that depends on the request it has placeholders, for
-        which `given` has the values, and the plan that it is called with has one for the reader.
+        which `placeholder_values` has the values, and the plan that it is called with has one for the reader.
         """
-        compiled = self._compiled.get((vendor(), name, self.lacking))
-        if compiled is None:
-            plan = self if self.reader is None else self.whole._for_anybody[self.lacking]
+        compiled_query = self._compiled_queries.get((vendor(), name, self.lacking))
+        if compiled_query is None:
+            plan = self if self.reader is None else self.base_plan._for_anybody[self.lacking]
             with self._lock:
-                compiled = Compiled.of(queryset(plan), {*given, _READER})
-                if len(self._compiled) >= MOST_COMPILED:
-                    self._compiled.clear()
-                self._compiled[vendor(), name, self.lacking] = compiled
-        return compiled.filled({**given, _READER: self.reader})
+                compiled_query = CompiledQuery.of(queryset(plan), {*placeholder_values, _READER})
+                if len(self._compiled_queries) >= MOST_COMPILED:
+                    self._compiled_queries.clear()
+                self._compiled_queries[vendor(), name, self.lacking] = compiled_query
+        return compiled_query.fill({**placeholder_values, _READER: self.reader})
 
 
 @cache
@@ -364,12 +370,12 @@ def _fragment(value: object) -> msgspec.Raw:
 class KeyQuery(NamedTuple):
     """Finds the key of a record within the statement that reads the record; compiled once for each `name`.
 
-    `key` is an expression with placeholders, and `given` has the value of each placeholder for this request.
+    `key` is an expression with placeholders, and `placeholder_values` has the value of each of them for this request.
     """
 
     name: str
     key: object
-    given: Mapping[Any, object]
+    placeholder_values: Mapping[Any, object]
 
 
 MOST_COMPILED = 200

@@ -83,8 +83,8 @@ def _link(operation: dict[str, Any], paths: dict[str, Any]) -> None:
     An add links to the record that it added, a list to its first row, and a record to its change with its ETag.
     """
     name = operation["operationId"]
-    known = {one["operationId"] for path in paths.values() for one in path.values()}
-    targets = [target for target in _targets(name) if target in known]
+    operation_ids = {one["operationId"] for path in paths.values() for one in path.values()}
+    targets = [target for target in _targets(name) if target in operation_ids]
     if targets:
         is_list = operation["responses"]["200"]["content"]["application/json"]["schema"].get("type") == "array"
         parameters = {"id": "$response.body#/0/Id" if is_list else "$response.body#/Id"}
@@ -114,9 +114,9 @@ def _drop_unused(result: dict[str, Any]) -> None:
     """Remove the components that nothing refers to, until none is left."""
     shapes = result["components"]["schemas"]
     while True:
-        named = {str(part["$ref"]).rpartition("/")[2] for part in _objects(result) if "$ref" in part}
-        unused = shapes.keys() - named
-        if not unused:
+        used_names = {str(part["$ref"]).rpartition("/")[2] for part in _objects(result) if "$ref" in part}
+        unused_names = shapes.keys() - used_names
+        if not unused_names:
             return
-        for name in unused:
+        for name in unused_names:
             del shapes[name]

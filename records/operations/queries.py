@@ -16,7 +16,7 @@ from django.http import HttpRequest
 
 from records.operations import values
 from records.operations.errors import ApiError
-from records.operations.names import nearest, spelt
+from records.operations.names import match_name, nearest
 from records.operations.operation import Parameter
 from records.sites.text import normalise, read_uuid
 
@@ -48,9 +48,9 @@ def archive_states(query: Mapping[str, list[str]]) -> set[bool]:
     return states
 
 
-def _pieces(given: Sequence[str]) -> list[str]:
+def _pieces(texts: Sequence[str]) -> list[str]:
     """Return the values of a repeated parameter, each split at its commas."""
-    return list(dict.fromkeys(piece.strip() for whole in given for piece in whole.split(",")))
+    return list(dict.fromkeys(piece.strip() for text in texts for piece in text.split(",")))
 
 
 def integer(query: Mapping[str, list[str]], name: str, usual: int, lowest: int, highest: int) -> int:
@@ -63,65 +63,65 @@ def integer(query: Mapping[str, list[str]], name: str, usual: int, lowest: int, 
     return number
 
 
-def filtered(
+def filter_rows(
     records: models.QuerySet[models.Model, object],
-    asked: models.QuerySet[M, R],
+    rows: models.QuerySet[M, R],
     query: Mapping[str, list[str]],
     filters: Sequence[Parameter],
 ) -> models.QuerySet[M, R]:
     """Return those of the rows `asked` that the query's filters choose; `records` are all of the list."""
     many = False
     for parameter in filters:
-        asked = asked.filter(
+        rows = rows.filter(
             reduce(or_, (_condition(parameter, lookup, query[parameter.name], records) for lookup in parameter.lookups))
         )
         many = many or any(_crosses_rows(records.model, lookup) for lookup in parameter.lookups)
     if "modifiedSince" in query:
-        asked = asked.filter(last_modified__gte=_moment("modifiedSince", query["modifiedSince"][-1]))
+        rows = rows.filter(last_modified__gte=_moment("modifiedSince", query["modifiedSince"][-1]))
     if IN_FOLDERS in query:
-        asked = asked.filter(_condition(Parameter(IN_FOLDERS, "id"), "entity_folder_id", query[IN_FOLDERS], records))
-    return asked.distinct() if many else asked
+        rows = rows.filter(_condition(Parameter(IN_FOLDERS, "id"), "entity_folder_id", query[IN_FOLDERS], records))
+    return rows.distinct() if many else rows
 
 
 def _crosses_rows(model: type[models.Model], lookup: str) -> bool:
     first = lookup.split("__")[0]
-    field = next((known for known in model._meta.get_fields() if known.name == first), None)
+    field = next((candidate for candidate in model._meta.get_fields() if candidate.name == first), None)
     return bool(field is not None and (field.many_to_many or field.one_to_many))
 
 
 def _condition(
-    parameter: Parameter, lookup: str, given: Sequence[str], records: models.QuerySet[models.Model, object]
+    parameter: Parameter, lookup: str, texts: Sequence[str], records: models.QuerySet[models.Model, object]
 ) -> Q:
     """Return the condition of a filter. A repeated parameter means any of its values, and so does a comma in it.
 
     A comma in a text or a date-time belongs to the value (DECISIONS 3).
     """
     if parameter.kind == "text":
-        return _any_text(parameter, lookup, given, records)
-    pieces = [whole.strip() for whole in given] if parameter.kind == "date-time" else _pieces(given)
+        return _any_text(parameter, lookup, texts, records)
+    pieces = [text.strip() for text in texts] if parameter.kind == "date-time" else _pieces(texts)
     return reduce(or_, (_single(parameter, lookup, piece) for piece in pieces))
 
 
 def _any_text(
-    parameter: Parameter, lookup: str, given: Sequence[str], records: models.QuerySet[models.Model, object]
+    parameter: Parameter, lookup: str, texts: Sequence[str], records: models.QuerySet[models.Model, object]
 ) -> Q:
     """Return the condition that a text is one of the given ones, compared as a whole and in any case.
 
     If the parameter is `separable`, a value with commas that no record of the site has means any of its parts.
     """
-    condition = _one_of(lookup, given)
-    for whole in given:
-        pieces = [piece for piece in _pieces([whole]) if piece]
-        if parameter.separable and "," in whole and pieces:
-            known = models.Exists(records.filter(_one_of(lookup, [whole])))
-            condition |= _one_of(lookup, pieces) & ~Q(known)
+    condition = _one_of(lookup, texts)
+    for text in texts:
+        pieces = [piece for piece in _pieces([text]) if piece]
+        if parameter.separable and "," in text and pieces:
+            has_record = models.Exists(records.filter(_one_of(lookup, [text])))
+            condition |= _one_of(lookup, pieces) & ~Q(has_record)
     return condition
 
 
-def _one_of(lookup: str, given: Sequence[str]) -> Q:
+def _one_of(lookup: str, texts_sent: Sequence[str]) -> Q:
     """Return the condition that a text is one of the given ones, as sent or without the blanks around it."""
     # A value of blanks alone does not mean the records without a value.
-    texts = list(dict.fromkeys(text for whole in given for text in (whole, whole.strip() or whole)))
+    texts = list(dict.fromkeys(text for raw in texts_sent for text in (raw, raw.strip() or raw)))
     return Q(**{f"{lookup}__whole_in": texts})
 
 
@@ -137,12 +137,12 @@ def _single(parameter: Parameter, lookup: str, text: str) -> Q:
             moment += datetime.timedelta(days=1, milliseconds=-1)  # All stored times are whole milliseconds.
         return Q(**{lookup: moment})
     if parameter.kind == "choice":
-        chosen = spelt(text, parameter.choices)
-        if chosen is None:
+        choice = match_name(text, parameter.choices)
+        if choice is None:
             near = nearest(text, parameter.choices)
             hint = f" Did you mean {near}?" if near else ""
             raise invalid(parameter.name, f"Allowed are: {', '.join(parameter.choices)}.{hint}")
-        return Q(**{lookup: chosen})
+        return Q(**{lookup: choice})
     if parameter.kind == "boolean":
         value = values.read_boolean(text)
         if value is None:
@@ -151,13 +151,13 @@ def _single(parameter: Parameter, lookup: str, text: str) -> Q:
     raise NotImplementedError(parameter.kind)
 
 
-def text(name: str, given: str) -> str:
+def text(name: str, value: str) -> str:
     """Return a query value under the rules for text, so that everything that can be stored can be asked for.
 
     Raises the 400.
     """
     try:
-        return normalise(given)
+        return normalise(value)
     except ValidationError as error:
         raise invalid(name, error.messages[0]) from error
 
@@ -166,19 +166,19 @@ _PLAIN = re.compile(r"[A-Za-z0-9_.~,:=&-]*")
 """A query, or parts of one, without anything that is encoded or would have to be."""
 
 
-def given(request: HttpRequest) -> Mapping[str, list[str]]:
+def query_parameters(request: HttpRequest) -> Mapping[str, list[str]]:
     """Return the values of each parameter of the query, as `request.GET` has them; most queries need no decoding."""
     query = request.META.get("QUERY_STRING", "")
     if len(query) > PLAIN_LENGTH or not _PLAIN.fullmatch(query):
         return dict(request.GET.lists())
-    found: dict[str, list[str]] = {}
+    parameters: dict[str, list[str]] = {}
     for part in filter(None, query.split("&")):
         name, _, value = part.partition("=")
-        found.setdefault(name, []).append(value)
-    return found
+        parameters.setdefault(name, []).append(value)
+    return parameters
 
 
-def encoded(parameters: Sequence[tuple[str, object]]) -> str:
+def encode_query(parameters: Sequence[tuple[str, object]]) -> str:
     """Return parameters as the query of an address, in which commas and colons stay as they are."""
     pairs = [(name, str(value)) for name, value in parameters]
     text = "".join(chain.from_iterable(pairs))
@@ -202,8 +202,8 @@ def check_utf8(request: HttpRequest) -> None:
 
 def _moment(name: str, text: str) -> datetime.datetime:
     """Return the time in a query value; a `+` that was sent unencoded arrives as a space."""
-    if spaced := _SPACE_FOR_PLUS.fullmatch(text):
-        text = f"{spaced[1]}+{spaced[2]}"
+    if match := _SPACE_FOR_PLUS.fullmatch(text):
+        text = f"{match[1]}+{match[2]}"
     try:
         return values.read_date_time(text)
     except ValueError as error:

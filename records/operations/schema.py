@@ -18,15 +18,15 @@ from records.operations.queries import IN_FOLDERS
 from records.operations.values import INTEGER_LIMIT, read_boolean
 
 
-def _whole(lowest: int, highest: int) -> dict[str, Any]:
+def _integer_schema(lowest: int, highest: int) -> dict[str, Any]:
     """Return the schema of a whole number within its bounds."""
     return {"type": "integer", "format": "int32", "minimum": lowest, "maximum": highest}
 
 
 LIST_PARAMETERS = (
-    OpenApiParameter("startIndex", _whole(0, INTEGER_LIMIT), description="First row, from 0.", default=0),
+    OpenApiParameter("startIndex", _integer_schema(0, INTEGER_LIMIT), description="First row, from 0.", default=0),
     OpenApiParameter(
-        "limit", _whole(1, LARGEST_PAGE), description="Maximum number of rows on a page.", default=USUAL_PAGE
+        "limit", _integer_schema(1, LARGEST_PAGE), description="Maximum number of rows on a page.", default=USUAL_PAGE
     ),
     OpenApiParameter("order", OpenApiTypes.STR, enum=["asc", "desc"], default="asc"),
     OpenApiParameter(
@@ -45,7 +45,7 @@ _KINDS: dict[str, Any] = {
     "id": OpenApiTypes.UUID,
     "date-time": OpenApiTypes.DATETIME,
     "boolean": OpenApiTypes.BOOL,
-    "position": _whole(0, INTEGER_LIMIT),
+    "position": _integer_schema(0, INTEGER_LIMIT),
 }
 
 
@@ -110,8 +110,8 @@ class OperationSchema(AutoSchema):
         shape = self.operation.response
         private = sorted(getattr(shape, "option", lambda name: ())("private"))
         above = lowest_with(shape.Meta.private_permission) if private else role
-        hidden = f" Empty below {above.label}: {', '.join(private)}." if ORDER.index(above) > ORDER.index(role) else ""
-        return f"{text}\n\nLowest default role: {role.label}.{hidden}".strip()
+        note = f" Empty below {above.label}: {', '.join(private)}." if ORDER.index(above) > ORDER.index(role) else ""
+        return f"{text}\n\nLowest default role: {role.label}.{note}".strip()
 
     def get_tags(self) -> list[str]:
         """Return the endpoint."""
@@ -139,15 +139,15 @@ class OperationSchema(AutoSchema):
     def get_response_serializers(self) -> Any:
         """Return the operation's response and every error that it can answer."""
         operation = self.operation
-        found = operation.response(many=True) if operation.many else operation.response
+        response = operation.response(many=True) if operation.many else operation.response
         if operation.each is not None:
-            found = self._one_or_many(operation.response, "response", operation.each)
+            response = self._one_or_many(operation.response, "response", operation.each)
         refusals = {
             status: OpenApiResponse(ErrorShape, description=text)
             for status, text in _REFUSALS.items()
             if status not in self._impossible(operation)
         }
-        success = {200: OpenApiResponse(found, description="Success.")}
+        success = {200: OpenApiResponse(response, description="Success.")}
         if operation.takes_id and not operation.writes and not operation.many:
             success[304] = OpenApiResponse(description="The caller has the record already (If-None-Match).")
         return {**success, **refusals}
@@ -161,47 +161,56 @@ class OperationSchema(AutoSchema):
     def get_override_parameters(self) -> list[Any]:
         """Return the operation's query parameters, the list parameters and the headers."""
         operation = self.operation
-        found: list[Any] = [_parameter(parameter, many=operation.many) for parameter in operation.parameters]
+        parameters: list[Any] = [_parameter(parameter, many=operation.many) for parameter in operation.parameters]
         if operation.many:
-            found += [_sort(operation), *LIST_PARAMETERS, *([_FOLDER] if operation.lists_folders else ())]
+            parameters += [_sort(operation), *LIST_PARAMETERS, *([_FOLDER] if operation.lists_folders else ())]
         header: Any = OpenApiParameter.HEADER
         if operation.takes_id and operation.route is None:
-            found.append(
+            parameters.append(
                 OpenApiParameter("id", OpenApiTypes.UUID, OpenApiParameter.PATH, description="Id of the record.")
             )
         if operation.writes:
             text = "Check everything that the write would check, and store nothing: Message is `Valid.` and Id empty."
-            found.append(OpenApiParameter("validateOnly", OpenApiTypes.BOOL, description=text, default=False))
+            parameters.append(OpenApiParameter("validateOnly", OpenApiTypes.BOOL, description=text, default=False))
         if operation.takes_id and not operation.writes and not operation.many:
             text = "The ETag of the last read; 304 while the record is still the same."
-            found.append(OpenApiParameter("If-None-Match", str, header, description=text))
+            parameters.append(OpenApiParameter("If-None-Match", str, header, description=text))
         if operation.writes:
             text = (
                 "1 to 255 characters; a repeat within 24 hours writes nothing and gets the first answer, with "
                 "the header `Idempotency-Replayed: true`."
             )
-            found.append(OpenApiParameter("Idempotency-Key", str, header, description=text))
+            parameters.append(OpenApiParameter("Idempotency-Key", str, header, description=text))
         if (operation.takes_id or operation.each is not None) and operation.writes:
             text = "The ETag of the last read; 412 when the record has changed since."
-            found.append(OpenApiParameter("If-Match", str, header, description=text))
+            parameters.append(OpenApiParameter("If-Match", str, header, description=text))
             text = "The record must have none of these ETags, else 412; `*` means that it must not exist yet."
-            found.append(OpenApiParameter("If-None-Match", str, header, description=text))
-        own = [_header(name, _whole(0, INTEGER_LIMIT), [200], text) for name, text in operation.headers.items()]
-        return [*found, *own, *(PAGE_HEADERS if operation.many else () if own else RECORD_HEADERS), *REFUSAL_HEADERS]
+            parameters.append(OpenApiParameter("If-None-Match", str, header, description=text))
+        own = [
+            _header(name, _integer_schema(0, INTEGER_LIMIT), [200], text) for name, text in operation.headers.items()
+        ]
+        return [
+            *parameters,
+            *own,
+            *(PAGE_HEADERS if operation.many else () if own else RECORD_HEADERS),
+            *REFUSAL_HEADERS,
+        ]
 
     def get_examples(self) -> list[OpenApiExample]:
         """Return the values of path and query in the operation's examples."""
-        found = []
+        examples = []
         for number, example in enumerate(self.operation.examples, start=1):
             title = example.title or f"Example {number}"
-            given: list[tuple[str, Any, str]] = [("id", OpenApiParameter.PATH, example.id)] if example.id else []
+            values: list[tuple[str, Any, str]] = [("id", OpenApiParameter.PATH, example.id)] if example.id else []
             kinds = {parameter.name: parameter.kind for parameter in self.operation.parameters}
-            given += [
-                (name, OpenApiParameter.QUERY, _typed(kinds.get(name, ""), value))
+            values += [
+                (name, OpenApiParameter.QUERY, _parse_value(kinds.get(name, ""), value))
                 for name, value in example.query.items()
             ]
-            found += [OpenApiExample(title, value=value, parameter_only=(name, place)) for name, place, value in given]
-        return found
+            examples += [
+                OpenApiExample(title, value=value, parameter_only=(name, place)) for name, place, value in values
+            ]
+        return examples
 
     def _get_examples(
         self, serializer: Any, direction: str, media_type: str, status_code: Any = None, extras: Any = None
@@ -209,25 +218,25 @@ class OperationSchema(AutoSchema):
         """Return the bodies or answers of the operation's examples; lists are shown as they are."""
         if media_type != "application/json":
             return {}
-        found = []
+        examples = []
         for number, example in enumerate(self.operation.examples, start=1):
             value = example.body if direction == "request" else example.answer
             if value is not None and (direction == "request" or str(status_code) == str(example.status)):
-                found.append(OpenApiExample(example.title or f"Example {number}", value=value))
-        return build_examples_list(found)
+                examples.append(OpenApiExample(example.title or f"Example {number}", value=value))
+        return build_examples_list(examples)
 
     def _map_serializer_field(self, field: Any, direction: Any, bypass_extensions: bool = False) -> Any:
         """Return the field's schema, for a body with the values that clear the field."""
-        found = super()._map_serializer_field(field, direction, bypass_extensions)
+        schema = super()._map_serializer_field(field, direction, bypass_extensions)
         if direction != "request" or not isinstance(field, WireField) or field.read_only:
-            return found
+            return schema
         if None in field.clears:
-            found["nullable"] = True
+            schema["nullable"] = True
         if "" in field.clears:
             # In a union the first kind of text keeps its format, and with it its type in generated clients.
-            about = {"description": found.pop("description")} if "description" in found else {}
-            found = {**about, "anyOf": [found, {"type": "string", "maxLength": 0}]}
-        return found
+            about = {"description": schema.pop("description")} if "description" in schema else {}
+            schema = {**about, "anyOf": [schema, {"type": "string", "maxLength": 0}]}
+        return schema
 
     def _get_paginator(self) -> None:
         return None
@@ -240,7 +249,7 @@ class OperationSchema(AutoSchema):
         return self.operation.many or isinstance(serializer, serializers.ListSerializer)
 
 
-def _typed(kind: str, value: str) -> Any:
+def _parse_value(kind: str, value: str) -> Any:
     """Return a query parameter's value in the type of its schema."""
     if kind == "boolean":
         return read_boolean(value)
@@ -248,13 +257,13 @@ def _typed(kind: str, value: str) -> Any:
 
 
 def _parameter(parameter: Parameter, *, many: bool) -> OpenApiParameter:
-    kind = _whole(1, parameter.highest) if parameter.kind == "integer" else _KINDS[parameter.kind]
+    kind = _integer_schema(1, parameter.highest) if parameter.kind == "integer" else _KINDS[parameter.kind]
     description = parameter.description
     if many and parameter.filters and parameter.kind in ("text", "id", "choice"):
         if parameter.kind == "text":
             description = f"{description} The whole value, in any case.".strip()
-        separated = "Repeat it" if parameter.kind == "text" and not parameter.separable else "Repeat it, or use commas,"
-        description = f"{description} {separated} for any of several values.".strip()
+        hint = "Repeat it" if parameter.kind == "text" and not parameter.separable else "Repeat it, or use commas,"
+        description = f"{description} {hint} for any of several values.".strip()
     return OpenApiParameter(
         parameter.name,
         kind,
@@ -312,10 +321,10 @@ class ChildRowsShape(OpenApiSerializerFieldExtension):
     def map_serializer_field(self, auto_schema: Any, direction: Any) -> Any:
         """Return the array's schema."""
         child = auto_schema.resolve_serializer(self.target.serializer_class, direction)
-        return _bounded(build_array_type(child.ref), MOST_ROWS, direction)
+        return _with_max_items(build_array_type(child.ref), MOST_ROWS, direction)
 
 
-def _bounded(array: dict[str, Any], most: int, direction: Any) -> dict[str, Any]:
+def _with_max_items(array: dict[str, Any], most: int, direction: Any) -> dict[str, Any]:
     """Return the array's schema with the maximum length for bodies; stored arrays can be longer."""
     return {**array, "maxItems": most} if direction == "request" else array
 
@@ -334,7 +343,7 @@ class IdListShape(OpenApiSerializerFieldExtension):
     def map_serializer_field(self, auto_schema: Any, direction: Any) -> Any:
         """Return the array's schema."""
         array = build_array_type(auto_schema.resolve_serializer(IdShape, direction).ref)
-        return _bounded(array, MOST_IDS, direction)
+        return _with_max_items(array, MOST_IDS, direction)
 
 
 class TextListShape(OpenApiSerializerFieldExtension):
@@ -345,7 +354,7 @@ class TextListShape(OpenApiSerializerFieldExtension):
     def map_serializer_field(self, auto_schema: Any, direction: Any) -> Any:
         """Return the array's schema."""
         text = {"type": "string", "maxLength": self.target.entry.max_length}
-        return _bounded(build_array_type(text), MOST_ROWS, direction)
+        return _with_max_items(build_array_type(text), MOST_ROWS, direction)
 
 
 class EmailAddressShape(OpenApiSerializerFieldExtension):
@@ -367,8 +376,8 @@ class CredentialScheme(OpenApiAuthenticationExtension):
     @property
     def name(self) -> str:  # type: ignore[override]
         """Return the scheme's name."""
-        found: str = self.target.scheme_name
-        return found
+        name: str = self.target.scheme_name
+        return name
 
     def get_security_definition(self, auto_schema: Any) -> Any:
         """Return the scheme."""

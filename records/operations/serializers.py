@@ -65,10 +65,10 @@ class WireSerializer(serializers.Serializer[Any]):
     def wire_name(cls, name: str) -> str:
         """Return the wire name of a model's field, for faults that actions raise; `relation.field` for child rows."""
         relation, _, inner = name.partition(".")
-        for known, field in cls.wire_fields().items():
-            if source_of(known, field) in (relation, f"{relation}_id"):
+        for field_name, field in cls.wire_fields().items():
+            if source_of(field_name, field) in (relation, f"{relation}_id"):
                 if not inner:
-                    return known
+                    return field_name
                 child = getattr(field, "serializer_class", None)
                 return child.wire_name(inner) if child and inner != "id" else "Id"
         return name
@@ -87,19 +87,19 @@ class WireSerializer(serializers.Serializer[Any]):
         Read-only fields are accepted and ignored; references are not resolved yet. An absent optional field is absent
         from the values; null clears the field.
         """
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         faults: list[FieldError] = []
-        known = cls.wire_fields()
+        fields = cls.wire_fields()
         if len(body) > MOST_NAMES:
-            return found, [
+            return values, [
                 FieldError("", "UnknownField", f"At most {MOST_NAMES} fields are allowed; this has {len(body)}.")
             ]
         required, may_be_blank = cls.option("required"), cls.option("may_be_blank")
         for name, value in body.items():
-            field = known.get(name)
+            field = fields.get(name)
             if field is None:
                 if name not in known_also:
-                    faults.append(FieldError(name[:100], "UnknownField", unknown(name, known, "field")))
+                    faults.append(FieldError(name[:100], "UnknownField", unknown(name, fields, "field")))
             elif not field.read_only:
                 try:
                     read = field.empty if value is None else field.read(value)
@@ -112,13 +112,13 @@ class WireSerializer(serializers.Serializer[Any]):
                 if name in required and (_missing(read) if name not in may_be_blank else value is None):
                     faults.append(FieldError(name, "RequiredField", "This field is required and must not be empty."))
                     continue
-                found[source_of(name, field)] = read
+                values[source_of(name, field)] = read
         faults += [
             FieldError(name, "RequiredField", "This field is required.")
-            for name in known
+            for name in fields
             if name in required and name not in body
         ]
-        return found, faults
+        return values, faults
 
 
 def _missing(value: object) -> bool:
@@ -127,11 +127,11 @@ def _missing(value: object) -> bool:
 
 def source_of(name: str, field: Any) -> str:
     """Return the model's name for a field: its declared source, else the snake-case form of its wire name."""
-    declared = field.source_name
-    if declared:
-        return str(declared)
-    found = snake(name)
-    return found[:-3] if isinstance(field, wire.ReferenceField) and found.endswith("_id") else found
+    source_name = field.source_name
+    if source_name:
+        return str(source_name)
+    model_name = snake(name)
+    return model_name[:-3] if isinstance(field, wire.ReferenceField) and model_name.endswith("_id") else model_name
 
 
 _ID = wire.IdField()
@@ -155,8 +155,8 @@ class ChildRows(wire.ArrayField, serializers.Field[Any, Any, Any, Any]):
                 faults.append(wire.WireError("InvalidValue", "This must be an object.", f"[{index}]"))
                 continue
             body = {name: part for name, part in entry.items() if name != "Id"}
-            values, found = self.serializer_class.read_body(body)
-            faults += [wire.WireError(one.code, one.message, f"[{index}].{one.field}") for one in found]
+            values, entry_faults = self.serializer_class.read_body(body)
+            faults += [wire.WireError(one.code, one.message, f"[{index}].{one.field}") for one in entry_faults]
             if entry.get("Id") not in (None, ""):
                 try:
                     values["id"] = _ID.read(entry["Id"])
@@ -193,7 +193,7 @@ class IdList(wire.ArrayField, serializers.Field[Any, Any, Any, Any]):
     def read(self, value: object) -> list[wire.Reference]:
         """Return the references, not resolved yet; raises WireError or CompositeError."""
         entries = wire.entries_of(value, wire.MOST_IDS, "objects, each with an Id")
-        found: dict[Any, wire.Reference] = {}
+        references: dict[Any, wire.Reference] = {}
         faults: list[wire.WireError] = []
         for index, entry in enumerate(entries):
             if not isinstance(entry, dict) or set(entry) != {"Id"}:
@@ -206,10 +206,10 @@ class IdList(wire.ArrayField, serializers.Field[Any, Any, Any, Any]):
             except wire.WireError as fault:
                 faults.append(wire.WireError(fault.code, fault.message, f"[{index}].Id"))
                 continue
-            found.setdefault(key, wire.Reference(key, self.model))  # type: ignore[arg-type]
+            references.setdefault(key, wire.Reference(key, self.model))  # type: ignore[arg-type]
         if faults:
             raise wire.CompositeError(faults)
-        return list(found.values())
+        return list(references.values())
 
     def reading(self, model: type[models.Model], source: str) -> tuple[JsonRows, Convert]:
         """Return the subquery over the linking table and the converter of the array."""
@@ -233,9 +233,9 @@ class IdList(wire.ArrayField, serializers.Field[Any, Any, Any, Any]):
 
 
 def _build_fields(cls: type[WireSerializer]) -> Iterable[tuple[str, Any]]:
-    declared = cls._declared_fields
+    fields = cls._declared_fields
     for name in cls.Meta.fields:
-        yield name, declared[name] if name in declared else build_field(cls, name)
+        yield name, fields[name] if name in fields else build_field(cls, name)
 
 
 @cache

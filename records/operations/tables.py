@@ -127,15 +127,15 @@ class WireTable:
 
     def column_of(self, header: str) -> Column | None:
         """Return the column of a header, which is its wire name or its label, in any case."""
-        folded = header.strip().casefold()
+        lower_header = header.strip().casefold()
         for name, column in self.columns.items():
-            if name.casefold() == folded:
+            if name.casefold() == lower_header:
                 return column
-        plain = " ".join(folded.rstrip(" *:").split())
-        for called in ("label", "english_label"):
-            found = [column for column in self.columns.values() if getattr(column, called).casefold() == plain]
-            if len(found) == 1:
-                return found[0]
+        plain = " ".join(lower_header.rstrip(" *:").split())
+        for attribute in ("label", "english_label"):
+            columns = [column for column in self.columns.values() if getattr(column, attribute).casefold() == plain]
+            if len(columns) == 1:
+                return columns[0]
         return None
 
     def refusal_of(self, header: str) -> str:
@@ -148,8 +148,8 @@ class WireTable:
         words = set(header.casefold().split())
         near = [label for label in labels if words and words <= set(label.casefold().split())][:MOST_SUGGESTED]
         near = near or list(filter(None, [nearest(header, [*labels, *self.columns])]))
-        shown = header if len(header) <= LONGEST_SHOWN else f"{header[:LONGEST_SHOWN]}…"
-        refusal = gettext("There is no column “%(header)s”.") % {"header": shown}
+        short_header = header if len(header) <= LONGEST_SHOWN else f"{header[:LONGEST_SHOWN]}…"
+        refusal = gettext("There is no column “%(header)s”.") % {"header": short_header}
         if not near:
             return refusal
         return f"{refusal} {gettext('Did you mean %(names)s?') % {'names': gettext(' or ').join(near)}}"
@@ -182,14 +182,14 @@ class WireTable:
         if value is None:
             return ""
         if kind == "date":
-            shown = show_date_time(value) or ""
-            return shown.removesuffix("T00:00:00.000Z")
+            moment = show_date_time(value) or ""
+            return moment.removesuffix("T00:00:00.000Z")
         if kind == "boolean":
             return "true" if value else "false"
         if kind == "rows":
             return orjson.dumps(value).decode() if value else ""
         if kind == "texts":
-            return joined(value)
+            return join_texts(value)
         return str(value)
 
     # --- In ----------------------------------------------------------------------------------------------------------
@@ -249,10 +249,10 @@ class WireTable:
         ]
 
     def outside(
-        self, model: type[models.Model], known: Mapping[uuid.UUID, models.Model], site_id: uuid.UUID
+        self, model: type[models.Model], rows_by_id: Mapping[uuid.UUID, models.Model], site_id: uuid.UUID
     ) -> set[uuid.UUID]:
         """Return those loaded records that no record of the site may refer to, as if their ids did not exist."""
-        return outside(self.serializer, model, known, site_id)
+        return outside(self.serializer, model, rows_by_id, site_id)
 
     def faults(self, error: ValidationError) -> list[tuple[str, str]]:
         """Return the faults of a check or an action: each one's place in wire names, which can be empty, and text."""
@@ -267,8 +267,8 @@ _COMMA = re.compile(r"[+-]?\d+,(\d{1,2}|\d{4,})", re.ASCII)
 def _word(column: Column, text: str) -> str:
     """Return the word of a choice that a cell holds, or what people call it, in any case; raises CellError."""
     labels = column.labels
-    meant = {**{label.casefold(): word for word, label in labels.items()}, **{word.casefold(): word for word in labels}}
-    word = meant.get(text.casefold())
+    words = {**{label.casefold(): word for word, label in labels.items()}, **{word.casefold(): word for word in labels}}
+    word = words.get(text.casefold())
     if word is None:
         raise CellError(gettext("Allowed are: %(words)s.") % {"words": ", ".join(labels.values())})
     return word
@@ -286,7 +286,7 @@ def _decimal(text: str) -> Decimal:
     return number
 
 
-def joined(entries: Sequence[str]) -> str:
+def join_texts(entries: Sequence[str]) -> str:
     """Return a list of texts as one cell: separated by semicolons, or as JSON if that could not be read back."""
     plain = "; ".join(entries)
     return (
@@ -305,9 +305,9 @@ def split(text: str) -> list[str]:
     if not text.lstrip().startswith("["):
         return split_plain(text)
     try:
-        found = orjson.loads(text)
+        entries = orjson.loads(text)
     except orjson.JSONDecodeError:
-        found = None
-    if not isinstance(found, list) or not all(isinstance(entry, str) for entry in found):
+        entries = None
+    if not isinstance(entries, list) or not all(isinstance(entry, str) for entry in entries):
         raise CellError(gettext("This begins like a JSON array, but is not an array of texts."))
-    return found
+    return entries

@@ -41,9 +41,9 @@ class OperationViewSet(CalledViewSet):
 
         The look-up of the references can begin the write; `ahead` is that of `run_at_begin`.
         """
-        return self.checked(bodies.decode_object(self.raw_body()), serializer, ahead)
+        return self.read_values(bodies.decode_object(self.raw_body()), serializer, ahead)
 
-    def checked(
+    def read_values(
         self, body: Mapping[str, Any], serializer: type[WireSerializer], ahead: LateStatements | None = None
     ) -> dict[str, Any]:
         """Return the values of a decoded body, without private fields if the caller may not see them.
@@ -51,17 +51,19 @@ class OperationViewSet(CalledViewSet):
         Such a caller reads private fields as empty and may send them back so; raises the 403 for anything else in them.
         """
         self.serializer = serializer
-        found, faults = serializer.read_body(body)
-        faults += self.resolve([found], serializer, ahead)[0]
+        values, faults = serializer.read_body(body)
+        faults += self.resolve([values], serializer, ahead)[0]
         if not self.sees_private(serializer):
             fields = serializer.wire_fields()
-            given = {name: found.pop(source_of(name, fields[name]), None) for name in serializer.option("private")}
-            if names := sorted(name for name, value in given.items() if value not in (None, "", [])):
+            private_values = {
+                name: values.pop(source_of(name, fields[name]), None) for name in serializer.option("private")
+            }
+            if names := sorted(name for name, value in private_values.items() if value not in (None, "", [])):
                 raise errors.ApiError(403, "Forbidden", f"Your roles do not let you set {', '.join(names)}.")
-        self.found = found
+        self.body_values = values
         if faults:
             raise errors.invalid(self.with_others(faults))
-        return self.keeping_hidden(found, serializer)
+        return self.keeping_hidden(values, serializer)
 
     def resolve(
         self, rows: Sequence[dict[str, Any]], serializer: type[WireSerializer], ahead: LateStatements | None = None
@@ -69,27 +71,27 @@ class OperationViewSet(CalledViewSet):
         """Replace the ids in decoded bodies by records, and prove the caller; returns the faults of each body."""
         if not self.proven and self.caller.proof is None:
             raise StaleAccessError
-        seen = partial(visible_to, self.caller.user_id, self.caller.may)
-        faults = resolve_all(rows, serializer, self.site_id, seen, self.proof, ahead)
+        visible_rows = partial(visible_to, self.caller.user_id, self.caller.may)
+        faults = resolve_all(rows, serializer, self.site_id, visible_rows, self.proof, ahead)
         self.proven = True
         return faults
 
-    def keeping_hidden(self, found: dict[str, Any], serializer: type[WireSerializer]) -> dict[str, Any]:
+    def keeping_hidden(self, values: dict[str, Any], serializer: type[WireSerializer]) -> dict[str, Any]:
         """Return the values of an update, completed by the references that the caller does not see.
 
         Raises the 404 if the record itself does not exist for the caller.
         """
         operation, plan = self.operation, self.plan_of(serializer)
         if operation is None or not operation.takes_id or plan.reader is None:
-            return found
-        record = self.stored(serializer)
+            return values
+        record = self.stored_record(serializer)
         if record is None:
             raise errors.not_found()
-        return with_hidden_kept(record, found, self.caller.user_id, self.caller.may)
+        return with_hidden_kept(record, values, self.caller.user_id, self.caller.may)
 
-    def stored(self, serializer: type[WireSerializer]) -> Any:
+    def stored_record(self, serializer: type[WireSerializer]) -> Any:
         """Return the record that the path names if the site has it and it exists for the caller, or None."""
-        rows = self.plan_of(serializer).for_rows().seen(self.records(serializer.Meta.model))
+        rows = self.plan_of(serializer).for_rows().visible_rows(self.records(serializer.Meta.model))
         return rows.filter(site_id=self.site_id, pk=self.kwargs["id"]).first()
 
     def with_others(self, faults: list[errors.FieldError]) -> list[errors.FieldError]:
@@ -98,23 +100,23 @@ class OperationViewSet(CalledViewSet):
         A fault of the record's own checks is added only if its field has no fault yet.
         """
         serializer, operation = self.serializer, self.operation
-        if not self.found or operation is None or operation.each is not None:
+        if not self.body_values or operation is None or operation.each is not None:
             return faults
         model: Any = serializer.Meta.model
         record = model(site_id=self.site_id)
         if operation.takes_id:
-            record = self.stored(serializer)
+            record = self.stored_record(serializer)
         if record is None:
             return faults
-        known = {part for fault in faults for part in (fault.field, _top(fault.field))}
-        error = faults_in(record, self.found, self.checks_of_action(record, self.found, known))
-        fields, found = serializer.wire_fields(), [*faults]
+        faulty_fields = {part for fault in faults for part in (fault.field, _top(fault.field))}
+        error = faults_in(record, self.body_values, self.checks_of_action(record, self.body_values, faulty_fields))
+        fields, all_faults = serializer.wire_fields(), [*faults]
         for fault in [] if error is None else errors.faults_of(error, serializer.wire_name):
             field = fields.get(_top(fault.field))
-            if fault.field not in known and field is not None and not field.read_only:
-                known.add(fault.field)
-                found.append(fault)
-        return found
+            if fault.field not in faulty_fields and field is not None and not field.read_only:
+                faulty_fields.add(fault.field)
+                all_faults.append(fault)
+        return all_faults
 
     def checks_of_action(self, record: models.Model, values: Values, faulty: Collection[str]) -> list[Check]:
         """Return the checks of the body that the action makes beyond those of every record; they raise ValidationError.
@@ -140,32 +142,32 @@ class OperationViewSet(CalledViewSet):
         try:
             return action(*args, **kwargs)
         except errors.ValidationError as error:
-            refusal = errors.refused(error, self.serializer.wire_name)
+            refusal = errors.validation_refusal(error, self.serializer.wire_name)
             raise errors.invalid(self.with_others(refusal.fields)) if refusal.status == 400 else refusal from error
 
-    def added(self, serializer: type[WireSerializer], action: Callable[..., Any]) -> HttpResponse:
+    def add_record(self, serializer: type[WireSerializer], action: Callable[..., Any]) -> HttpResponse:
         """Add the record that the body describes through the room's action, and answer."""
         with beginning():
             values = self.body(serializer)
-            record = self.call_action(action, self.site_id, **self._given(values))
-        return self.written(record.pk, record.revision)
+            record = self.call_action(action, self.site_id, **self._action_arguments(values))
+        return self.write_response(record.pk, record.revision)
 
-    def changed(
+    def update_record(
         self, serializer: type[WireSerializer], action: Callable[..., Any], record_id: uuid.UUID, **options: Any
     ) -> HttpResponse:
         """Change a record as the body describes through the room's action, and answer; `options` are the action's."""
         with beginning():
             values = self.body(serializer, partial(locking_with_content, serializer.Meta.model, record_id))
             options["precondition"] = self.precondition
-            record = self.call_action(action, self.site_id, record_id, **self._given(values), **options)
-        return self.written(record.pk, record.revision)
+            record = self.call_action(action, self.site_id, record_id, **self._action_arguments(values), **options)
+        return self.write_response(record.pk, record.revision)
 
-    def _given(self, values: dict[str, Any]) -> dict[str, Any]:
+    def _action_arguments(self, values: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments that every action takes; a reason among the values is one of them."""
         reason = values.pop("reason_for_change", "")
         return {"values": values, "author": self.author, "reason": reason}
 
-    def written(self, record_id: uuid.UUID, revision: int | None = None, *, note: str = "") -> HttpResponse:
+    def write_response(self, record_id: uuid.UUID, revision: int | None = None, *, note: str = "") -> HttpResponse:
         """Return the success answer of an add or update (DECISIONS 1.3), or of its check; Message includes `note`."""
         if self.validates_only:
             return self.json({"Error": "", "Message": f"Valid.{note}", "Id": ""})
@@ -203,7 +205,7 @@ class OperationViewSet(CalledViewSet):
         if conditional.is_current(self.http_request, tag):
             response = HttpResponse(status=304)
         else:
-            response = (show or self.json)(self.narrowed(plan.show(row, with_private=with_private)))
+            response = (show or self.json)(self.narrow(plan.show(row, with_private=with_private)))
         put(response, {"ETag": tag})
         return response
 
@@ -211,7 +213,7 @@ class OperationViewSet(CalledViewSet):
         """Return the serializer's plan, without what does not exist for the caller."""
         return serializer.plan().as_seen_by(self.caller.user_id, self.caller.may)
 
-    def narrowed(self, shape: Shape) -> Shape:
+    def narrow(self, shape: Shape) -> Shape:
         """Return the object as the caller may see it; an endpoint whose callers see different parts overrides this."""
         return shape
 
@@ -233,16 +235,16 @@ class OperationViewSet(CalledViewSet):
         plan = self.plan_of(serializer)
 
         def rows(plan: ReadPlan, site_id: uuid.UUID) -> models.QuerySet[Any]:
-            asked = self.records(serializer.Meta.model).filter(site_id=site_id)
-            return plan.seen(asked if within is None else asked.filter(within))
+            records = self.records(serializer.Meta.model).filter(site_id=site_id)
+            return plan.visible_rows(records if within is None else records.filter(within))
 
         return self.page_of(
             rows,
             plan,
             rules,
             alike=within is None,
-            narrowed=within is not None or plan.hides_rows,
-            hidden=frozenset() if self.sees_private(serializer) else serializer.option("private"),
+            is_narrowed=within is not None or plan.hides_rows,
+            hidden_names=frozenset() if self.sees_private(serializer) else serializer.option("private"),
             own=True,
         )
 
@@ -255,7 +257,7 @@ class OperationViewSet(CalledViewSet):
             parameters = [
                 replace(one, lookup=instead[one.lookups[0]]) if one.lookups[0] in instead else one for one in parameters
             ]
-        options["narrow"] = None if type(self).narrowed is OperationViewSet.narrowed else self.narrowed
+        options["narrow"] = None if type(self).narrow is OperationViewSet.narrow else self.narrow
         page = lists.page(rows, plan, rules, self.query, parameters, site_id=self.site_id, proof=self.proof, **options)
         self.proven = True
         response = HttpResponse(page.content, content_type="application/json")

@@ -58,8 +58,8 @@ class ResilientWorker(Worker):
         fail = db_task_result.set_failed
 
         def set_failed(error: BaseException) -> None:
-            interrupted = isinstance(error, OperationalError | InterfaceError | SystemExit | KeyboardInterrupt)
-            if interrupted and len(db_task_result.worker_ids) < MOST_ATTEMPTS:
+            is_interruption = isinstance(error, OperationalError | InterfaceError | SystemExit | KeyboardInterrupt)
+            if is_interruption and len(db_task_result.worker_ids) < MOST_ATTEMPTS:
                 put_back(db_task_result)
             else:
                 logger.error("A task failed.", extra={"task": db_task_result.task_name}, exc_info=error)
@@ -75,7 +75,7 @@ class HeartbeatThread:
 
     def __init__(self, worker_id: str, *, regular_jobs: bool) -> None:
         self.worker_id, self.regular_jobs = worker_id, regular_jobs
-        self._ended = threading.Event()
+        self._stop = threading.Event()
         self._thread = threading.Thread(target=self._live, name="heartbeat", daemon=True)
 
     def begin(self) -> None:
@@ -85,7 +85,7 @@ class HeartbeatThread:
 
     def end(self) -> None:
         """Stop the thread."""
-        self._ended.set()
+        self._stop.set()
 
     def _beat(self) -> None:
         heartbeats.beat(heartbeats.WORKER + self.worker_id)
@@ -94,7 +94,7 @@ class HeartbeatThread:
             enqueue_due_jobs()
 
     def _live(self) -> None:
-        while not self._ended.wait(BEAT_SECONDS):
+        while not self._stop.wait(BEAT_SECONDS):
             try:
                 close_old_connections()
                 self._beat()
@@ -114,13 +114,13 @@ def put_back(task: DBTaskResult[Any, Any]) -> None:
 def take_up_abandoned() -> int:
     """Put back the tasks of workers without heartbeat; return how many there were."""
     # A start in the future was stamped before the clock was set back.
-    long_ago, to_come = now() - heartbeats.LATE, now() + heartbeats.LATE
+    long_ago, to_come = now() - heartbeats.DEAD_AFTER, now() + heartbeats.DEAD_AFTER
     running = DBTaskResult.objects.running().filter(Q(started_at__lt=long_ago) | Q(started_at__gt=to_come))
-    found = list(running.order_by("started_at")[:100])
-    if not found:
+    tasks = list(running.order_by("started_at")[:100])
+    if not tasks:
         return 0
-    living, taken = heartbeats.living_workers(), 0
-    for task in found:
+    living, count = heartbeats.living_workers(), 0
+    for task in tasks:
         if task.worker_ids and task.worker_ids[-1] in living:
             continue
         mine = DBTaskResult.objects.running().filter(pk=task.pk, started_at=task.started_at)
@@ -130,8 +130,8 @@ def take_up_abandoned() -> int:
                 logger.error("A task was given up: its workers were killed.", extra={"task": task.task_name})
         elif mine.update(status=TaskResultStatus.READY, run_after=now()):
             logger.warning("A task that a worker left is taken up again.", extra={"task": task.task_name})
-            taken += 1
-    return taken
+            count += 1
+    return count
 
 
 def enqueue_due_jobs() -> None:

@@ -16,7 +16,7 @@ from records.actions.serializers import ActionSerializer
 from records.attachments.serializers import AttachmentSerializer
 from records.operations import fields
 from records.operations.credentials import SubscriptionKeyAuthentication
-from records.operations.operation import declared
+from records.operations.operation import all_operations
 from records.operations.serializers import ChildRows, IdList, WireSerializer
 from records.reference.models import SiteEntry
 from records.sites.models import EntityFolder, Site, SiteRecord
@@ -36,7 +36,7 @@ ENDPOINTS = {
     for inner in getattr(pattern, "url_patterns", [])
     if (viewset := getattr(getattr(inner, "callback", None), "cls", None)) is not None
 }
-OPERATIONS = list(declared())
+OPERATIONS = list(all_operations())
 KEY_OPERATIONS = [
     (operation, viewset)
     for operation, viewset in OPERATIONS

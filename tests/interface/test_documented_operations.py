@@ -61,9 +61,9 @@ def test_operations_are_in_the_order_of_the_endpoints_whichever_was_loaded_first
 ) -> None:
     packages = list(dict.fromkeys(viewset.__module__ for _, viewset in OPERATIONS))
     loaded = sorted(OPERATIONS, key=lambda one: packages.index(one[1].__module__), reverse=True)
-    monkeypatch.setattr(operation, "_declared", loaded)
+    monkeypatch.setattr(operation, "_operations", loaded)
     assert [viewset.__module__ for _, viewset in loaded] != [viewset.__module__ for _, viewset in OPERATIONS]
-    assert [(row.name, viewset) for row, viewset in operation.declared()] == [
+    assert [(row.name, viewset) for row, viewset in operation.all_operations()] == [
         (row.name, viewset) for row, viewset in OPERATIONS
     ]
 

@@ -297,7 +297,7 @@ def ask_at_random(operation: Any, where: str, api: Any) -> None:
     def ask(drawn: list[tuple[str, Given]], spelling: Callable[[str], str]) -> None:
         answer = api.get(f"{where}?{urlencode([(spelling(name), one.text) for name, one in drawn])}")
         texts_of = {name: {one.text for known, one in drawn if known == name} for name, _ in drawn}
-        doubled = [name for name, given_ in texts_of.items() if len(given_) > 1 and name in lists.TAKEN_ONCE]
+        doubled = [name for name, given_ in texts_of.items() if len(given_) > 1 and name in lists.SINGLE_VALUED]
         if doubled or any(one.means is None for _, one in drawn):
             assert refused(answer, 400, "InvalidParameter"), drawn
             assert re.match(r"\w+: ", answer.json()["Message"])

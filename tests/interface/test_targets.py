@@ -19,7 +19,7 @@ from records.complaints.models import Complaint
 from records.customers.models import Customer
 from records.employees.models import Employee, JobDescription
 from records.items.models import Item
-from records.operations.operation import declared
+from records.operations.operation import all_operations
 from records.operations.references import unknown_among
 from records.reference.models import Rating, RatingResponse, ReferenceEntry, SiteEntry
 from records.sites.models import Entity, EntityFolder, Site, SiteRecord
@@ -159,7 +159,7 @@ def test_somebody_of_another_site_who_holds_a_role_here_is_taken_where_the_rule_
 def test_every_operation_that_points_is_covered() -> None:
     """A serializer's references are columns or lists of models that the fields above are taken from."""
     covered = {field.related_model for _, field in FIELDS}
-    for operation, _ in declared():
+    for operation, _ in all_operations():
         for one in getattr(operation.request, "wire_fields", dict)().values() if operation.request else ():
             model = getattr(one, "model", None)
             assert model is None or model in covered or one.read_only, (operation.name, model)

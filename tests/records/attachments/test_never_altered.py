@@ -23,7 +23,7 @@ from records.complaints.erasure import erase_consumer
 from records.files import storage
 from records.history.models import Change
 from records.history.verification import verify
-from records.operations.operation import declared
+from records.operations.operation import all_operations
 from records.sites.models import Site
 from tests import make
 from tests.conftest import Api
@@ -138,7 +138,7 @@ def test_no_door_alters_the_file_its_name_or_its_hash(
 
 
 def test_the_interface_has_one_operation_that_writes_attachments_and_it_adds() -> None:
-    rows = [row for row, viewset in declared() if viewset is AttachmentViewSet and row.method != "GET"]
+    rows = [row for row, viewset in all_operations() if viewset is AttachmentViewSet and row.method != "GET"]
     assert [(row.method, row.name) for row in rows] == [("POST", "AddAttachment")]
 
 

@@ -5,7 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from records.accounts.models import DefaultRole
-from records.operations.operation import declared
+from records.operations.operation import all_operations
 from records.reference.lists import LISTS, SITE_LISTS, SYSTEM_LISTS
 from records.reference.models import Nonconformance, Product
 from records.sites.models import Entity
@@ -23,7 +23,7 @@ def names(response):
 
 
 def test_every_list_of_the_registry_has_its_operation():
-    operations = {row.name for row, _ in declared()}
+    operations = {row.name for row, _ in all_operations()}
     assert {f"Get{name}List" for name in LISTS} <= operations
 
 
@@ -207,7 +207,7 @@ def test_a_user_without_a_display_name_is_listed_by_full_name_or_user_name(api, 
 
 def test_a_reader_may_read_every_list_and_nobody_without_a_key(api_of, client):
     reader = api_of(DefaultRole.READER)
-    for row, viewset in declared():
+    for row, viewset in all_operations():
         if viewset.__name__ == "CategoryViewSet" and not row.takes_id:
             assert reader.get(f"/category/{row.name}").status_code == 200, row.name
             assert reader.get(f"/category/{row.name}/").status_code == 200, row.name

@@ -133,7 +133,7 @@ def test_calls_wait_while_the_database_is_away_and_a_faulty_one_holds_up_nothing
 
 def test_a_call_is_answered_where_the_system_has_no_thread_left_and_the_next_one_starts_it(monkeypatch: Any) -> None:
     apart, started = calls.CallBuffer(), list[threading.Thread]()
-    apart._wanted = True
+    apart._is_enabled = True
 
     def no_thread(thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
@@ -151,7 +151,7 @@ def test_a_call_is_answered_where_the_system_has_no_thread_left_and_the_next_one
 def test_a_thread_writes_from_the_first_call_on_and_once_more_at_the_end(monkeypatch: Any) -> None:
     monkeypatch.setattr(calls, "EVERY", 0.01)
     apart = calls.CallBuffer()
-    apart._wanted = True
+    apart._is_enabled = True
     written: list[str] = []
     first = threading.Event()
 

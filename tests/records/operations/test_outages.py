@@ -212,7 +212,7 @@ def test_readyz_does_not_wait_for_a_check_that_hangs(
     for part in ("_database", "_writes", "_worker", "_files"):
         monkeypatch.setattr(health, part, hang if part == hangs else lambda: "ok")
     health.forget()
-    first = threading.Thread(target=health._kept.get)
+    first = threading.Thread(target=health._cached_state.get)
     first.start()
     try:
         assert reached.wait(30)

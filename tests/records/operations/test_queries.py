@@ -6,7 +6,7 @@ import pytest
 from django.http import QueryDict
 from django.test import RequestFactory
 
-from records.operations.queries import PLAIN_LENGTH, encoded, given
+from records.operations.queries import PLAIN_LENGTH, encode_query, query_parameters
 
 QUERIES = (
     "",
@@ -24,10 +24,10 @@ QUERIES = (
 @pytest.mark.parametrize("query", QUERIES)
 def test_a_query_is_read_as_django_reads_it(query: str) -> None:
     request = RequestFactory().get("/", QUERY_STRING=query)
-    assert given(request) == dict(request.GET.lists())
+    assert query_parameters(request) == dict(request.GET.lists())
 
 
 @pytest.mark.parametrize("query", QUERIES)
 def test_parameters_are_written_as_they_were_before(query: str) -> None:
     pairs = [*QueryDict(query).items(), ("startIndex", 100), ("modifiedSince", "2026-11-30T11:25:52.391Z")]
-    assert encoded(pairs) == urlencode(pairs, safe=",:")
+    assert encode_query(pairs) == urlencode(pairs, safe=",:")

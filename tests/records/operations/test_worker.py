@@ -110,7 +110,7 @@ def test_a_task_that_kills_its_workers_is_given_up(task: DBTaskResult) -> None:
 def test_a_worker_is_dead_when_it_gives_no_sign_of_life(db: None) -> None:
     heartbeats.beat(heartbeats.WORKER + "one")
     heartbeats.beat(heartbeats.WORKER + "two")
-    Heartbeat.objects.filter(name=heartbeats.WORKER + "two").update(at=now() - heartbeats.LATE)
+    Heartbeat.objects.filter(name=heartbeats.WORKER + "two").update(at=now() - heartbeats.DEAD_AFTER)
     assert heartbeats.living_workers() == {"one"}
 
 

@@ -244,7 +244,7 @@ def test_the_log_is_exported_to_nobody_below_site_administrator(site):
 
 def test_answered_calls_are_noted_in_memory_where_a_thread_writes_and_written_together(scim, monkeypatch):
     buffer = CallBuffer()
-    monkeypatch.setattr(buffer, "_wanted", True)
+    monkeypatch.setattr(buffer, "_is_enabled", True)
     monkeypatch.setattr(buffer, "_start_writer", lambda: None)
     monkeypatch.setattr(log, "buffer", buffer)
     scim.get("/Users")
@@ -262,7 +262,7 @@ def test_answered_calls_are_noted_in_memory_where_a_thread_writes_and_written_to
 
 def test_entries_wait_in_memory_while_the_database_is_away(scim, monkeypatch):
     buffer = CallBuffer()
-    monkeypatch.setattr(buffer, "_wanted", True)
+    monkeypatch.setattr(buffer, "_is_enabled", True)
     monkeypatch.setattr(buffer, "_start_writer", lambda: None)
     monkeypatch.setattr(log, "buffer", buffer)
     scim.get("/Users")
