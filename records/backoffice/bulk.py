@@ -150,7 +150,7 @@ class BulkPages(FormPages):
         back = self._list_url(request)
         if request.method != "POST":
             return redirect(back)
-        bulk = next((one for one in self.bulk_steps(request) if one.name == request.POST.get("step")), None)
+        bulk = next((step for step in self.bulk_steps(request) if step.name == request.POST.get("step")), None)
         if bulk is None:
             raise PermissionDenied if request.POST.get("step") in (*STEPS, *FIELDS) else Http404
         try:
@@ -235,14 +235,14 @@ class BulkPages(FormPages):
     ) -> list[tuple[Any, str]]:
         """Write the records, BATCH in a transaction; return those that were left as they were, each with the reason."""
 
-        def write(some: Sequence[uuid.UUID]) -> list[tuple[Any, str]]:
+        def write(batch: Sequence[uuid.UUID]) -> list[tuple[Any, str]]:
             with recording():
-                done = [(record, _write(bulk, record, reason, value)) for record in self._rows(request, some)]
+                done = [(record, _write(bulk, record, reason, value)) for record in self._rows(request, batch)]
             return [(record, fault) for record, fault in done if fault]
 
         # If a batch loses a deadlock, only that batch begins again: the batches before it are stored.
         steps = (keys[start : start + BATCH] for start in range(0, len(keys), BATCH))
-        return [one for some in steps for one in retry_transaction(partial(write, some))]
+        return [failure for batch in steps for failure in retry_transaction(partial(write, batch))]
 
     def _report(
         self, request: HttpRequest, bulk: Bulk, count: int, failures: Sequence[tuple[Any, str]]

@@ -104,7 +104,7 @@ def add(*modules: ModuleType) -> None:
 def all_of(functions: Sequence[Callable[..., Sequence[T]]], *arguments: object) -> list[T]:
     """Return what all rooms have added to one of the lists above for this request."""
     rooms.load()
-    return [one for function in functions for one in function(*arguments)]
+    return [item for function in functions for item in function(*arguments)]
 
 
 def additions_to(request: HttpRequest, record: Model) -> dict[str, Any]:

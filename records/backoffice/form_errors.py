@@ -37,9 +37,9 @@ def _faults(form: forms.BaseForm, row: str) -> Iterator[Fault]:
         bound_field = form[name] if name in form.fields else None
         is_visible = bound_field is not None and not bound_field.is_hidden
         label = str(bound_field.label) if bound_field is not None and is_visible else ""
-        where = ", ".join(part for part in (row, label) if part)
+        location = ", ".join(part for part in (row, label) if part)
         for message in messages:
-            yield Fault(bound_field.auto_id if bound_field is not None and is_visible else "", where, str(message))
+            yield Fault(bound_field.auto_id if bound_field is not None and is_visible else "", location, str(message))
 
 
 def show_faults(

@@ -169,10 +169,10 @@ class HistoryPages(SitePermissions):
         record = self._record_with_history(request, object_id)
         hidden = self.hidden_in_history(request, record)
         parameters = request.GET
-        story = self.history_of(request, record)
-        people = list(story.order_by("author_name").values_list("author_id", "author_name").distinct())
+        history = self.history_of(request, record)
+        people = list(history.order_by("author_name").values_list("author_id", "author_name").distinct())
         choices = self._field_choices(record, hidden)
-        rows = self._filtered(story, parameters, dict(choices))
+        rows = self._filtered(history, parameters, dict(choices))
         is_whole = parameters.get("all") == "yes"
         pages = UncountedPaginator(rows, MAX_PRINTED if is_whole else PAGE)
         page, changes = pages.read_or_last(max(as_number(parameters.get("p", "1"), 6) or 1, 1))

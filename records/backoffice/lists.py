@@ -152,7 +152,7 @@ class RecordList(ChangeList):
         except UNREADABLE as error:
             filters = getattr(self, "filter_params", {})
             texts = [f"{name}={','.join(map(str, values))}"[:100] for name, values in filters.items()]
-            label = gettext(" or ").join(f"“{one}”" for one in texts) or gettext("the filters in this address")
+            label = gettext(" or ").join(f"“{text}”" for text in texts) or gettext("the filters in this address")
             raise UnreadableListError(
                 gettext("The list cannot be filtered by %(named)s.") % {"named": label}
             ) from error

@@ -79,7 +79,7 @@ def _rows_before(record: models.Model, relation: str, entries: Sequence[FieldCha
         elif entry.get("old") is None:
             rows.pop(key, None)
         else:
-            rows[key] = {one: _plain(fields[one], value) for one, value in entry["old"].items() if one in fields}
+            rows[key] = {cell: _plain(fields[cell], value) for cell, value in entry["old"].items() if cell in fields}
     return [
         {name: value for name, value in row.items() if name != "idx"}
         for row in sorted(rows.values(), key=lambda row: (row.get("idx") or 0, "id" in row))
@@ -115,10 +115,10 @@ def _fault_of_row(entry: FieldChange, row: Snapshot | None, rows: Mapping[str, S
     is_there = any(
         all(
             value == old_values[name] if name in old_values else is_nothing(value)
-            for name, value in one.items()
+            for name, value in stored_row.items()
             if name != "idx"
         )
-        for one in rows.values()
+        for stored_row in rows.values()
     )
     return str(SAME_VALUE) if is_there else ""
 
@@ -152,4 +152,4 @@ def is_nothing(value: object) -> bool:
 def keys_of(value: object) -> list[Any]:
     """Return the Ids of a reference or a list as the history writes it; None for one that it does not know."""
     values = value if isinstance(value, list) else [value]
-    return [one.get("id") if isinstance(one, dict) else None for one in values]
+    return [item.get("id") if isinstance(item, dict) else None for item in values]

@@ -84,7 +84,7 @@ def key_of(request: HttpRequest) -> str:
     if once is None:
         return ""
     values = sorted((name, values) for name, values in request.POST.lists() if _is_content(name))
-    files = sorted((name, one.name, digest_of(one)) for name, several in request.FILES.lists() for one in several)
+    files = sorted((name, file.name, digest_of(file)) for name, uploads in request.FILES.lists() for file in uploads)
     return f"{once} {hashlib.sha256(repr((values, files)).encode()).hexdigest()}"
 
 

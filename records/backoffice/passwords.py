@@ -137,9 +137,9 @@ class ForgottenView(FormView[ForgottenForm]):
         """Let the worker mail the links, unless this address has requested too many."""
         from records.backoffice.tasks import mail_links
 
-        where = guesses.counted_address(self.request.META.get("REMOTE_ADDR", ""))
+        address = guesses.counted_address(self.request.META.get("REMOTE_ADDR", ""))
         try:
-            guesses.spend("links-from", where, LINKS_FROM_ADDRESS)
+            guesses.spend("links-from", address, LINKS_FROM_ADDRESS)
         except guesses.TooManyGuessesError as refusal:
             self.request.guess_refusal = refusal  # type: ignore[attr-defined]
             form.add_error(None, gettext("Too many links were requested from your network. Try again in an hour."))

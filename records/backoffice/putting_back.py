@@ -180,7 +180,8 @@ class PutBackPages(FormPages):
             raise PermissionDenied
         field = self._settable(request, record).get(place[0])
         change = changes_of(record).filter(pk=change_id).first()
-        entry = next((one for one in change.fields if place_of(one) == place), None) if change is not None else None
+        entries = change.fields if change is not None else ()
+        entry = next((entry for entry in entries if place_of(entry) == place), None)
         if field is None or change is None or entry is None or change.number == self._first_number(record):
             raise Http404
         content = snapshot(record)
@@ -256,6 +257,6 @@ def _what_happened(record: models.Model) -> str:
 def _as_in_history(record: models.Model, entry: FieldChange, content: Snapshot) -> object:
     """Return what the record says at the place of the entry, in the form of the history: references by their names."""
     name, _dot, cell = entry["field"].partition(".")
-    entries = [one for one in differences(record, {}, {name: content[name]}) if place_of(one)[1] == place_of(entry)[1]]
-    value = entries[0]["new"] if entries else None
+    entries = differences(record, {}, {name: content[name]})
+    value = next((other["new"] for other in entries if place_of(other)[1] == place_of(entry)[1]), None)
     return value.get(cell) if cell and value else value

@@ -30,5 +30,5 @@ def html_of(pattern: str, rows: Iterable[Sequence[object]]) -> SafeString:
 
     Everything that is not HTML already is escaped.
     """
-    cells = ([one if isinstance(one, SafeString) else escape(str(one)) for one in row] for row in rows)
+    cells = ([cell if isinstance(cell, SafeString) else escape(str(cell)) for cell in row] for row in rows)
     return SafeString("".join(pattern.format(*row) for row in cells))

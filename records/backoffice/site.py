@@ -133,12 +133,12 @@ class BackofficeSite(AdminSite):
             other_labels = [label for label in by_app if label not in menu_labels] if group == "Administration" else []
             for label in (*labels, *other_labels):
                 # Django sorts the kinds of a room by name; what a room is about comes before what it needs beside that.
-                for model in sorted(by_app.get(label, ()), key=lambda one: not issubclass(one["model"], SiteRecord)):
+                for model in sorted(by_app.get(label, ()), key=lambda kind: not issubclass(kind["model"], SiteRecord)):
                     if model["admin_url"]:
                         links[group].append({"name": model["name"], "url": model["admin_url"]})
         for menu_link in extension_points.all_of(extension_points.menu_links, request):
             links[menu_link.group].append({"name": menu_link.label, "url": menu_link.url})
-        urls = [link["url"] for several in links.values() for link in several if request.path.startswith(link["url"])]
+        urls = [link["url"] for items in links.values() for link in items if request.path.startswith(link["url"])]
         current_url, groups = max(urls, key=len, default=""), []
         for group in settings.BACKOFFICE_MENU:
             for link in links[group]:

@@ -83,7 +83,7 @@ class Scope:
         last = min(last, until) if last and until else last or until
         for part, value in {**more, **address_part(name, first, last)}.items():
             statuses = query.get(part, "").split(",") if part.endswith("__in") and part in query else None
-            query[part] = ",".join(one for one in value.split(",") if one in statuses) if statuses else value
+            query[part] = ",".join(status for status in value.split(",") if status in statuses) if statuses else value
         address = list_of(Complaint)
         return f"{address}?{query.urlencode()}" if address else ""
 

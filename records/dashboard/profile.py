@@ -78,7 +78,7 @@ class _Page:
         self.key_form = KeyForm(self.sites)
         self.client_form = CredentialForm(prefix="client")
 
-    def act(self, what: str) -> HttpResponse | None:
+    def act(self, action: str) -> HttpResponse | None:
         """Do what was requested; returns None if the page has to show what is wrong."""
         acts = {
             "issue-key": self._issue_key,
@@ -89,10 +89,10 @@ class _Page:
             "revoke-client": self._revoke_client,
             "choose-language": self._choose_language,
         }
-        if what not in acts:
+        if action not in acts:
             raise PermissionDenied
         try:
-            return acts[what]()
+            return acts[action]()
         except ValidationError as fault:
             messages.error(self.request, "; ".join(fault.messages))
             return None

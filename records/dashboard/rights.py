@@ -42,7 +42,7 @@ def rights(request: HttpRequest) -> HttpResponse:
         {
             "name": capfirst(str(model._meta.verbose_name_plural)),
             "cells": [
-                _abilities(model, [one for one in permissions if one.pk in permission_ids[role.pk]]) for role in roles
+                _abilities(model, [row for row in permissions if row.pk in permission_ids[role.pk]]) for role in roles
             ],
         }
         for model, permissions in kinds.items()

@@ -237,7 +237,7 @@ def matches(
     # One condition per query: if several are joined by OR, a database may read the whole site and not its indexes.
     first = [rows.filter(condition).order_by(key, "id")[: most + 1] for key, condition in beginnings.items()]
     yield first
-    by_key: dict[Any, Any] = {row.pk: row for some in first for row in some}
+    by_key: dict[Any, Any] = {row.pk: row for part in first for row in part}
     if len(by_key) <= most:
         # Ids first: sorting whole rows, with the records that they refer to, would cost more than the search itself.
         newest = yield from searching(at_sites, kind.anywhere, text)

@@ -162,7 +162,7 @@ class Requirements:
         courses = {job.pk: len(job.required_courses.all()) for job in self.jobs}
         # A document of which no version is in force does not have to be read yet.
         documents = {
-            job.pk: sum(self.in_force[one.pk] is not None for one in job.required_documents.all()) for job in self.jobs
+            job.pk: sum(self.in_force[row.pk] is not None for row in job.required_documents.all()) for job in self.jobs
         }
         lacks = Q(pk__in=())
         for required_counts, fulfilled in (
@@ -173,9 +173,9 @@ class Requirements:
             for job, number in required_counts.items():
                 jobs[number].append(job)
             jobs.pop(0, None)
-            for number, some in jobs.items():
-                complete = fulfilled.filter(jobdescription__in=some).alias(met=Count("needed", distinct=True))
-                lacks |= Q(jobdescription__in=some) & ~Q(pk__in=complete.filter(met=number).values("pk"))
+            for number, job_ids in jobs.items():
+                complete = fulfilled.filter(jobdescription__in=job_ids).alias(met=Count("needed", distinct=True))
+                lacks |= Q(jobdescription__in=job_ids) & ~Q(pk__in=complete.filter(met=number).values("pk"))
         return self._holders(within).filter(lacks)
 
     def by_job(self) -> list[Summary]:
@@ -191,20 +191,20 @@ class Requirements:
         return [
             Summary(
                 job,
-                one.name,
+                need.name,
                 holders[job.pk],
-                holders[job.pk] if self.in_force.get(one.pk, 0) is None else fulfilled.get((job.pk, one.pk), 0),
+                holders[job.pk] if self.in_force.get(need.pk, 0) is None else fulfilled.get((job.pk, need.pk), 0),
             )
             for job in self.jobs
             if job.pk in holders
-            for one in sorted(_required(job), key=lambda one: one.name)
+            for need in sorted(_required(job), key=lambda need: need.name)
         ]
 
     def needs_of(self, people: Iterable[int]) -> list[Need]:
         """Return everything that the people with these numbers must have, by person, job and name; six queries."""
         numbers = list(people)
         rows = Employee.objects.at(self.site).filter(site_sequence_id__in=numbers)
-        persons = {one.site_sequence_id: one for one in rows.only("first_name", "last_name", "site_sequence_id")}
+        persons = {row.site_sequence_id: row for row in rows.only("first_name", "last_name", "site_sequence_id")}
         keys = [person.pk for person in persons.values()]
         trainings = EducationTraining.objects.filter(employee__in=keys, course__in=list(self.courses))
         by_course = trainings.filter(completed_on__isnull=False).order_by().values_list("employee", "course")
@@ -212,7 +212,7 @@ class Requirements:
         readings = Reading.objects.filter(user__in=keys, document__in=list(self.in_force))
         newest = readings.order_by().values_list("user", "document").annotate(Max("version__version"), Max("date"))
         zone = zone_of(self.site)
-        read = {(person, one): (version, at.astimezone(zone).date()) for person, one, version, at in newest}
+        read = {(person, document): (version, at.astimezone(zone).date()) for person, document, version, at in newest}
         readers = readers_of(list(self.in_force), self._count)
         states: dict[uuid.UUID, Callable[[uuid.UUID], State]] = {
             **{key: partial(_course, course, last, self.today) for key, course in self.courses.items()},

@@ -50,8 +50,8 @@ class AnonymousSessionMiddleware:
         begins = session.modified and session.session_key is None and not session.is_empty()
         if begins and not request.user.is_authenticated:
             try:
-                where = guesses.counted_address(request.META.get("REMOTE_ADDR", ""))
-                guesses.spend("sessions", where, SESSIONS_OF_STRANGERS)
+                address = guesses.counted_address(request.META.get("REMOTE_ADDR", ""))
+                guesses.spend("sessions", address, SESSIONS_OF_STRANGERS)
             except guesses.TooManyGuessesError as refusal:
                 session.flush()
                 with translation.override(translation.get_language_from_request(request)):

@@ -9,9 +9,9 @@ from django.views.decorators.cache import never_cache
 from records.backoffice.sign_in import provider, sessions, views
 
 
-def _own(view: Any, name: str, where: str) -> URLPattern:
+def _own(view: Any, name: str, route: str) -> URLPattern:
     """Return the URL pattern of a page for signed-in users, which no browser caches."""
-    return path(where, never_cache(login_required(view.as_view())), name=name)
+    return path(route, never_cache(login_required(view.as_view())), name=name)
 
 
 urlpatterns = [

@@ -46,7 +46,7 @@ def owner_heading(model: type[models.Model], table: Table, words: Callable[[obje
     """
     kind = capfirst(words(model._meta.verbose_name))
     column_names = {
-        text.casefold() for one in table.columns.values() for text in (one.name, one.label, one.english_label)
+        text.casefold() for other in table.columns.values() for text in (other.name, other.label, other.english_label)
     }
     return words(_("%(kind)s name")) % {"kind": kind} if kind.casefold() in column_names else kind
 
@@ -66,7 +66,7 @@ def read_children(sheet: Sheet, column: Column, table: Table, model: type[models
     kinds = [owner_heading(model, table, words).casefold() for words in (str, stored_text)]
     owner_ids = [f"{text(model._meta.verbose_name).casefold()} id" for text in (str, stored_text)]
     beside = (*kinds, *owner_ids, NUMBER, gettext("Number").casefold())
-    heads = headings(table, sheet.headers, lambda one: one.writable or one.name == "Id", beside)
+    heads = headings(table, sheet.headers, lambda candidate: candidate.writable or candidate.name == "Id", beside)
     child_sheet = ChildSheet(column, table, heads, sheet.title)
     for number, cells in sheet.rows:
         row = read(number, cells, heads, sheet, table)
@@ -99,7 +99,7 @@ def give_children(sheet: ChildSheet, rows: Sequence[Row], model: type[models.Mod
     by_text: dict[str, list[Row]] = defaultdict(list)
     sources = name_sources(model)
     for row in rows:
-        texts = {fold(" ".join(str(row.values.get(name) or "") for name in some).strip()) for some in sources}
+        texts = {fold(" ".join(str(row.values.get(name) or "") for name in fields).strip()) for fields in sources}
         for text in texts - {""}:
             by_text[text].append(row)
     orphans: list[Row] = []

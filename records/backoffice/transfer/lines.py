@@ -55,9 +55,9 @@ class Export:
     def _naming(self) -> list[Column]:
         """Return the columns that name a record on the sheets of its child rows."""
         by_source = {column.source: column for column in self.columns}
-        for some in name_sources(self.resource.model):
-            if by_source.keys() >= set(some):
-                return [by_source[name] for name in some]
+        for fields in name_sources(self.resource.model):
+            if by_source.keys() >= set(fields):
+                return [by_source[name] for name in fields]
         return [column for column in self.columns if column.kind == "reference"][:1]
 
     # --- The records -------------------------------------------------------------------------------------------------

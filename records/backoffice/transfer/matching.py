@@ -30,7 +30,7 @@ def ways_to_match(model: type[models.Model], key: str) -> list[str]:
     if key:
         return []
     sources = name_sources(model)
-    return [way for way in (BY_CODE, BY_NAME) if any((way == BY_CODE) == (some == (BY_CODE,)) for some in sources)]
+    return [way for way in (BY_CODE, BY_NAME) if any((way == BY_CODE) == (fields == (BY_CODE,)) for fields in sources)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class RecordIndex:
     def of(self, way: str, text: str) -> list[ExistingRecord]:
         """Return the records with the code or name: the active ones, or the archived ones if there are no others."""
         matches = self.by[way].get(fold(text), []) if text else []
-        return [one for one in matches if not one.is_archived] or matches
+        return [record for record in matches if not record.is_archived] or matches
 
 
 def find_same(rows: Sequence[Row], model: type[models.Model], site_id: uuid.UUID, key: str, way: str) -> None:
@@ -64,7 +64,7 @@ def find_same(rows: Sequence[Row], model: type[models.Model], site_id: uuid.UUID
     if not ways or not new:
         return
     texts = {one: {row.number: _text(row, model, one) for row in new} for one in ways}
-    index = _index(model, site_id, {text for some in texts.values() for text in some.values() if text})
+    index = _index(model, site_id, {text for by_row in texts.values() for text in by_row.values() if text})
     if way in ways:
         for row in new:
             _match(row, index.of(way, texts[way][row.number]), model, way)
@@ -77,7 +77,7 @@ def _match(row: Row, matches: Sequence[ExistingRecord], model: type[models.Model
     if len(matches) == 1:
         row.match_id = matches[0].key
     elif matches:
-        plural, names = model._meta.verbose_name_plural, name_list(one.label for one in matches)
+        plural, names = model._meta.verbose_name_plural, name_list(record.label for record in matches)
         row.faults.append(
             gettext("%(count)s %(plural)s have this %(way)s: %(names)s. Write the Id.")
             % {"count": len(matches), "plural": plural, "way": gettext(way), "names": names}
@@ -108,9 +108,9 @@ def _warn(rows: Sequence[Row], texts: dict[int, str], index: RecordIndex, model:
 
 
 def _text(row: Row, model: type[models.Model], way: str) -> str:
-    for some in name_sources(model):
-        if (way == BY_CODE) == (some == (BY_CODE,)):
-            return " ".join(str(row.values.get(name) or "") for name in some).strip()
+    for fields in name_sources(model):
+        if (way == BY_CODE) == (fields == (BY_CODE,)):
+            return " ".join(str(row.values.get(name) or "") for name in fields).strip()
     return ""
 
 
@@ -139,9 +139,9 @@ def _index(model: type[models.Model], site_id: uuid.UUID, search_texts: Iterable
             label = f"{name} ({code})" if code else str(name)
             if place is not None:
                 label = gettext("%(value)s (No. %(number)s)") % {"value": name, "number": place}
-            for one, text in texts.items():
+            for way, text in texts.items():
                 if text:
-                    records = index.by[one].setdefault(fold(text), [])
+                    records = index.by[way].setdefault(fold(text), [])
                     if key not in {record.key for record in records}:
                         records.append(ExistingRecord(key, label, archived))
     return index
@@ -189,21 +189,21 @@ def _lock(at_site: models.QuerySet[Any], ids: Iterable[uuid.UUID], key: str, nam
     """Lock the records that the file may change, in the order of their ids and before any other lock."""
     rows = at_site.order_by("pk")
     record_ids = set(ids)
-    for some in chunks(sorted(set(named_keys))):
-        record_ids |= set(rows.filter(**{f"{key}__in": some}).values_list("pk", flat=True))
+    for part in chunks(sorted(set(named_keys))):
+        record_ids |= set(rows.filter(**{f"{key}__in": part}).values_list("pk", flat=True))
     lock(rows, record_ids)
 
 
 def lock(rows: models.QuerySet[Any], keys: Iterable[uuid.UUID]) -> None:
     """Lock those of the rows, in the order of their ids, until the transaction ends."""
-    for some in chunks(sorted(set(keys))):
-        list(rows.order_by("pk").select_for_update(of=("self",), no_key=True).filter(pk__in=some).values_list("pk"))
+    for part in chunks(sorted(set(keys))):
+        list(rows.order_by("pk").select_for_update(of=("self",), no_key=True).filter(pk__in=part).values_list("pk"))
 
 
 def _load(at_site: models.QuerySet[Any], name: str, keys: Iterable[Any]) -> dict[Any, Any]:
     records: dict[object, object] = {}
-    for some in chunks(sorted(set(keys))):
-        batch = with_children(at_site.filter(**{f"{name}__in": some}))
+    for part in chunks(sorted(set(keys))):
+        batch = with_children(at_site.filter(**{f"{name}__in": part}))
         records |= {getattr(record, name): record for record in batch}
     return records
 

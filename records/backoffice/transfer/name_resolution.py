@@ -50,8 +50,8 @@ class Names:
             else:
                 keys[text] = result
         records: dict[uuid.UUID, models.Model] = {}
-        for some in chunks(sorted(set(keys.values()))):
-            records |= self.visible_rows(model._default_manager.all()).in_bulk(some)
+        for part in chunks(sorted(set(keys.values()))):
+            records |= self.visible_rows(model._default_manager.all()).in_bulk(part)
         for text, key in keys.items():
             answers[text] = records.get(key) or unknown(model, text)
         return answers
@@ -78,8 +78,8 @@ class Names:
         """Return the text for each record in a file, with which `resolve` finds it again."""
         ids = sorted(set(keys))
         spellings_of: dict[uuid.UUID, Sequence[str]] = {}
-        for some in chunks(ids):
-            for key, spellings, _ in _spellings(self.visible_rows(model._default_manager.filter(pk__in=some)), model):
+        for part in chunks(ids):
+            for key, spellings, _ in _spellings(self.visible_rows(model._default_manager.filter(pk__in=part)), model):
                 spellings_of[key] = spellings
         self._look_up(model, [text for spellings in spellings_of.values() for text in spellings])
         return {key: self._first(model, key, spellings_of.get(key, ())) for key in ids}
@@ -88,8 +88,8 @@ class Names:
         """Return what people call each record, which need not be unique, for columns that no import reads."""
         names: dict[uuid.UUID, str] = {}
         ids = sorted(set(keys))
-        for some in chunks(ids):
-            for key, spellings, _ in _spellings(self.visible_rows(model._default_manager.filter(pk__in=some)), model):
+        for part in chunks(ids):
+            for key, spellings, _ in _spellings(self.visible_rows(model._default_manager.filter(pk__in=part)), model):
                 names[key] = spellings[-1] if model is User else spellings[0]
         return {key: names.get(key) or str(key) for key in ids}
 
@@ -111,9 +111,9 @@ class Names:
             return
         new = {fold(text) for text in texts} - self._searched_texts[model] - {""}
         self._searched_texts[model] |= new
-        for some in chunks(sorted(new)):
+        for part in chunks(sorted(new)):
             self._add(
-                model, existing_at(model, self.site_id, self.holder).filter(Q(name_key__in=some) | Q(code_key__in=some))
+                model, existing_at(model, self.site_id, self.holder).filter(Q(name_key__in=part) | Q(code_key__in=part))
             )
 
     def _add(self, model: type[models.Model], rows: models.QuerySet[Any]) -> None:

@@ -282,7 +282,7 @@ class TransferPages(PastImportPages):
         if not resource.is_applied:
             return self._check_file(request, site, data, upload["name"], match, has_changed=True)
         counts = ", ".join(
-            f"{outcomes[one]} {gettext(one)}" for one in (Outcome.ADDED, Outcome.CHANGED, Outcome.UNCHANGED)
+            f"{outcomes[outcome]} {gettext(outcome)}" for outcome in (Outcome.ADDED, Outcome.CHANGED, Outcome.UNCHANGED)
         )
         text = format_html(
             '{} <a href="{}">{}</a>',

@@ -127,7 +127,7 @@ class _Undoing:
         keys = list(self.entries)
         at_site: Any = self.model._default_manager.filter(site_id=self.resource.site_id)
         lock(at_site, keys)
-        records = {record.pk: record for some in chunks(keys) for record in with_children(at_site.filter(pk__in=some))}
+        records = {record.pk: record for part in chunks(keys) for record in with_children(at_site.filter(pk__in=part))}
         changes_by_record = self._changes_by_record(keys)
         in_use = used_among(self.model, [key for key, entries in self.entries.items() if entries[0].is_new])
         lines: list[Line] = []
@@ -155,8 +155,8 @@ class _Undoing:
     def _changes_by_record(self, keys: Sequence[uuid.UUID]) -> dict[uuid.UUID, list[Change]]:
         """Return the changes of the records, oldest first."""
         changes_by_record: dict[uuid.UUID, list[Change]] = defaultdict(list)
-        for some in chunks(keys):
-            for change in Change.objects.filter(record_id__in=some, model=self.model._meta.label).order_by("number"):
+        for part in chunks(keys):
+            for change in Change.objects.filter(record_id__in=part, model=self.model._meta.label).order_by("number"):
                 changes_by_record[change.record_id].append(change)
         return changes_by_record
 

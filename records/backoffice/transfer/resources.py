@@ -194,7 +194,7 @@ class RecordResource:
         child_sheets: list[ChildSheet] = []
         for further_sheet in sheet.further:
             column = titles[further_sheet.title.strip().casefold()]
-            if any(one.column.name == column.name for one in child_sheets):
+            if any(child_sheet.column.name == column.name for child_sheet in child_sheets):
                 raise FileError(gettext("Two sheets contain %(label)s. Keep one of them.") % {"label": column.label})
             try:
                 child_sheets.append(
@@ -296,18 +296,18 @@ class RecordResource:
                 if column.source not in row.values:
                     continue
                 targets = [answers[column.target][text] for text in row.values[column.source] or ()]
-                row.faults += [f"{heads.title(column)}: {one}" for one in targets if isinstance(one, str)]
+                row.faults += [f"{heads.title(column)}: {target}" for target in targets if isinstance(target, str)]
                 several = column.kind == "references"
                 row.values[column.source] = targets if several else targets[0] if targets else None
 
     def _resolve_at_site(self, model: type[models.Model], texts: Iterable[str]) -> dict[str, models.Model | str]:
         """Return the record or the fault of each text at the site; records of other sites count as not existing."""
         answers = self.names.resolve(model, texts)
-        records = {one.pk: one for one in answers.values() if not isinstance(one, str)}
+        records = {target.pk: target for target in answers.values() if not isinstance(target, str)}
         outside = self.table.outside(model, records, self.site_id) if records else set()
         return {
-            text: one if isinstance(one, str) or one.pk not in outside else unknown(model, text)
-            for text, one in answers.items()
+            text: target if isinstance(target, str) or target.pk not in outside else unknown(model, text)
+            for text, target in answers.items()
         }
 
     def _resolve_rows(self) -> None:

@@ -107,7 +107,7 @@ def name_sources(model: type[models.Model]) -> list[tuple[str, ...]]:
     """Return the fields that name a record of the model in a file: those of its name, and its code."""
     names = {field.name for field in model._meta.concrete_fields}
     candidates = (("name",), ("first_name", "last_name"), ("code",))
-    return [some for some in candidates if names.issuperset(some)]
+    return [fields for fields in candidates if names.issuperset(fields)]
 
 
 def is_blank(value: object) -> bool:

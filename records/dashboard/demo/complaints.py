@@ -72,7 +72,7 @@ def _summer(place: DemoSite, ago: int) -> float:
 def _ordinary(place: DemoSite, ago: int) -> dict[str, Any]:
     chance, summer = place.chance, _summer(place, ago)
     stories = content("complaints")["stories"]
-    story = chance.choices(stories, [one["weight"] * max(0.1, 1 + one["season"] * summer) for one in stories])[0]
+    story = chance.choices(stories, [entry["weight"] * max(0.1, 1 + entry["season"] * summer) for entry in stories])[0]
     name, text, review = story["nonconformance"], chance.choice(story["descriptions"]), story["review"]
     return _values(place, ago, name, text, review, product=chance.choice(place.lists["Product"]))
 
@@ -134,7 +134,7 @@ def _handling(place: DemoSite, number: int, values: dict[str, Any]) -> dict[str,
     day = values["date"].replace(hour=0, minute=0, second=0, microsecond=0)
     name = values["nonconformance"].name
     stories = content("complaints")["stories"]
-    severity = Severity(next(one["severity"] for one in stories if one["nonconformance"] == name))
+    severity = Severity(next(entry["severity"] for entry in stories if entry["nonconformance"] == name))
     handling = {
         "owner": owners[number % len(owners)],
         "severity": severity,

@@ -10,9 +10,9 @@ def fill(place: DemoSite) -> None:
     """Add forty customers at the main site and twelve at the other."""
     data = content("customers")
     kinds, names, first_names, last_names = (data[name] for name in ("kinds", "names", "first_names", "last_names"))
-    where = data["places"][place.key]
-    towns, telephone = where["towns"], where["telephone"]
-    country = Country.objects.get(code=where["country"])
+    region = data["places"][place.key]
+    towns, telephone = region["towns"], region["telephone"]
+    country = Country.objects.get(code=region["country"])
     titles = list(place.shared_entries(Title).values())
     chance, author = place.chance, place.author()
     place.records["Customer"] = []
@@ -43,7 +43,7 @@ def fill(place: DemoSite) -> None:
             "note": "Deliveries before seven in the morning." if number % 5 == 0 else "",
             "entity_folder": place.folder(Entity.CUSTOMER, kind["folder"]),
             "party_contacts": contacts,
-            "lat": f"{chance.uniform(*where['latitudes']):.6f}",
-            "lng": f"{chance.uniform(*where['longitudes']):.6f}",
+            "lat": f"{chance.uniform(*region['latitudes']):.6f}",
+            "lng": f"{chance.uniform(*region['longitudes']):.6f}",
         }
         place.records["Customer"].append(actions.add_customer(place.site.pk, values, author=author))

@@ -287,7 +287,7 @@ def bar(name: str, value: int, url: str, kind: str = "") -> Row:
 def draw_bars(chart: Chart, bars: Sequence[Row], *columns: str) -> None:
     """Draw bars, and a table with their names and values under the titles of its two columns."""
     draw_rows(chart, bars)
-    chart.table = Table(columns, [(Cell(one.name, one.url), Cell(str(one.value))) for one in bars])
+    chart.table = Table(columns, [(Cell(row.name, row.url), Cell(str(row.value))) for row in bars])
 
 
 @dataclass(frozen=True, slots=True)

@@ -331,7 +331,7 @@ def overdue_chart(kinds: Sequence[OverdueKind], period: Period) -> Chart:
     draw_rows(chart, bars)
     facts = {"total": total, "today": period.today}
     chart.say(gettext("%(total)s overdue on %(today)s, whatever the report's month is.") % facts)
-    rows = [(Cell(gettext("Overdue today")), *(_cell(one.value, one.url) for one in bars))]
+    rows = [(Cell(gettext("Overdue today")), *(_cell(row.value, row.url) for row in bars))]
 
     def add(name: str, first: datetime.date | None, last: datetime.date, counts: Sequence[int]) -> None:
         cells = [

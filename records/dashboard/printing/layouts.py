@@ -67,7 +67,7 @@ def complaint_paper(complaint: Complaint, site: Site, user: User, moments: Momen
     if not is_whole:
         note = Value(gettext("Name and contact"), gettext("The person who printed this may not see it."))
         of_consumer = gettext("Consumer")
-        parts = [Part(one.title, [note, *one.values]) if one.title == of_consumer else one for one in parts]
+        parts = [Part(part.title, [note, *part.values]) if part.title == of_consumer else part for part in parts]
     paper.parts = [*parts, *_rows_about(complaint, user), _stamps(complaint)]
     return paper
 

@@ -271,7 +271,7 @@ def other_spellings(request: HttpRequest, lots: Sequence[str]) -> list[str]:
 
 def _key_of(model: type[models.Model], column: str) -> tuple[str, str]:
     """Return where the column is searched, and the prefix of a lookup there that ignores case."""
-    is_folded = any(one.name == f"{column}_key" for one in model._meta.concrete_fields)
+    is_folded = any(field.name == f"{column}_key" for field in model._meta.concrete_fields)
     return (f"{column}_key", "") if is_folded else (column, "i")
 
 

@@ -89,8 +89,8 @@ def summary_of(result: TraceResult) -> Summary:
 
     def target(name: str) -> Callable[[Any], tuple[Any, str, str]]:
         def of(complaint: Any) -> tuple[Any, str, str]:
-            one = getattr(complaint, name)
-            return (None, gettext("Not named"), "") if one is None else (one.pk, str(one), page_of(type(one), one.pk))
+            row = getattr(complaint, name)
+            return (None, gettext("Not named"), "") if row is None else (row.pk, str(row), page_of(type(row), row.pk))
 
         return of
 
@@ -143,10 +143,10 @@ def _group(source: Source, result: TraceResult) -> Group:
 def consumer_of(complaint: Any) -> str:
     """Return the consumer's name and contact details; what was erased of them is named once, without its codes."""
     names = (complaint.consumer_first_name, complaint.consumer_last_name)
-    reach = (complaint.consumer_phone, complaint.consumer_mobile, complaint.consumer_email)
+    contact_details = (complaint.consumer_phone, complaint.consumer_mobile, complaint.consumer_email)
     name = " ".join(text for text in names if text and not is_mark(text))
-    details = (name, *(text for text in reach if not is_mark(text)))
-    erased = [gettext("Erased")] if any(map(is_mark, (*names, *reach))) else []
+    details = (name, *(text for text in contact_details if not is_mark(text)))
+    erased = [gettext("Erased")] if any(map(is_mark, (*names, *contact_details))) else []
     return ", ".join(text for text in (*details, *erased) if text) or NOTHING
 
 
