@@ -47,9 +47,9 @@ MOST = 2000
 """The maximum number of records at once, as in an import."""
 BATCH = 100
 """The number of records that are written in one transaction."""
-MAX_LISTED = 50
+MOST_LISTED = 50
 """The number of records that the page for the reason lists."""
-MAX_NAMED = 500
+MOST_NAMED = 500
 """The number of records that the result page names; further ones are counted."""
 RESULT = "larder_left_as_it_was"
 """The session's key for the result of the last bulk action, until its list is opened."""
@@ -183,7 +183,7 @@ class BulkPages(FormPages):
             "backoffice/bulk.html",
             f"{bulk.label}: {len(keys)} {kind}",
             bulk=bulk,
-            rows=[{"record": row, "fault": bulk.fault_of(row)} for row in self._rows(request, keys[:MAX_LISTED])],
+            rows=[{"record": row, "fault": bulk.fault_of(row)} for row in self._rows(request, keys[:MOST_LISTED])],
             count=len(keys),
             keys=[] if request.POST.get("all") else keys,
             seen=digest,
@@ -257,8 +257,8 @@ class BulkPages(FormPages):
             "model": self.opts.label,
             "title": gettext("%(label)s: %(value)s of %(count)s done")
             % {"label": bulk.label, "value": count - len(failures), "count": count},
-            "left": [[str(record.pk), fault] for record, fault in failures[:MAX_NAMED]],
-            "more": max(len(failures) - MAX_NAMED, 0),
+            "left": [[str(record.pk), fault] for record, fault in failures[:MOST_NAMED]],
+            "more": max(len(failures) - MOST_NAMED, 0),
             "back": self._list_url(request),
         }
         return redirect(self.url_of("bulk_result"))

@@ -37,7 +37,7 @@ from records.sites.models import Entity, SiteRecord, permission_on
 from records.sites.text import read_uuid
 
 PAGE = 25
-MAX_PRINTED = 1_000
+MOST_PRINTED = 1_000
 """How many changes the page for printing shows."""
 
 
@@ -174,7 +174,7 @@ class HistoryPages(SitePermissions):
         choices = self._field_choices(record, hidden)
         rows = self._filtered(history, parameters, dict(choices))
         is_whole = parameters.get("all") == "yes"
-        pages = UncountedPaginator(rows, MAX_PRINTED if is_whole else PAGE)
+        pages = UncountedPaginator(rows, MOST_PRINTED if is_whole else PAGE)
         page, changes = pages.read_or_last(max(as_number(parameters.get("p", "1"), 6) or 1, 1))
         filter_query = urlencode({name: parameters[name] for name in ("field", "person") if parameters.get(name)})
         page_query = "&".join(

@@ -16,7 +16,7 @@ from records.backoffice.current import current_site, sites_of, user_of, zone_of
 from records.backoffice.date_filters import CALENDAR, before, day_of, today_at
 from records.history.statements import count_together, read_together
 
-MAX_LINES = 5
+MOST_LINES = 5
 """How many lines a section shows."""
 MOST_COUNTED = 1000
 AHEAD = datetime.timedelta(days=30)
@@ -60,7 +60,7 @@ class Section:
 
     def of(self, records: QuerySet[Any], line: Callable[[Any], Line]) -> "Section":
         """Show the first records, each as its line, and count them if there are more; see `fill`."""
-        self.records, self.first, self.line = records, records[: MAX_LINES + 1], line
+        self.records, self.first, self.line = records, records[: MOST_LINES + 1], line
         return self
 
     @property
@@ -85,11 +85,11 @@ def fill(sections: Sequence[Section]) -> None:
     few records have the status that is asked for, and without an order PostgreSQL would read all of the table.
     """
     read_together(*(section.first for section in sections))
-    longer = [section for section in sections if len(section.first) > MAX_LINES]
+    longer = [section for section in sections if len(section.first) > MOST_LINES]
     numbers = count_together(*(section.records[: MOST_COUNTED + 1] for section in longer))
     for section in sections:
         section.total = len(section.first)
-        section.rows = [section.line(record) for record in section.first[:MAX_LINES]]
+        section.rows = [section.line(record) for record in section.first[:MOST_LINES]]
     for section, number in zip(longer, numbers, strict=True):
         section.total = number
 

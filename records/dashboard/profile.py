@@ -26,7 +26,7 @@ from records.dashboard import key_calls
 from records.sites.models import Site
 from records.sites.text import read_uuid
 
-MAX_ENDED = 10
+MOST_ENDED = 10
 
 
 class KeyForm(CredentialForm):
@@ -208,7 +208,7 @@ def _lines(rows: QuerySet[Any]) -> list[dict[str, Any]]:
     """Return valid credentials, then the last ones that ended, as texts for the page."""
     credentials = list(rows.order_by("-created", "id")[:100])
     live = [row for row in credentials if row.is_live]
-    ended_rows = [row for row in credentials if not row.is_live][:MAX_ENDED]
+    ended_rows = [row for row in credentials if not row.is_live][:MOST_ENDED]
     return [
         {
             "row": row,

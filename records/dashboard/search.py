@@ -40,7 +40,7 @@ from records.reference.models import Nonconformance, Product, ReferenceEntry
 from records.sites.models import Site, SiteRecord, permission_on
 from records.sites.text import fold
 
-MAX_HITS = 6
+MOST_HITS = 6
 MOST = 50
 """The number of records that are shown if only one kind is searched."""
 AROUND = 60
@@ -165,7 +165,7 @@ def number_in(text: str) -> int | None:
 
 def find(request: HttpRequest, text: str, only: str = "") -> list[Group]:
     """Return the matching records that the user may see, of all kinds or of one; a fixed number of queries."""
-    most = MOST if only else MAX_HITS
+    most = MOST if only else MOST_HITS
     kinds = [kind for kind in KINDS if only in ("", kind.key) and admin.site.is_registered(kind.record)]
     return [group for group in run_reads([_group(request, kind, text, most) for kind in kinds]) if group.hits]
 
@@ -220,7 +220,7 @@ def snippet(row: models.Model, columns: Sequence[str], text: str, name: str) -> 
 
 
 def matches(
-    kind: Kind, sites: set[Any], text: str, most: int = MAX_HITS, visible: models.QuerySet[Any] | None = None
+    kind: Kind, sites: set[Any], text: str, most: int = MOST_HITS, visible: models.QuerySet[Any] | None = None
 ) -> Reads[list[Any]]:
     """Return the rows that are shown, and one more if there is one.
 

@@ -36,7 +36,7 @@ from records.history.trail import now
 from records.items.models import Item
 from records.sites.text import fold, is_blank
 
-MAX_ROWS = 100
+MOST_ROWS = 100
 """The number of records of a kind on the page; the PDF and the table contain all of them."""
 MOST_SUGGESTED_FOR = 3
 LOTS = {Complaint: "trace_number", Material: "external_id", Item: "serial_number"}
@@ -87,8 +87,8 @@ def trace_page(request: HttpRequest) -> HttpResponse:
         lots=lots,
         result=result,
         summary=summary,
-        groups=[(group, group.rows[:MAX_ROWS]) for group in summary.groups],
-        shown=MAX_ROWS,
+        groups=[(group, group.rows[:MOST_ROWS]) for group in summary.groups],
+        shown=MOST_ROWS,
         most=MOST,
         too_many=[capfirst(str(model._meta.verbose_name_plural)) for model in result.too_many],
         unknown=unknown,

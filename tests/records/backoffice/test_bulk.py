@@ -157,7 +157,7 @@ def seen_in(page: Any) -> str:
 
 
 def test_all_records_that_match_are_archived_beyond_one_page(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk, "MAX_LISTED", 2)
+    monkeypatch.setattr(bulk, "MOST_LISTED", 2)
     for name in ("Oven 1", "Oven 2", "Oven 3", "Mixer"):
         make_item(site, name=name)
     client = browser(site)
