@@ -145,6 +145,6 @@ def _why_not(kind: str, text: str, candidates: Sequence[Row]) -> str:
     if candidates:
         numbers = gettext(" and ").join(str(row.number) for row in candidates[:10])
         return gettext(
-            "The rows %(numbers)s of the first sheet are both called %(text)s. Write the Id of the %(kind)s instead."
+            "Several rows of the first sheet are called %(text)s: %(numbers)s. Write the Id of the %(kind)s instead."
         ) % {"numbers": numbers, "text": text[:100], "kind": kind}
     return gettext("No row of the first sheet is the %(kind)s %(text)s.") % {"kind": kind, "text": text[:100]}

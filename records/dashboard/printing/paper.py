@@ -23,8 +23,8 @@ LONG = 300
 """A value with at least this many characters uses the full width and can continue on the next page."""
 MOST_LINES = 6
 CAUTION = _(
-    "Some letters of this record need a script that this print cannot set as it should look. "
-    "The record's page on the screen shows them, and the browser prints it."
+    "Some letters of this record belong to a script that this print cannot show correctly. "
+    "The record's page on the screen shows them correctly, and the browser can print it."
 )
 EAST_ASIAN = _("East Asian characters are shown in a font of your PDF reader, if it has one.")
 

@@ -234,7 +234,7 @@ def test_a_child_row_whose_record_is_unknown_or_ambiguous_holds_the_file_back(si
         (
             "Contacts",
             2,
-            ["The rows 2 and 3 of the first sheet are both called Twin. Write the Id of the customer instead."],
+            ["Several rows of the first sheet are called Twin: 2 and 3. Write the Id of the customer instead."],
         ),
         ("Contacts", 3, ["No row of the first sheet is the customer Nobody."]),
         ("Contacts", 4, ["Say which customer the row belongs to."]),
