@@ -56,18 +56,18 @@ class ReliableRedisCache(RedisCache):
         if not _state.may_try():
             return getattr(self._memory, name)(*args, **kwargs)
         method: Callable[..., object] = getattr(super(), name)
-        started = time.monotonic()
+        start = time.monotonic()
         try:
             if _state.away:
                 super().set("trial", 1, 60)
-                if time.monotonic() - started > SLOW_SECONDS:
+                if time.monotonic() - start > SLOW_SECONDS:
                     raise SlowError
-                _state.worked()
+                _state.note_success()
             value = method(*args, **kwargs)
-            _state.took(started, time.monotonic())
+            _state.note_duration(start, time.monotonic())
             return value
         except RedisError as error:
-            _state.failed(error)
+            _state.note_failure(error)
             # Old connections would all fail, one after the other, when Redis is available again.
             client: Any = self._cache
             for pool in client._pools.values():
@@ -103,7 +103,7 @@ class _State:
             self._next_attempt = moment + RETRY_SECONDS
             return True
 
-    def failed(self, error: Exception) -> None:
+    def note_failure(self, error: Exception) -> None:
         with self._lock:
             moment = time.monotonic()
             self.away, self._next_attempt = True, moment + RETRY_SECONDS
@@ -115,21 +115,21 @@ class _State:
                     type(error).__name__,
                 )
 
-    def took(self, started: float, ended: float) -> None:
+    def note_duration(self, start: float, end: float) -> None:
         """Count slow answers in a row; so many of them are a failure, from the next call on.
 
         Of several that were slow at the same time only one counts, because one short pause of Redis delays them all.
         """
         with self._lock:
-            if ended - started <= SLOW_SECONDS:
+            if end - start <= SLOW_SECONDS:
                 self._slow_answers = 0
-            elif started >= self._slow_until:
-                self._slow_answers, self._slow_until = self._slow_answers + 1, ended
+            elif start >= self._slow_until:
+                self._slow_answers, self._slow_until = self._slow_answers + 1, end
             is_too_slow = self._slow_answers >= SLOW_ANSWERS
         if is_too_slow:
-            self.failed(SlowError())
+            self.note_failure(SlowError())
 
-    def worked(self) -> None:
+    def note_success(self) -> None:
         if self.away:
             self.away = False
             logger.warning("Redis answers again.")

@@ -12,7 +12,7 @@ from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
-from config.private_files import kept_secret, make_private_database, weakness
+from config.private_files import make_private_database, read_or_create_secret, weakness
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -71,17 +71,17 @@ class Environment:
             return default
         return int(value)
 
-    def choice(self, name: str, allowed: tuple[str, ...], default: str) -> str:
+    def choice(self, name: str, choices: tuple[str, ...], default: str) -> str:
         """Return one of the allowed words, in lower case."""
         value = self.text(name, default).lower()
-        if value not in allowed:
-            self.fault(f"{name} must be one of {', '.join(allowed)}.")
+        if value not in choices:
+            self.fault(f"{name} must be one of {', '.join(choices)}.")
             return default
         return value
 
     def networks(self, name: str) -> list[Network]:
         """Return addresses and networks, such as `10.0.0.5, 192.168.0.0/24`."""
-        found: list[Network] = []
+        networks: list[Network] = []
         for part in self.words(name):
             try:
                 network = ipaddress.ip_network(part, strict=False)
@@ -90,8 +90,8 @@ class Environment:
                 continue
             if network.prefixlen < WIDEST_NETWORK[network.version]:
                 self.fault(f"{name} contains {part}, which is too large: everybody in it could pretend to be others.")
-            found.append(network)
-        return found
+            networks.append(network)
+        return networks
 
     def base_url(self, default: str) -> SplitResult:
         """Return BASE_URL, which may only be a scheme and a host: links are built by appending paths to it."""
@@ -105,41 +105,47 @@ class Environment:
         """Return Django's settings for DATABASE_URL; the default is SQLite in `default_file`."""
         url = self.text("DATABASE_URL")
         try:
-            parsed: dict[str, Any] = dict(dj_database_url.parse(url)) if url else {}
+            database_settings: dict[str, Any] = dict(dj_database_url.parse(url)) if url else {}
         except (ValueError, dj_database_url.UnknownSchemeError):
             self.fault("DATABASE_URL is not the URL of a database such as postgresql://user:password@host:5432/name.")
-            parsed = {}
-        if not parsed:
-            parsed = {"ENGINE": "django.db.backends.sqlite3", "NAME": str(default_file)}
-        if parsed["ENGINE"] == "django.db.backends.sqlite3":
-            options = parsed.get("OPTIONS", {}) | SQLITE_OPTIONS | {"timeout": lock_timeout}
-            make_private_database(Path(str(parsed["NAME"])))
+            database_settings = {}
+        if not database_settings:
+            database_settings = {"ENGINE": "django.db.backends.sqlite3", "NAME": str(default_file)}
+        if database_settings["ENGINE"] == "django.db.backends.sqlite3":
+            options = database_settings.get("OPTIONS", {}) | SQLITE_OPTIONS | {"timeout": lock_timeout}
+            make_private_database(Path(str(database_settings["NAME"])))
             # Each thread keeps its connection, because opening one takes longer than most reads.
-            kept = {"ENGINE": "config.sqlite", "CONN_MAX_AGE": None, "OPTIONS": options, "TEST": {"NAME": test_file()}}
-            return parsed | kept
-        if parsed["ENGINE"] != "django.db.backends.postgresql":
+            own_settings = {
+                "ENGINE": "config.sqlite",
+                "CONN_MAX_AGE": None,
+                "OPTIONS": options,
+                "TEST": {"NAME": test_file()},
+            }
+            return database_settings | own_settings
+        if database_settings["ENGINE"] != "django.db.backends.postgresql":
             self.fault("DATABASE_URL must name SQLite or PostgreSQL.")
-        return postgresql(parsed, prepared_statements=prepared_statements)
+        return postgresql(database_settings, prepared_statements=prepared_statements)
 
     def replicas(self, *, prepared_statements: bool) -> dict[str, Any]:
         """Return Django's settings for DATABASE_REPLICA_URL under the name "replica"; nothing if it is not set."""
         url = self.text("DATABASE_REPLICA_URL")
         if not url:
             return {}
-        parsed: dict[str, object] = {}
+        database_settings: dict[str, object] = {}
         with suppress(ValueError, dj_database_url.UnknownSchemeError):
-            parsed = dict(dj_database_url.parse(url))
+            database_settings = dict(dj_database_url.parse(url))
         primary = self.text("DATABASE_URL")
         follows = primary.startswith(("postgresql://", "postgres://")) and url != primary
-        if not follows or parsed.get("ENGINE") != "django.db.backends.postgresql":
+        if not follows or database_settings.get("ENGINE") != "django.db.backends.postgresql":
             self.fault("DATABASE_REPLICA_URL must name a PostgreSQL server that follows the one of DATABASE_URL.")
             return {}
         # Tests have one database.
         return {
-            "replica": postgresql(parsed, prepared_statements=prepared_statements) | {"TEST": {"MIRROR": "default"}}
+            "replica": postgresql(database_settings, prepared_statements=prepared_statements)
+            | {"TEST": {"MIRROR": "default"}}
         }
 
-    def counted(self, folder: Path) -> dict[str, Any]:
+    def counts_cache(self, folder: Path) -> dict[str, Any]:
         """Return Django's settings for the cache of what is counted, which new processes find: Redis, or a folder."""
         if self.text("CACHE_URL"):
             return self.cache()
@@ -241,22 +247,22 @@ class Environment:
             self._require(name, "opentelemetry.exporter.otlp.proto.http", "otel")
         return url
 
-    def secret(self, name: str, kept_in: Path | None) -> str:
-        """Return a secret from the environment, or the one that was made on the first run and stored in `kept_in`.
+    def secret(self, name: str, path: Path | None) -> str:
+        """Return a secret from the environment, or the one that was made on the first run and stored in `path`.
 
         Without a file to store it in (production), a missing or weak secret is a fault.
         """
         value = self.text(name)
         if value:
             weak = next((fault for part in value.split(",") if (fault := weakness(part.strip()))), "")
-            if kept_in is None and weak:
+            if path is None and weak:
                 self.fault(f"{name} {weak}.")
             return value
-        if kept_in is None:
+        if path is None:
             self.fault(f"{name} is missing.")
             return ""
         try:
-            return kept_secret(kept_in)
+            return read_or_create_secret(path)
         except (OSError, ValueError) as problem:
             self.fault(f"{name} is missing, and the stored one cannot be created or read: {problem}.")
             return ""
@@ -278,7 +284,7 @@ class Environment:
             self.fault(f"{name} needs the packages of the extra {extra!r} in pyproject.toml.")
 
 
-def postgresql(parsed: dict[str, Any], *, prepared_statements: bool) -> dict[str, object]:
+def postgresql(database_settings: dict[str, Any], *, prepared_statements: bool) -> dict[str, object]:
     """Return Django's settings for a PostgreSQL server, from those that its URL gives."""
     options = {
         "connect_timeout": 2,
@@ -293,13 +299,13 @@ def postgresql(parsed: dict[str, Any], *, prepared_statements: bool) -> dict[str
         "server_side_binding": True,
         "prepare_threshold": 5 if prepared_statements else None,
     }
-    return parsed | {
+    return database_settings | {
         "ENGINE": "config.postgresql",
         # Each thread keeps its connection, which is checked before it is used again.
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": True,
         "DISABLE_SERVER_SIDE_CURSORS": not prepared_statements,
-        "OPTIONS": options | parsed.get("OPTIONS", {}),
+        "OPTIONS": options | database_settings.get("OPTIONS", {}),
     }
 
 
@@ -328,17 +334,17 @@ def read_file(path: Path) -> dict[str, str]:
     """Return the NAME=value lines of a file like .env.example; nothing if there is no such file."""
     if not path.is_file():
         return {}
-    found = {}
+    variables = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         name, separator, value = line.strip().removeprefix("export ").partition("=")
         if separator and not name.startswith("#"):
-            found[name.strip()] = _without_quotes(value.strip())
-    return found
+            variables[name.strip()] = _without_quotes(value.strip())
+    return variables
 
 
 def _without_quotes(value: str) -> str:
-    quoted = len(value) >= 2 and value[0] == value[-1] and value[0] in "'\""
-    return value[1:-1] if quoted else value
+    is_quoted = len(value) >= 2 and value[0] == value[-1] and value[0] in "'\""
+    return value[1:-1] if is_quoted else value
 
 
 def load(base_dir: Path) -> Environment:

@@ -95,12 +95,12 @@ def note_server(*, threads: int, busy: int, waiting: int, connections: int) -> N
         return
     from config.postgresql.breaker import breaker
 
-    found = instruments()
-    found.threads.set(threads)
-    found.busy.set(busy)
-    found.waiting.set(waiting)
-    found.connections.set(connections)
-    found.breaker.set(1 if breaker.is_open else 0)
+    metrics = instruments()
+    metrics.threads.set(threads)
+    metrics.busy.set(busy)
+    metrics.waiting.set(waiting)
+    metrics.connections.set(connections)
+    metrics.breaker.set(1 if breaker.is_open else 0)
 
 
 # --- The master process -----------------------------------------------------------------------------------------------
@@ -161,12 +161,12 @@ class InstallationCollector:
         from records.operations import health
 
         ready = GaugeMetricFamily("larder_ready", "1 where the part of the installation works.", labels=["part"])
-        found = health.state()
-        for part, word in found.items():
+        state = health.state()
+        for part, word in state.items():
             if part != "status":
                 ready.add_metric([part], float(word == "ok"))
         yield ready
-        if found["database"] != "ok":
+        if state["database"] != "ok":
             return
         try:
             yield from self._figures()
@@ -218,8 +218,8 @@ def figures() -> Iterator[tuple[str, str, float | None]]:
     yield "larder_tasks_waiting", "Tasks that wait for a worker.", float(waiting.count())
     oldest = waiting.aggregate(at=Min("enqueued_at"))["at"]
     yield "larder_oldest_task_age_seconds", "Seconds that the oldest waiting task has waited.", age(oldest) or 0.0
-    failed = DBTaskResult.objects.failed().count()
-    yield "larder_tasks_failed", "Tasks that failed and are still listed.", float(failed)
+    failed_count = DBTaskResult.objects.failed().count()
+    yield "larder_tasks_failed", "Tasks that failed and are still listed.", float(failed_count)
     proof = Proof.objects.order_by("-at", "-id").values_list("at", "faults").first()
     yield "larder_proof_age_seconds", "Seconds since the history was last verified.", age(proof and proof[0])
     yield "larder_proof_faults", "Faults that the last proof found.", None if proof is None else float(proof[1])
@@ -229,8 +229,8 @@ def figures() -> Iterator[tuple[str, str, float | None]]:
     yield "larder_changes", "Changes in the history of all sites.", float(changes or 0)
     text = "Seconds since the oldest change was made that a webhook was not delivered."
     yield "larder_webhook_backlog_age_seconds", text, age(backlog_since()) or 0.0
-    paused = Subscription.objects.filter(state=State.PAUSED, is_archived=False).count()
-    yield "larder_webhooks_paused", "Webhooks that are paused.", float(paused)
+    paused_count = Subscription.objects.filter(state=State.PAUSED, is_archived=False).count()
+    yield "larder_webhooks_paused", "Webhooks that are paused.", float(paused_count)
 
 
 def webhook_deliveries() -> dict[str, int]:

@@ -23,7 +23,7 @@ def weakness(secret: str) -> str:
     return ""
 
 
-def kept_secret(path: Path) -> str:
+def read_or_create_secret(path: Path) -> str:
     """Return the secret stored in `path`, creating it if there is none; several processes may start at once.
 
     Raises OSError if the folder cannot be written and ValueError if the file is empty or truncated.

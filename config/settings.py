@@ -21,17 +21,17 @@ DATA_DIR = BASE_DIR / environment.text("DATA_DIR", "var")
 # How many seconds a statement of the server may wait for a lock and may take (PostgreSQL; SQLite: only the first).
 LOCK_TIMEOUT = environment.integer("DATABASE_LOCK_TIMEOUT", 10)
 STATEMENT_TIMEOUT = environment.integer("DATABASE_STATEMENT_TIMEOUT", 20)
-_prepared = environment.switch("DATABASE_PREPARED_STATEMENTS", default=True)
+_prepared_statements = environment.switch("DATABASE_PREPARED_STATEMENTS", default=True)
 DATABASES = {
     "default": environment.database(
-        DATA_DIR / "larder.sqlite3", lock_timeout=LOCK_TIMEOUT, prepared_statements=_prepared
+        DATA_DIR / "larder.sqlite3", lock_timeout=LOCK_TIMEOUT, prepared_statements=_prepared_statements
     ),
     # Lists are read from a replica where it is as new as the primary (records/history/replica.py).
-    **environment.replicas(prepared_statements=_prepared),
+    **environment.replicas(prepared_statements=_prepared_statements),
 }
 DATABASE_ROUTERS = ["records.history.replica.Router"] if "replica" in DATABASES else []
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-CACHES = {"default": environment.cache(), "counted": environment.counted(DATA_DIR / "counted")}
+CACHES = {"default": environment.cache(), "counted": environment.counts_cache(DATA_DIR / "counted")}
 
 # `make setup` collects the static files into STATIC_ROOT, and each process reads the list of them once. Without it
 # (tests, runserver) the files are found in their source folders.

@@ -25,7 +25,7 @@ def surround_by(around: Callable[[object], AbstractContextManager[None]] | None)
     _around[:] = [] if around is None else [around]
 
 
-def shown(sql: Any) -> str:
+def without_values(sql: Any) -> str:
     """Return a statement without any value: parameters are placeholders, and quoted texts are left out."""
     if not isinstance(sql, str):
         return type(sql).__name__
@@ -51,7 +51,7 @@ def observing(
     A wrapper as `connection.execute_wrappers` takes them. `cursors` collects the cursors that are used, and that of a
     statement that fails is closed; the backend for SQLite says why it needs this.
     """
-    started, sqlstate = time.perf_counter(), None
+    start, sqlstate = time.perf_counter(), None
     if cursors is not None:
         cursors.add(context["cursor"].cursor)
     try:
@@ -63,7 +63,7 @@ def observing(
             context["cursor"].close()
         raise
     finally:
-        milliseconds = (time.perf_counter() - started) * 1000
+        milliseconds = (time.perf_counter() - start) * 1000
         if 0 < settings.SLOW_STATEMENT_MS <= milliseconds:
             _log_slow(sql, milliseconds, sqlstate)
 
@@ -77,6 +77,6 @@ def _log_slow(sql: object, milliseconds: float, sqlstate: str | None) -> None:
         "operation": cause.operation(),
         "duration_ms": round(milliseconds, 1),
         "sqlstate": sqlstate,
-        "statement": shown(sql),
+        "statement": without_values(sql),
     }
     logger.warning("A statement was slow.", extra=extra)

@@ -18,15 +18,15 @@ class Templates(DjangoTemplates):
         super().__init__(params)
         modules: tuple[Any, ...] = (base, defaulttags, i18n)
         for module in modules:
-            module.render_value_in_context = printed
+            module.render_value_in_context = render_value
 
 
-def printed(value: Any, context: Any) -> str:
+def render_value(value: Any, context: Any) -> str:
     """Return a value as a template shows it, escaped if it is not HTML already. Whole numbers have no separators."""
     kind = type(value)
     if kind is str:
         return SafeString(escape(value)) if context.autoescape else value
     if kind is SafeString or kind is int:
         return SafeString(value)
-    printed: str = _django(value, context)
-    return printed
+    text: str = _django(value, context)
+    return text

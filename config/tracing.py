@@ -88,7 +88,7 @@ class Spans:
             return
         from opentelemetry.trace import SpanKind, Status, StatusCode
 
-        text = statements.shown(sql)
+        text = statements.without_values(sql)
         facts = {"db.system.name": connection.vendor, "db.query.text": text}
         name = text.partition(" ")[0]
         with self.tracer.start_as_current_span(

@@ -27,7 +27,7 @@ from django.utils import formats, translation  # noqa: E402
 from django.utils.translation import trans_real  # noqa: E402
 
 from config import urls as urls  # noqa: E402
-from config.postgresql.limits import bound  # noqa: E402
+from config.postgresql.limits import set_limits  # noqa: E402
 from config.proxies import name_sender  # noqa: E402
 from records.operations.middleware import InterfaceHandler  # noqa: E402
 from records.operations.paths import is_interface  # noqa: E402
@@ -35,7 +35,7 @@ from records.operations.paths import is_interface  # noqa: E402
 # The server limits every wait for PostgreSQL; management commands have no limits (DECISIONS 10.3). Wherever
 # PostgreSQL expects many rows, it would compile the statement or start further processes for it. Both take longer than
 # a request's statements.
-bound(
+set_limits(
     {
         "jit": 0,
         "max_parallel_workers_per_gather": 0,

@@ -49,8 +49,8 @@ class _MomentLoader(Loader):
 
     def load(self, data: object) -> datetime.datetime:
         """Return the time."""
-        found: datetime.datetime = self._load(data)
-        return found.replace(tzinfo=datetime.UTC)
+        moment: datetime.datetime = self._load(data)
+        return moment.replace(tzinfo=datetime.UTC)
 
 
 class OutdatedPlanError(OperationalError):
@@ -62,7 +62,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.execute_wrappers += [observing, self._watched]
+        self.execute_wrappers += [observing, self._run_with_watchdog]
         self._own_wrappers = len(self.execute_wrappers)
         self._last_statements: Sequence[Statement] = ()
         self._on_last_answers: Callable[[list[Rows]], None] | None = None
@@ -105,19 +105,19 @@ class DatabaseWrapper(base.DatabaseWrapper):
         super().validate_no_broken_transaction()
 
     def commit_with(
-        self, statements: Sequence[Statement], answered: Callable[[list[Rows]], None] | None = None
+        self, statements: Sequence[Statement], on_answers: Callable[[list[Rows]], None] | None = None
     ) -> None:
         """Run statements in the same round trip as the COMMIT that ends the innermost open block.
 
-        They run at once if that block is only a savepoint. `answered` is called with the rows of each statement; if
+        They run at once if that block is only a savepoint. `on_answers` is called with the rows of each statement; if
         there is a COMMIT, when everything is committed, before the on-commit hooks run.
         """
         if self.in_atomic_block and not self.savepoint_ids and self.atomic_blocks:
-            self._last_statements, self._on_last_answers = statements, answered
+            self._last_statements, self._on_last_answers = statements, on_answers
             return
         rows = self.together(statements)
-        if answered is not None:
-            answered(rows)
+        if on_answers is not None:
+            on_answers(rows)
 
     @contextmanager
     def briefly(self, milliseconds: int) -> Iterator[None]:
@@ -138,15 +138,15 @@ class DatabaseWrapper(base.DatabaseWrapper):
             super()._set_autocommit(autocommit)  # type: ignore[misc]
 
     def _commit(self) -> None:
-        statements, answered = self._last_statements, self._on_last_answers
+        statements, on_answers = self._last_statements, self._on_last_answers
         self._last_statements, self._on_last_answers = (), None
         if not statements:
             super()._commit()  # type: ignore[misc]
             return
         with debug_transaction(self, "COMMIT"):
             rows = self._in_one_trip(statements, then="COMMIT")
-        if answered is not None:
-            answered(rows)
+        if on_answers is not None:
+            on_answers(rows)
 
     def _rollback(self) -> None:
         self._last_statements, self._on_last_answers = (), None
@@ -174,16 +174,16 @@ class DatabaseWrapper(base.DatabaseWrapper):
             watchdog.begin(connection, seconds)
         was_cut = False
         try:
-            found: list[Rows] = observing(
+            rows: list[Rows] = observing(
                 lambda *_: self._send(statements, meanwhile=meanwhile, first=first, last=then), text, None, False, {}
             )
-            return found
+            return rows
         except NotSupportedError as error:
-            raise self._outdated(error) from error.__cause__
+            raise self._plan_error(error) from error.__cause__
         except (OperationalError, InterfaceError):
             was_cut = bool(seconds) and watchdog.end(connection)
             if was_cut:
-                self._breaker.failed(self._connect_once, TOO_SLOW)
+                self._breaker.note_failure(self._connect_once, TOO_SLOW)
             raise
         finally:
             if seconds and not was_cut:
@@ -193,7 +193,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         with self.wrap_database_errors:
             return self._trips.send(statements, **also)
 
-    def _outdated(self, error: NotSupportedError) -> Exception:
+    def _plan_error(self, error: NotSupportedError) -> Exception:
         """Return the error of an outdated plan after forgetting all that is prepared, or any other error itself.
 
         PostgreSQL names the function that refuses such a plan; its code also stands for other refusals.
@@ -213,8 +213,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 execute = partial(follow, execute)
             execute(sql, parameters, False, {"connection": self})
             if self.queries_logged:
-                shown = self.ops.last_executed_query(None, sql, parameters)
-                self.queries_log.append({"sql": shown, "time": "0"})
+                text = self.ops.last_executed_query(None, sql, parameters)
+                self.queries_log.append({"sql": text, "time": "0"})
 
     def _longest(self) -> float:
         """Return after how many seconds the watchdog cuts a statement's connection; 0 for never."""
@@ -240,15 +240,15 @@ class DatabaseWrapper(base.DatabaseWrapper):
         A connection that is cut while it is made proves nothing, so an attempt that fails fast is made twice.
         """
         self._breaker.check()
-        started, is_first = time.monotonic(), True
+        start, is_first = time.monotonic(), True
         while True:
             try:
-                found = super().get_new_connection(conn_params)
-                found.adapters.register_loader(base.TIMESTAMPTZ_OID, _MomentLoader)
-                return found
+                connection = super().get_new_connection(conn_params)
+                connection.adapters.register_loader(base.TIMESTAMPTZ_OID, _MomentLoader)
+                return connection
             except self.Database.OperationalError as error:
-                if not is_first or time.monotonic() - started > FAST:
-                    self._breaker.failed(self._connect_once, error)
+                if not is_first or time.monotonic() - start > FAST:
+                    self._breaker.note_failure(self._connect_once, error)
                     raise
                 is_first = False
 
@@ -265,7 +265,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         poll.register(connection.fileno(), select.POLLIN)
         return not poll.poll(0)
 
-    def _watched(
+    def _run_with_watchdog(
         self, execute: Callable[..., object], sql: object, params: object, many: bool, context: dict[str, Any]
     ) -> object:
         """Run a statement under the watchdog.
@@ -280,14 +280,14 @@ class DatabaseWrapper(base.DatabaseWrapper):
         try:
             return execute(sql, params, many, context)
         except NotSupportedError as error:
-            outdated = self._outdated(error)
-            if outdated is error or many or self.in_atomic_block:
-                raise outdated from error.__cause__
+            plan_error = self._plan_error(error)
+            if plan_error is error or many or self.in_atomic_block:
+                raise plan_error from error.__cause__
             return execute(sql, params, many, context)
         except (OperationalError, InterfaceError):
             was_cut = watchdog.end(connection) if seconds else False
             if was_cut:
-                self._breaker.failed(self._connect_once, TOO_SLOW)
+                self._breaker.note_failure(self._connect_once, TOO_SLOW)
             if was_cut or many or self.in_atomic_block or not _is_read(sql) or self.is_usable():
                 raise
         finally:

@@ -38,7 +38,7 @@ class Breaker:
         if self._failing:
             raise OperationalError(self._reason)
 
-    def failed(self, attempt: Callable[[], object], error: BaseException) -> None:
+    def note_failure(self, attempt: Callable[[], object], error: BaseException) -> None:
         """Record that the database is unavailable; `attempt` connects to it, and raises while that is not possible.
 
         The log gets the error of the driver once for each outage. It names the server and its reason, such as a refused
@@ -115,10 +115,10 @@ class Watchdog:
 
 breaker = Breaker()
 """The breaker of the primary database."""
-_others: dict[str, Breaker] = {}
+_breakers: dict[str, Breaker] = {}
 watchdog = Watchdog()
 
 
 def breaker_of(alias: str) -> Breaker:
     """Return the breaker of a database of the settings: a replica that is away must not stop the primary."""
-    return breaker if alias == DEFAULT_DB_ALIAS else _others.setdefault(alias, Breaker())
+    return breaker if alias == DEFAULT_DB_ALIAS else _breakers.setdefault(alias, Breaker())

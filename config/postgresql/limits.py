@@ -4,6 +4,6 @@ limits: dict[str, int] = {}
 """The values of PostgreSQL's settings by their names: milliseconds, or 0 to switch off what a setting allows."""
 
 
-def bound(found: dict[str, int]) -> None:
+def set_limits(values: dict[str, int]) -> None:
     """Set the limits of the connections that this process opens from now on."""
-    limits.update(found)
+    limits.update(values)

@@ -23,7 +23,7 @@ Meanwhile = Callable[[], Sequence[Statement]]
 _DONE = frozenset({ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK, ExecStatus.EMPTY_QUERY, ExecStatus.PIPELINE_SYNC})
 
 
-class _Awaited(NamedTuple):
+class _Step(NamedTuple):
     """What is sent, and what is done with its result."""
 
     command: Callable[[], None]
@@ -58,112 +58,112 @@ class Trips:
             if connection._prepared._to_flush and connection.info.transaction_status != TransactionStatus.INERROR:
                 connection.wait(connection._prepared.maintain_gen(connection))
             # A value that cannot be sent is noticed before any statement counts as prepared.
-            given = [self._given(sql, parameters) for sql, parameters in statements]
-            awaited = [one for statement in given for one in self._awaited(statement)]
-            if len(awaited) == 1 and not (first or last or meanwhile):
-                return self._rows(awaited, connection.wait(self._alone(awaited[0])))
+            queries = [self._bind(sql, parameters) for sql, parameters in statements]
+            steps = [one for statement in queries for one in self._steps_of(statement)]
+            if len(steps) == 1 and not (first or last or meanwhile):
+                return self._rows(steps, connection.wait(self._alone(steps[0])))
             if first:
-                awaited.insert(0, self._command(first))
+                steps.insert(0, self._command(first))
             try:
                 connection.pgconn.enter_pipeline_mode()
-                sent = 0
+                sent_count = 0
                 if meanwhile is not None:
-                    connection.wait(self._begun(awaited))
-                    sent = len(awaited)
-                    awaited += [one for statement in meanwhile() for one in self._awaited(self._given(*statement))]
+                    connection.wait(self._send_first(steps))
+                    sent_count = len(steps)
+                    steps += [one for statement in meanwhile() for one in self._steps_of(self._bind(*statement))]
                 if last:
-                    awaited.append(self._command(last))
-                answers = connection.wait(self._together(awaited, sent))
+                    steps.append(self._command(last))
+                answers = connection.wait(self._together(steps, sent_count))
             except BaseException:
                 connection.pgconn.finish()  # Statements may be on their way, so the connection is of no use any more.
                 raise
-            end = answers.pop()[0] if len(answers) > len(awaited) else None
+            end = answers.pop()[0] if len(answers) > len(steps) else None
             is_synced = end is not None and end.status == ExecStatus.PIPELINE_SYNC
             if is_synced:
                 connection.pgconn.exit_pipeline_mode()
             else:
                 connection.pgconn.finish()
-            rows = self._rows(awaited, answers)
+            rows = self._rows(steps, answers)
             if not last and not is_synced:
                 raise error_from_result(end, encoding="utf-8") if end else OperationalError("the connection was lost")
             return rows
 
-    def _given(self, sql: str, parameters: Sequence[object]) -> PostgresQuery | _Awaited:
+    def _bind(self, sql: str, parameters: Sequence[object]) -> PostgresQuery | _Step:
         """Return what runs a statement that is prepared, or the statement in the form that PostgreSQL takes."""
-        adapter, known = self._adapter, self._connection._prepared
-        text, formats, order, parts = _parsed(sql)
+        adapter, cache = self._adapter, self._connection._prepared
+        text, formats, order, parts = _parse(sql)
         if len(parameters) == len(parts) - 1:
-            given = adapter.dump_sequence(parameters, formats)
-            if name := known._names.get(key := (text, adapter.types or ())):
-                known._names.move_to_end(key)
+            values = adapter.dump_sequence(parameters, formats)
+            if name := cache._names.get(key := (text, adapter.types or ())):
+                cache._names.move_to_end(key)
                 run = self._connection.pgconn.send_query_prepared
-                return _Awaited(partial(run, name, given, param_formats=adapter.formats), True)
+                return _Step(partial(run, name, values, param_formats=adapter.formats), True)
         query = PostgresQuery(adapter)
         query.query, query._want_formats, query._order, query._parts = text, formats, order, parts
         query.dump(parameters)
         return query
 
-    def _awaited(self, query: PostgresQuery | _Awaited) -> Iterator[_Awaited]:
+    def _steps_of(self, query: PostgresQuery | _Step) -> Iterator[_Step]:
         """Yield what has to be sent for a statement: what prepares it, if it ran before, and what runs it."""
-        if isinstance(query, _Awaited):
+        if isinstance(query, _Step):
             yield query
             return
-        pgconn, known = self._connection.pgconn, self._connection._prepared
-        prepare, name = known.get(query, known.key(query) in known._counts or None)
+        pgconn, cache = self._connection.pgconn, self._connection._prepared
+        prepare, name = cache.get(query, cache.key(query) in cache._counts or None)
         if prepare is Prepare.SHOULD:
             command = partial(pgconn.send_prepare, name, query.query, param_types=query.types)
-            yield _Awaited(command, key=known.key(query), prepare=prepare, name=name)
+            yield _Step(command, key=cache.key(query), prepare=prepare, name=name)
         if prepare is Prepare.NO:
             types = {"param_types": query.types, "param_formats": query.formats}
             command = partial(pgconn.send_query_params, query.query, query.params, **types)
         else:
             command = partial(pgconn.send_query_prepared, name, query.params, param_formats=query.formats)
-        yield _Awaited(command, True, known.maybe_add_to_cache(query, prepare, name), prepare, name)
+        yield _Step(command, True, cache.maybe_add_to_cache(query, prepare, name), prepare, name)
 
-    def _command(self, text: str) -> _Awaited:
+    def _command(self, text: str) -> _Step:
         """Return what has to be sent for a command without parameters."""
-        return _Awaited(partial(self._connection.pgconn.send_query_params, text.encode(), None))
+        return _Step(partial(self._connection.pgconn.send_query_params, text.encode(), None))
 
-    def _alone(self, awaited: _Awaited) -> Any:
+    def _alone(self, step: _Step) -> Any:
         """Send a single statement, for which a pipeline would cost more than the statement itself."""
-        awaited.command()
+        step.command()
         return [(yield from execute(self._connection.pgconn))]
 
-    def _begun(self, awaited: Sequence[_Awaited]) -> Any:
+    def _send_first(self, steps: Sequence[_Step]) -> Any:
         """Send the first part, without waiting for its results."""
-        for one in awaited:
-            one.command()
+        for step in steps:
+            step.command()
         yield from send(self._connection.pgconn)
 
-    def _together(self, awaited: Sequence[_Awaited], sent: int) -> Any:
+    def _together(self, steps: Sequence[_Step], sent_count: int) -> Any:
         """Send all but what is sent already with one system call; returns the results as far as there are any."""
         pgconn = self._connection.pgconn
-        for one in awaited[sent:]:
-            one.command()
+        for step in steps[sent_count:]:
+            step.command()
         pgconn.pipeline_sync()
         yield from send(pgconn)
         answers: list[Any] = []
-        while len(answers) <= len(awaited) and (results := (yield from fetch_many(pgconn))):
+        while len(answers) <= len(steps) and (results := (yield from fetch_many(pgconn))):
             answers.append(results)
         return answers
 
-    def _rows(self, awaited: Sequence[_Awaited], answers: Sequence[Any]) -> list[Rows]:
+    def _rows(self, steps: Sequence[_Step], answers: Sequence[Any]) -> list[Rows]:
         """Return the rows of each statement; raises the error of the first one that failed."""
-        known, failed = self._connection._prepared, None
-        found: list[Rows] = []
-        for one, results in zip(awaited, answers, strict=False):
+        cache, failure = self._connection._prepared, None
+        rows: list[Rows] = []
+        for step, results in zip(steps, answers, strict=False):
             result = next((each for each in results if each.status not in _DONE), results[0])
             if result.status not in _DONE:
-                failed = failed or result
-            if one.key is not None and (one.has_rows or result.status not in _DONE):
-                known.validate(one.key, one.prepare, one.name, results)
-            if one.has_rows and failed is None:
-                found.append(self._read(result))
-        if failed is not None:
-            raise error_from_result(failed, encoding="utf-8")
-        if len(answers) < len(awaited):
+                failure = failure or result
+            if step.key is not None and (step.has_rows or result.status not in _DONE):
+                cache.validate(step.key, step.prepare, step.name, results)
+            if step.has_rows and failure is None:
+                rows.append(self._read(result))
+        if failure is not None:
+            raise error_from_result(failure, encoding="utf-8")
+        if len(answers) < len(steps):
             raise OperationalError("the connection was lost")
-        return found
+        return rows
 
     def _read(self, result: Any) -> Rows:
         if result.status != ExecStatus.TUPLES_OK:
@@ -175,6 +175,6 @@ class Trips:
 
 
 @lru_cache(1024)
-def _parsed(sql: str) -> Any:
+def _parse(sql: str) -> Any:
     """Return a statement with PostgreSQL's placeholders, as psycopg parses it; the text itself finds it again."""
     return _query2pg_nocache(sql.encode(), "utf-8")

@@ -11,7 +11,7 @@ from typing import IO, Any
 from gunicorn.http.wsgi import FileWrapper
 
 from config.server.heads import Head
-from config.server.outgoing import KEPT_IN_MEMORY, Outlet
+from config.server.outgoing import MEMORY_LIMIT, Outlet
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
@@ -20,7 +20,7 @@ _SENDABLE = re.compile(
     r"(?:[!#$%&'*+.^_`|~0-9A-Za-z-]++: [\t\x20-\x7e\x80-\xff]*+\r\n)*+"
 )
 """A status with its headers, each on a line."""
-_OURS = frozenset(
+_OWN_HEADERS = frozenset(
     {"connection", "date", "keep-alive", "server", "te", "trailer", "trailers", "transfer-encoding", "upgrade"}
 )
 """Headers about the connection, which the server alone sends."""
@@ -37,7 +37,7 @@ class Answer:
         self._first = b""
         """The head of the response, which is sent together with the beginning of its body."""
         self._has_body = self._is_chunked = False
-        self._left: int | None = None
+        self._remaining: int | None = None
         """How many bytes Content-Length still announces."""
 
     def by(self, application: Application, body: IO[bytes]) -> bool:
@@ -61,18 +61,18 @@ class Answer:
         """Take the status and the headers (`start_response`); raises ValueError for a header that cannot be sent."""
         if exc_info is not None and self.is_begun:
             raise exc_info[1].with_traceback(exc_info[2])
-        code, lines, self._left = status[:3], [f"{status}\r\n"], None
+        code, lines, self._remaining = status[:3], [f"{status}\r\n"], None
         for name, value in headers:
             kind = name.lower()
             if kind == "content-length":
-                self._left = int(value)
+                self._remaining = int(value)
                 if code == "204":
                     continue
-            if kind not in _OURS:
+            if kind not in _OWN_HEADERS:
                 lines.append(f"{name}: {value}\r\n")
         self._has_body = self.head.method != "HEAD" and code not in ("204", "304")
-        self._is_chunked = self._has_body and self._left is None and self.head.is_newer_than_1_0
-        if self._has_body and self._left is None and not self._is_chunked:
+        self._is_chunked = self._has_body and self._remaining is None and self.head.is_newer_than_1_0
+        if self._has_body and self._remaining is None and not self._is_chunked:
             self.keeps_alive = False  # The end of the connection is the end of the body.
         text = "".join(lines)
         if not _SENDABLE.fullmatch(text) or text.count("\n") != len(lines):
@@ -88,9 +88,9 @@ class Answer:
         """Send a part of the body; what goes beyond the Content-Length is left out."""
         if not self._has_body or not part:
             return
-        if self._left is not None:
-            part = part[: self._left]
-            self._left -= len(part)
+        if self._remaining is not None:
+            part = part[: self._remaining]
+            self._remaining -= len(part)
         self._send(b"%x\r\n%b\r\n" % (len(part), part) if self._is_chunked else part)
 
     def _send_file(self, file: Any) -> bool:
@@ -102,21 +102,21 @@ class Answer:
             offset = file.tell()
         except (AttributeError, io.UnsupportedOperation):
             return False
-        if self._left is None:
+        if self._remaining is None:
             return False
         self._send(b"")
-        self.outlet.sendfile(file, offset, self._left)
-        self._left = 0
+        self.outlet.sendfile(file, offset, self._remaining)
+        self._remaining = 0
         return True
 
     def _end(self) -> None:
-        if self._has_body and self._left:
+        if self._has_body and self._remaining:
             self.keeps_alive = False  # The body is shorter than announced, so the client still waits for the rest.
         self._send(b"0\r\n\r\n" if self._is_chunked else b"")
 
     def _send(self, data: bytes) -> None:
         first, self._first, self.is_begun = self._first, b"", True
-        if first and len(data) > KEPT_IN_MEMORY:
+        if first and len(data) > MEMORY_LIMIT:
             self.outlet.sendall(first)
             first = b""
         if first or data:

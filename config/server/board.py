@@ -8,7 +8,7 @@ SLOTS = 256
 FREE = -1
 _COUNT = struct.Struct("i")
 _MOMENT = struct.Struct("d")
-_RELOADED = SLOTS * _COUNT.size
+_RELOAD_OFFSET = SLOTS * _COUNT.size
 
 
 class Board:
@@ -32,20 +32,20 @@ class Board:
 
     def fewest_of_others(self, slot: int) -> int | None:
         """Return the smallest number of open connections of another worker; None if there is no other worker."""
-        others = [self.count(other) for other in range(SLOTS) if other != slot % SLOTS]
-        return min((number for number in others if number != FREE), default=None)
+        counts = [self.count(other_slot) for other_slot in range(SLOTS) if other_slot != slot % SLOTS]
+        return min((number for number in counts if number != FREE), default=None)
 
     def reload(self) -> None:
         """Record that the master starts new workers now, which reload the code."""
-        _MOMENT.pack_into(self._memory, _RELOADED, time.monotonic())
+        _MOMENT.pack_into(self._memory, _RELOAD_OFFSET, time.monotonic())
 
-    def successors_are_loading(self, slot: int, started: float, workers: int, patience: float) -> bool:
+    def successors_are_loading(self, slot: int, start_time: float, workers: int, patience: float) -> bool:
         """Return whether workers that were started after this one are still loading the code.
 
         They have `patience` seconds. A worker is ready when its slot contains a number.
         """
-        reloaded = _MOMENT.unpack_from(self._memory, _RELOADED)[0]
-        if not started < reloaded <= time.monotonic() < reloaded + patience:
+        reload_time = _MOMENT.unpack_from(self._memory, _RELOAD_OFFSET)[0]
+        if not start_time < reload_time <= time.monotonic() < reload_time + patience:
             return False
         ready = sum(self.count(slot + newer) != FREE for newer in range(1, 2 * workers + 1))
         return bool(ready < workers)

@@ -40,14 +40,14 @@ class Connection:
         self.environ = environment_of(peer, server)
         self.sock = Outlet(client)
         self.state = State.READING
-        self.received = bytearray()
+        self.buffer = bytearray()
         self.head: Head | None = None
         self.body: incoming.Body | None = None
         self.task: Task | None = None
-        self.watched = 0
+        self.events = 0
         """The events for which the poller waits."""
         self.keep = False
-        self.lingered = 0
+        self.discarded_bytes = 0
         self.deadline = time.monotonic() + HEAD_SECONDS
         self.since = time.monotonic()
 
@@ -56,7 +56,7 @@ class Connection:
         """Return the path of the request, of a head that cannot be read as far as it looks like one, or else `/`."""
         if self.head is not None:
             return self.head.path or "/"
-        parts = bytes(self.received[:LONGEST_GUESS]).split(b" ", 2)
+        parts = bytes(self.buffer[:LONGEST_GUESS]).split(b" ", 2)
         is_path = len(parts) > 1 and parts[1].startswith(b"/")
         return parts[1].partition(b"?")[0].decode("latin-1") if is_path else "/"
 
@@ -68,7 +68,7 @@ class Connection:
     @property
     def idle(self) -> bool:
         """Return whether nothing of a request has arrived."""
-        return self.state is State.READING and not self.received and self.head is None
+        return self.state is State.READING and not self.buffer and self.head is None
 
     def receive(self) -> bool:
         """Read what the client sent; False if it has closed. Raises OSError for a broken connection."""
@@ -78,7 +78,7 @@ class Connection:
             return True
         if self.idle and data:
             self.deadline = time.monotonic() + HEAD_SECONDS
-        self.received += data
+        self.buffer += data
         return bool(data)
 
     def is_complete(self) -> bool:
@@ -87,17 +87,17 @@ class Connection:
         Raises ParseException, BodyTooLargeError, or OSError if the body cannot be stored on the disk.
         """
         if self.head is None:
-            head = self.head = incoming.read_head(self.received, self.environ)
+            head = self.head = incoming.read_head(self.buffer, self.environ)
             if head is None:
                 return False
             self.body = incoming.body_of(head, largest_body(head.path, head.environ) if head.has_body else 0)
-            self.deadline = time.monotonic() + BODY_SECONDS + self.body.left / BYTES_A_SECOND
+            self.deadline = time.monotonic() + BODY_SECONDS + self.body.remaining / BYTES_A_SECOND
             if head.expects_continue and not self.body.complete:
                 send_now(self.socket, b"HTTP/1.1 100 Continue\r\n\r\n")
         body = self.body
         if body is not None and not body.complete:
             before = body.size
-            body.take(self.received)
+            body.take(self.buffer)
             if isinstance(body, incoming.ChunkedBody):
                 self.deadline += (body.size - before) / BYTES_A_SECOND
         return body is not None and body.complete
@@ -106,18 +106,18 @@ class Connection:
         """Wait for the next request of a connection that is kept alive."""
         self.close_request()
         self.state = State.READING
-        self.deadline = time.monotonic() + (HEAD_SECONDS if self.received else keep_alive)
+        self.deadline = time.monotonic() + (HEAD_SECONDS if self.buffer else keep_alive)
 
     def wait_for_client(self) -> None:
         """Give the client enough time to receive the rest of the answer."""
         self.state = State.SENDING
-        self.deadline = time.monotonic() + BODY_SECONDS + self.sock.left / BYTES_A_SECOND
+        self.deadline = time.monotonic() + BODY_SECONDS + self.sock.remaining / BYTES_A_SECOND
 
     def linger(self) -> None:
         """Signal that nothing more will be sent, and wait for the client to close."""
         self.state = State.LINGERING
         self.close_request()
-        self.received.clear()
+        self.buffer.clear()
         self.deadline = time.monotonic() + LINGER_SECONDS
         self.socket.shutdown(socket.SHUT_WR)
 
@@ -127,8 +127,8 @@ class Connection:
             size = len(self.socket.recv(PIECE))
         except (BlockingIOError, InterruptedError):
             return True
-        self.lingered += size
-        return size > 0 and self.lingered < LINGER_BYTES
+        self.discarded_bytes += size
+        return size > 0 and self.discarded_bytes < LINGER_BYTES
 
     def close_request(self) -> None:
         """Discard the request and its body."""

@@ -23,7 +23,7 @@ LONGEST_FIELD = 16_380
 _METHOD = re.compile(rb"[A-Z][A-Z0-9-]{2,19}")
 _ONCE = frozenset({"HTTP_HOST", "CONTENT_TYPE", "HTTP_TRANSFER_ENCODING"})
 """Headers of which a second one would make it unclear what is meant; httptools refuses a second Content-Length."""
-_FIXED: dict[str, object] = {
+_CONSTANT_ENVIRON: dict[str, object] = {
     "SCRIPT_NAME": "",
     "SERVER_SOFTWARE": "gunicorn",
     "wsgi.version": (1, 0),
@@ -40,10 +40,10 @@ _FIXED: dict[str, object] = {
 def environment_of(peer: object, server: object) -> dict[str, object]:
     """Return what is the same for all requests of a connection; the addresses of a socket file are texts."""
     host, port = server[:2] if isinstance(server, tuple) else ("localhost", 80)
-    found = {**_FIXED, "SERVER_NAME": host, "SERVER_PORT": str(port)}
+    environ = {**_CONSTANT_ENVIRON, "SERVER_NAME": host, "SERVER_PORT": str(port)}
     if isinstance(peer, tuple):
-        return {**found, "REMOTE_ADDR": peer[0], "REMOTE_PORT": str(peer[1])}
-    return {**found, "REMOTE_ADDR": ""}
+        return {**environ, "REMOTE_ADDR": peer[0], "REMOTE_PORT": str(peer[1])}
+    return {**environ, "REMOTE_ADDR": ""}
 
 
 class _Parts:
@@ -146,10 +146,10 @@ class Head:
         if len(fields) > MOST_FIELDS:
             raise errors.LimitRequestHeaders("There are too many headers.")
         environ = self.environ
-        for sent, content in fields:
-            if len(sent) + len(content) + 4 > LONGEST_FIELD:
+        for raw_name, content in fields:
+            if len(raw_name) + len(content) + 4 > LONGEST_FIELD:
                 raise errors.LimitRequestHeaders("A header is too long.")
-            name, value = sent.decode().upper(), content.decode("latin-1").strip(" \t")
+            name, value = raw_name.decode().upper(), content.decode("latin-1").strip(" \t")
             if "_" in name:
                 continue  # In the environment it would be taken for the header that is spelt with hyphens.
             key = name.replace("-", "_")
@@ -178,7 +178,7 @@ class Head:
         self.has_body = self.is_chunked or self.length > 0
         options = {option.strip().lower() for option in environ.get("HTTP_CONNECTION", "").split(",")}
         self.keeps_alive = "close" not in options and (self.is_newer_than_1_0 or "keep-alive" in options)
-        expected = environ.get("HTTP_EXPECT")
-        if expected is not None and expected.lower() != "100-continue":
-            raise errors.ExpectationFailed(expected)
-        self.expects_continue = expected is not None and self.is_newer_than_1_0
+        expectation = environ.get("HTTP_EXPECT")
+        if expectation is not None and expectation.lower() != "100-continue":
+            raise errors.ExpectationFailed(expectation)
+        self.expects_continue = expectation is not None and self.is_newer_than_1_0

@@ -31,8 +31,8 @@ def spans(memory_map: str) -> Iterator[tuple[int, int]]:
 
     The map is the text of `/proc/<pid>/maps`.
     """
-    for found in _WRITABLE.finditer(memory_map):
-        start = -(-int(found[1], 16) // HUGE_PAGE) * HUGE_PAGE
-        end = int(found[2], 16) // HUGE_PAGE * HUGE_PAGE
+    for match in _WRITABLE.finditer(memory_map):
+        start = -(-int(match[1], 16) // HUGE_PAGE) * HUGE_PAGE
+        end = int(match[2], 16) // HUGE_PAGE * HUGE_PAGE
         if start < end:
             yield start, end - start

@@ -34,8 +34,8 @@ def largest_body(path: str, environ: Mapping[str, Any]) -> int:
     return PAGE_LIMIT
 
 
-def _has_cookie(environ: Mapping[str, Any], wanted: Any) -> bool:
+def _has_cookie(environ: Mapping[str, Any], name: Any) -> bool:
     try:
-        return wanted in SimpleCookie(environ.get("HTTP_COOKIE", ""))
+        return name in SimpleCookie(environ.get("HTTP_COOKIE", ""))
     except CookieError:
         return False

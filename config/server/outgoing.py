@@ -13,7 +13,7 @@ from collections import deque
 from contextlib import suppress
 from typing import IO
 
-KEPT_IN_MEMORY = 64 * 1024
+MEMORY_LIMIT = 64 * 1024
 PIECE = 1024 * 1024
 
 
@@ -56,7 +56,7 @@ class _InMemory:
         self.data, self.view = data, memoryview(data)[offset:]
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         return len(self.view)
 
     def close(self) -> None:
@@ -66,11 +66,16 @@ class _InMemory:
 class _Stretch:
     """Some bytes of a file that are still to be sent."""
 
-    def __init__(self, descriptor: int, offset: int, left: int, *, owned: bool) -> None:
-        self.descriptor, self.offset, self.left, self.owned = descriptor, offset, left, owned
+    def __init__(self, descriptor: int, offset: int, remaining: int, *, owns_descriptor: bool) -> None:
+        self.descriptor, self.offset, self.remaining, self.owns_descriptor = (
+            descriptor,
+            offset,
+            remaining,
+            owns_descriptor,
+        )
 
     def close(self) -> None:
-        if self.owned:
+        if self.owns_descriptor:
             os.close(self.descriptor)
 
 
@@ -88,22 +93,22 @@ class Outlet:
         self.broken = False
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         """Return how many bytes the client has not taken yet."""
-        return sum(len(part) if isinstance(part, bytes) else part.left for part in self._waiting)
+        return sum(len(part) if isinstance(part, bytes) else part.remaining for part in self._waiting)
 
     def sendall(self, data: bytes) -> None:
         """Send what the client takes at once and store the rest; raises OSError (broken connection or full disk)."""
         if self.broken:
             raise BrokenPipeError
         self.flush()
-        sent = 0 if self._waiting else self._send(data)
-        if sent < len(data):
-            self._keep(data, sent)
+        count = 0 if self._waiting else self._send(data)
+        if count < len(data):
+            self._keep(data, count)
 
     def sendfile(self, file: IO[bytes], offset: int = 0, count: int = 0) -> None:
         """Send `count` bytes of a file, starting at `offset`; the file may be closed afterwards."""
-        self._waiting.append(_Stretch(os.dup(file.fileno()), offset, count, owned=True))
+        self._waiting.append(_Stretch(os.dup(file.fileno()), offset, count, owns_descriptor=True))
         self.flush()
 
     def flush(self) -> None:
@@ -111,14 +116,14 @@ class Outlet:
         while self._waiting:
             part = self._waiting[0]
             if isinstance(part, bytes):
-                sent = self._send(part)
-                self._in_memory -= sent
-                if sent < len(part):
-                    self._waiting[0] = part[sent:]
+                count = self._send(part)
+                self._in_memory -= count
+                if count < len(part):
+                    self._waiting[0] = part[count:]
                     return
             elif isinstance(part, _InMemory):
                 part.view = part.view[self._send(part.view) :]
-                if part.left:
+                if part.remaining:
                     return
                 part.close()
             elif not self._send_stretch(part):
@@ -143,24 +148,24 @@ class Outlet:
 
     def _send_stretch(self, part: _Stretch) -> bool:
         """Send a part of a file; return whether all of it was sent."""
-        while part.left:
+        while part.remaining:
             try:
-                sent = os.sendfile(self._socket.fileno(), part.descriptor, part.offset, min(part.left, PIECE))
+                count = os.sendfile(self._socket.fileno(), part.descriptor, part.offset, min(part.remaining, PIECE))
             except (BlockingIOError, InterruptedError):
                 return False
-            if sent == 0:
+            if count == 0:
                 raise BrokenPipeError  # The file is shorter than it was, so the answer cannot be completed.
-            part.offset += sent
-            part.left -= sent
+            part.offset += count
+            part.remaining -= count
         part.close()
         return True
 
-    def _keep(self, whole: bytes, sent: int) -> None:
-        if len(whole) > KEPT_IN_MEMORY and self._spool is None and isinstance(whole, bytes) and shared.take(whole):
-            self._waiting.append(_InMemory(whole, sent))
+    def _keep(self, content: bytes, offset: int) -> None:
+        if len(content) > MEMORY_LIMIT and self._spool is None and isinstance(content, bytes) and shared.take(content):
+            self._waiting.append(_InMemory(content, offset))
             return
-        data = whole[sent:]
-        if self._spool is None and self._in_memory + len(data) <= KEPT_IN_MEMORY:
+        data = content[offset:]
+        if self._spool is None and self._in_memory + len(data) <= MEMORY_LIMIT:
             self._waiting.append(bytes(data))
             self._in_memory += len(data)
             return
@@ -171,10 +176,10 @@ class Outlet:
         while view:
             view = view[self._spool.write(view) :]
         last = self._waiting[-1] if self._waiting else None
-        if isinstance(last, _Stretch) and not last.owned:
-            last.left += len(data)
+        if isinstance(last, _Stretch) and not last.owns_descriptor:
+            last.remaining += len(data)
         else:
-            self._waiting.append(_Stretch(self._spool.fileno(), start, len(data), owned=False))
+            self._waiting.append(_Stretch(self._spool.fileno(), start, len(data), owns_descriptor=False))
 
 
 def send_now(client: socket.socket, data: bytes) -> None:

@@ -54,7 +54,7 @@ def refusal_of(error: Exception) -> Refusal:
         return Refusal(413, "Content Too Large", "PayloadTooLarge", f"The body is larger than {size} MiB.")
     if isinstance(error, OSError):
         return NO_SPACE
-    return next((found for kind, found in _REFUSALS.items() if isinstance(error, kind)), _UNREADABLE)
+    return next((refusal for kind, refusal in _REFUSALS.items() if isinstance(error, kind)), _UNREADABLE)
 
 
 def answer(path: str, refusal: Refusal, languages: str = "") -> bytes:

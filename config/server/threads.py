@@ -13,7 +13,7 @@ class Task:
 
     def __init__(self, compute: Callable[[], bool], after: Callable[["Task"], None]) -> None:
         self._compute, self._after = compute, after
-        self._taken = threading.Lock()
+        self._claim = threading.Lock()
         self.keep = False
         """What was computed: whether the connection is kept."""
         self.is_done = False
@@ -21,15 +21,15 @@ class Task:
     @property
     def is_taken(self) -> bool:
         """Return whether a thread computes or has computed the answer, or it is cancelled."""
-        return self._taken.locked()
+        return self._claim.locked()
 
     def cancel(self) -> bool:
         """Prevent a thread from beginning; return False if one has begun."""
-        return self._taken.acquire(blocking=False)
+        return self._claim.acquire(blocking=False)
 
     def run(self) -> None:
         """Compute the answer in this thread, unless the task is cancelled."""
-        if not self._taken.acquire(blocking=False):
+        if not self._claim.acquire(blocking=False):
             return
         try:
             self.keep = self._compute()
@@ -44,13 +44,13 @@ class _Thread(threading.Thread):
     def __init__(self, threads: "Threads", task: Task) -> None:
         super().__init__(name=threads.name, daemon=True)
         self._threads, self._task = threads, task
-        self._given = threading.Lock()
-        self._given.acquire()
+        self._handover = threading.Lock()
+        self._handover.acquire()
 
     def give(self, task: Task) -> None:
         """Let the thread, which is idle, run a task."""
         self._task = task
-        self._given.release()
+        self._handover.release()
 
     def run(self) -> None:
         """Run one task after the other."""
@@ -63,7 +63,7 @@ class _Thread(threading.Thread):
                     logger.exception("A request could not be answered.")
             task = self._threads.next_for(self)
             if task is None:
-                self._given.acquire()
+                self._handover.acquire()
                 task = self._task
 
 
@@ -76,7 +76,7 @@ class Threads:
 
     def __init__(self, most: int, name: str) -> None:
         self.most, self.name = most, name
-        self._started = 0
+        self._thread_count = 0
         self._idle: list[_Thread] = []
         self._waiting: deque[Task] = deque()
         self._lock = threading.Lock()
@@ -86,10 +86,10 @@ class Threads:
         with self._lock:
             thread = self._idle.pop() if self._idle else None
             if thread is None:
-                if self._started >= self.most:
+                if self._thread_count >= self.most:
                     self._waiting.append(task)
                     return
-                self._started += 1
+                self._thread_count += 1
         if thread is None:
             self._start(task)
         else:
@@ -102,7 +102,7 @@ class Threads:
         except (RuntimeError, MemoryError):
             logger.exception("A thread could not be started.")
             with self._lock:
-                self._started -= 1
+                self._thread_count -= 1
                 self._waiting.append(task)
                 thread = self._idle.pop() if self._idle else None
                 task = self._waiting.popleft() if thread else task

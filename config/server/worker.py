@@ -71,7 +71,7 @@ class Worker(ThreadWorker):
         self.sockets: list[socket.socket]
         # Each connection may hold a socket and two files.
         self.most_connections = min(self.cfg.worker_connections, max(16, (soft - 128) // 3))
-        self.started = time.monotonic()
+        self.start_time = time.monotonic()
         self.resume_at = self.head_start_since = self.sweep_at = self.notify_at = 0.0
         self.stopping = False
         self.apart = Threads(1, "apart")
@@ -88,7 +88,7 @@ class Worker(ThreadWorker):
         self.poller.register(self.method_queue.fileno(), selectors.EVENT_READ, self.method_queue.run_callbacks)
         self.set_accept_enabled(True)
         self.note_count()
-        while self.alive or board.successors_are_loading(self.age, self.started, self.cfg.workers, RELOAD_PATIENCE):
+        while self.alive or board.successors_are_loading(self.age, self.start_time, self.cfg.workers, RELOAD_PATIENCE):
             self.turn()
             if not self.is_parent_alive():
                 break
@@ -126,16 +126,16 @@ class Worker(ThreadWorker):
         """
         self.stopping = True
         board.set_count(self.age, FREE)
-        started = now = time.monotonic()
+        start = now = time.monotonic()
         is_last = board.fewest_of_others(self.age) is None
         ignores_new = is_last and all(listeners.ignore_new(listener) for listener in self.sockets)
-        closes_at = started + (HANDSHAKE_SECONDS if ignores_new else 0)
-        while (self.connections or self.sockets) and now < started + self.cfg.graceful_timeout:
+        closes_at = start + (HANDSHAKE_SECONDS if ignores_new else 0)
+        while (self.connections or self.sockets) and now < start + self.cfg.graceful_timeout:
             if now >= closes_at:
                 self.close_listeners()
             for connection in self.connections:
                 if connection.idle:
-                    connection.deadline = min(connection.deadline, started + STOP_IDLE_SECONDS)
+                    connection.deadline = min(connection.deadline, start + STOP_IDLE_SECONDS)
             if self.connections or self.sockets:
                 self.turn()
             now = time.monotonic()
@@ -275,7 +275,7 @@ class Worker(ThreadWorker):
             return True
         if connection.task is not None and connection.task.is_done:
             self.on_answered(connection, connection.task)
-            return bool(connection.watched)
+            return bool(connection.events)
         # The client sends more or has closed; both can wait.
         self.watch(connection, 0)
         if connection.task is not None and connection.task.is_done:
@@ -328,8 +328,8 @@ class Worker(ThreadWorker):
 
         Runs in the thread. Until that request, or the next sweep, its request still counts as being answered.
         """
-        is_all = task.keep and not connection.sock.left and not connection.received
-        if not (is_all and connection.watched and self.alive):
+        is_all = task.keep and not connection.sock.remaining and not connection.buffer
+        if not (is_all and connection.events and self.alive):
             self.method_queue.defer(self.on_answered, connection, task)
 
     def on_answered(self, connection: Connection, task: Task) -> None:
@@ -346,7 +346,7 @@ class Worker(ThreadWorker):
         try:
             connection.sock.flush()
             # Most answers have been sent by their thread, so that the next event is the client's next request.
-            self.watch(connection, selectors.EVENT_WRITE if connection.sock.left else selectors.EVENT_READ)
+            self.watch(connection, selectors.EVENT_WRITE if connection.sock.remaining else selectors.EVENT_READ)
             connection.wait_for_client()
             self.send_on(connection)
         except OSError:
@@ -359,14 +359,14 @@ class Worker(ThreadWorker):
         are read until those that have arrived are answered.
         """
         connection.sock.flush()
-        if connection.sock.left:
+        if connection.sock.remaining:
             return
         if not connection.keep:
             self.watch(connection, selectors.EVENT_READ)
             connection.linger()
             return
         connection.next_request(self.cfg.keepalive if self.alive else STOP_IDLE_SECONDS)
-        if connection.received:
+        if connection.buffer:
             self.let_others_go_first(connection)
         else:
             self.watch(connection, selectors.EVENT_READ)
@@ -405,9 +405,9 @@ class Worker(ThreadWorker):
 
     def watch(self, connection: Connection, events: int) -> None:
         """Wait for these events of a connection, or for none; watching it in the same way again costs nothing."""
-        if events == connection.watched:
+        if events == connection.events:
             return
-        before, connection.watched = connection.watched, events
+        before, connection.events = connection.events, events
         if not events:
             self.poller.unregister(connection.socket)
         elif before:

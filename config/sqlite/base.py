@@ -37,7 +37,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             super().connect()
         finally:
             os.umask(earlier)
-        _connected.add(self)
+        _wrappers.add(self)
 
     def close_if_unusable_or_obsolete(self) -> None:
         """Do what is needed between two requests of a thread: end unfinished reads, and reconnect after an error.
@@ -63,22 +63,22 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
         On SQLite no statement costs a round trip.
         """
-        found = []
+        results = []
         for sql, parameters in statements:
             with self.cursor() as cursor:
                 cursor.execute(sql, parameters)
-                found.append(cursor.fetchall() if cursor.description else [])
-        return found if meanwhile is None else [*found, *self.together(meanwhile())]
+                results.append(cursor.fetchall() if cursor.description else [])
+        return results if meanwhile is None else [*results, *self.together(meanwhile())]
 
     def commit_with(
         self,
         statements: Sequence[tuple[str, Sequence[object]]],
-        answered: Callable[[list[list[tuple[object, ...]]]], None] | None = None,
+        on_answers: Callable[[list[list[tuple[object, ...]]]], None] | None = None,
     ) -> None:
         """Run the last statements of a transaction before its COMMIT, which does not cost a round trip either."""
         rows = self.together(statements)
-        if answered is not None:
-            answered(rows)
+        if on_answers is not None:
+            on_answers(rows)
 
     @contextmanager
     def briefly(self, milliseconds: int) -> Iterator[None]:
@@ -96,9 +96,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
             cursor.execute(f"PRAGMA busy_timeout = {milliseconds:d}")
 
 
-_connected: weakref.WeakSet[DatabaseWrapper] = weakref.WeakSet()
+_wrappers: weakref.WeakSet[DatabaseWrapper] = weakref.WeakSet()
 """The connections of all threads of the process, and some that are closed already."""
-_kept: list[object] = []
+_open_connections: list[object] = []
 
 
 def keep_open() -> None:
@@ -111,12 +111,12 @@ def keep_open() -> None:
     with suppress(Error), connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM sqlite_master")
         cursor.fetchone()
-        _kept.append(connection)
+        _open_connections.append(connection)
 
 
 def let_go() -> None:
     """Close the connections of all threads; the last one to close writes everything into the database file."""
-    for wrapper in list(_connected):
+    for wrapper in list(_wrappers):
         if wrapper.connection is not None and not wrapper.in_atomic_block:
             wrapper.connection.close()
-    _kept.clear()
+    _open_connections.clear()

@@ -32,8 +32,8 @@ def test_requests_are_refused_at_once_until_the_breaker_itself_could_connect(
     breaker = Breaker()
     breaker.check()
     caplog.set_level(logging.WARNING, "larder.database")
-    breaker.failed(attempt, OperationalError("connection failed:\nsorry, too many clients already"))
-    breaker.failed(attempt, OperationalError("another request says the same"))
+    breaker.note_failure(attempt, OperationalError("connection failed:\nsorry, too many clients already"))
+    breaker.note_failure(attempt, OperationalError("another request says the same"))
     assert third.wait(10)
     with pytest.raises(OperationalError, match="starting up"):
         breaker.check()
@@ -58,7 +58,7 @@ def test_a_system_without_threads_leaves_neither_a_breaker_open_nor_a_watchdog_a
     breaker, watchdog, line = Breaker(), Watchdog(), object()
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", no_thread)
-        breaker.failed(lambda: None, OperationalError("connection refused"))
+        breaker.note_failure(lambda: None, OperationalError("connection refused"))
         watchdog.begin(line, 60)
     breaker.check()
     started: list[threading.Thread] = []

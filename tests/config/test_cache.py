@@ -147,8 +147,8 @@ def test_redis_that_answers_slowly_five_times_in_a_row_is_away_until_it_answers_
 def test_answers_that_are_slow_at_the_same_time_count_once() -> None:
     state = module._State()
     for started in (0.0, 0.1, 0.2, 0.3, 0.4, 0.5):
-        state.took(started, 0.7)
+        state.note_duration(started, 0.7)
     assert not state.away
     for number in range(1, 5):
-        state.took(number, number + 0.6)
+        state.note_duration(number, number + 0.6)
     assert state.away

@@ -17,7 +17,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.test.utils import override_settings
 
 from config.env import Environment, read_file
-from config.private_files import kept_secret
+from config.private_files import read_or_create_secret
 
 ROOT = Path(__file__).resolve().parents[2]
 STRONG = "vU2xQ9-dLr7_wKf0Zb3nTyE8sGhJ4mCp"
@@ -184,7 +184,7 @@ def test_processes_that_start_together_keep_one_secret(tmp_path):
 def test_a_secret_that_was_cut_short_is_refused_instead_of_made_anew(tmp_path):
     (tmp_path / "secret_key").write_text("", encoding="ascii")
     with pytest.raises(ValueError, match="secret_key contains no secret"):
-        kept_secret(tmp_path / "secret_key")
+        read_or_create_secret(tmp_path / "secret_key")
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ def kept(monkeypatch: Any) -> Iterator[Any]:
     """Return a connection such as another thread has."""
     from config.sqlite import base
 
-    monkeypatch.setattr(base, "_connected", WeakSet())
+    monkeypatch.setattr(base, "_wrappers", WeakSet())
     wrapper = connections.create_connection("default")
     wrapper.ensure_connection()
     yield wrapper

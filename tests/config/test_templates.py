@@ -40,7 +40,7 @@ VALUES = (
 @pytest.mark.parametrize("value", VALUES, ids=repr)
 def test_a_value_is_printed_as_django_prints_it(value: object, autoescape: bool) -> None:
     context = Context(autoescape=autoescape)
-    found, expected = templates.printed(value, context), templates._django(value, context)
+    found, expected = templates.render_value(value, context), templates._django(value, context)
     assert found == expected
     assert not autoescape or isinstance(found, SafeString)
 
@@ -52,4 +52,4 @@ def test_templates_print_with_it() -> None:
     context = Context({"text": "<a>", "html": mark_safe("<i>"), "number": 1234567})
     assert shown.render(context) == "&lt;a&gt; <i> 1234567 &lt;a&gt;<a>"
     modules: tuple[Any, ...] = (base, defaulttags, i18n)
-    assert {module.render_value_in_context for module in modules} == {templates.printed}
+    assert {module.render_value_in_context for module in modules} == {templates.render_value}

@@ -12,7 +12,7 @@ from gunicorn.http.wsgi import FileWrapper
 
 from config.server.answering import Answer
 from config.server.heads import Head, environment_of
-from config.server.outgoing import KEPT_IN_MEMORY, Outlet
+from config.server.outgoing import MEMORY_LIMIT, Outlet
 
 PEER = ("127.0.0.1", 1)
 Pair = tuple[socket.socket, Outlet]
@@ -116,7 +116,7 @@ def test_only_the_server_speaks_about_the_connection(pair: Pair) -> None:
     assert not any(line.endswith(b" x") for line in lines)
 
 
-@pytest.mark.parametrize("size", [10, KEPT_IN_MEMORY + 1, 3_000_000])
+@pytest.mark.parametrize("size", [10, MEMORY_LIMIT + 1, 3_000_000])
 def test_a_file_is_sent_from_its_place_and_closed(pair: Pair, tmp_path: Path, size: int) -> None:
     stored = tmp_path / "file"
     stored.write_bytes(b"head" + b"f" * size)

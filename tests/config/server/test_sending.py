@@ -8,7 +8,7 @@ import pytest
 
 from config.server import outgoing
 from config.server.board import FREE, Board
-from config.server.outgoing import KEPT_IN_MEMORY, Outlet
+from config.server.outgoing import MEMORY_LIMIT, Outlet
 
 
 def drain(ours: socket.socket, outlet: Outlet, size: int) -> bytes:
@@ -34,11 +34,11 @@ def test_an_answer_that_nobody_reads_is_kept_on_the_disk_and_sent_in_order(tmp_p
             outlet.sendfile(file, offset=4, count=300_000)
         for piece in pieces[20:]:
             outlet.sendall(piece)
-        assert outlet.left > 3_000_000
-        assert outlet._in_memory <= KEPT_IN_MEMORY
+        assert outlet.remaining > 3_000_000
+        assert outlet._in_memory <= MEMORY_LIMIT
         whole = b"".join(pieces[:20]) + b"f" * 300_000 + b"".join(pieces[20:])
         assert drain(ours, outlet, len(whole)) == whole
-        assert outlet.left == 0
+        assert outlet.remaining == 0
         outlet.close()
 
 

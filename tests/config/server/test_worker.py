@@ -31,7 +31,7 @@ class Answered:
         self.connection = Connection(theirs, PEER, PEER)
         self.worker.connections = {self.connection}
         self.worker.watch(self.connection, selectors.EVENT_READ)
-        self.connection.received += REQUEST
+        self.connection.buffer += REQUEST
         assert self.connection.is_complete()
         self.connection.state = State.ANSWERING
         self.keep = True
@@ -74,7 +74,7 @@ def test_the_thread_wakes_the_poller_where_something_is_left_to_do(answered: Ans
     connection = answered.connection
     match why:
         case "more has arrived":
-            connection.received += REQUEST
+            connection.buffer += REQUEST
         case "not watched":
             assert not answered.worker.may_go_on(connection)
             assert answered.deferred == []
