@@ -28,7 +28,7 @@ from records.backoffice.forms import ReasonForm, RecordForm
 from records.backoffice.permissions import Pages
 from records.backoffice.records import RecordAdmin
 from records.backoffice.transitions import ARCHIVE, RESTORE, RecordStep
-from records.files.content import received
+from records.files.content import read_upload
 from records.files.storage import StorageUnavailableError
 from records.sites.text import NAME
 from records.sites.writing import Values
@@ -90,7 +90,7 @@ def _warn_uploader(request: HttpRequest, document: Document) -> None:
 
 
 def _upload(model_admin: object, request: HttpRequest, record: Document, reason: str, data: dict[str, Any]) -> None:
-    content, facts = received(data["file"])
+    content, facts = read_upload(data["file"])
     values = {"name": record.name, **facts}
     try:
         actions.update_document(
@@ -205,7 +205,7 @@ class DocumentAdmin(RecordAdmin):
 
     def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Document:
         """Add a document with the uploaded file."""
-        content, facts = received(values.pop("file"))
+        content, facts = read_upload(values.pop("file"))
         facts["version"] = values.pop("first_number")
         try:
             document = actions.add_document(site_id, {**values, **facts}, content, author=author_of(request))

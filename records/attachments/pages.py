@@ -29,7 +29,7 @@ from records.backoffice.datetimes import format_datetime
 from records.backoffice.extension_points import RecordPanel
 from records.backoffice.once import FIELD, digest_of, key_of_row
 from records.files import downloads
-from records.files.content import received
+from records.files.content import read_upload
 from records.files.storage import StorageUnavailableError
 from records.operations import conditional
 from records.operations.error_handlers import refusal_response
@@ -168,7 +168,7 @@ def attach(
     if key and (earlier := Attachment.objects.filter(pk=key).first()):
         return earlier
     try:
-        content, file = received(upload)
+        content, file = read_upload(upload)
         return actions.add_attachment(
             record.site_id,
             {**values, **file},
@@ -228,7 +228,7 @@ def preview(request: HttpRequest, attachment_id: uuid.UUID) -> HttpResponseBase:
     if not may_have_preview(attachment.file_type):
         raise Http404(gettext("There is no preview of this file."))
     try:
-        with downloads.whole(attachment) as file:
+        with downloads.open_file(attachment) as file:
             picture = preview_of(file)
     except ApiError as refusal:
         return refusal_response(request, refusal)

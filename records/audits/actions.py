@@ -88,8 +88,8 @@ def _open_numbers(program: AuditProgram) -> str:
         record_status__in=(RecordStatus.COMPLETED, RecordStatus.CANCELLED)
     )
     numbers = list(waiting.order_by("site_sequence_id").values_list("site_sequence_id", flat=True)[:11])
-    listed = ", ".join(str(number) for number in numbers[:10])
-    return gettext("%(numbers)s and more") % {"numbers": listed} if len(numbers) > 10 else listed
+    text = ", ".join(str(number) for number in numbers[:10])
+    return gettext("%(numbers)s and more") % {"numbers": text} if len(numbers) > 10 else text
 
 
 def schedule_audit_record(
@@ -104,13 +104,13 @@ def schedule_audit_record(
     with recording():
         program = lock_program(site_id, program_id)
         refuse_archived(program)
-        planned = values.get("date") or values.get("due_date")
-        due = values.get("due_date") or planned
+        planned_date = values.get("date") or values.get("due_date")
+        due = values.get("due_date") or planned_date
         if due is None:
             raise fault_at("date", gettext("Enter the date of the audit."), "RequiredField")
         is_extra = values.get("is_extra", False) or is_before(program.next_due_date, due)
-        given = {**_taken_over(program), **values, "date": planned, "due_date": due, "is_extra": is_extra}
-        record = _add(program, given, author=author, reason=reason)
+        fields = {**_copied_values(program), **values, "date": planned_date, "due_date": due, "is_extra": is_extra}
+        record = _add(program, fields, author=author, reason=reason)
         if program.next_due_date is None and not is_extra:
             values = {"next_due_date": due}
             update_audit_program(site_id, program_id, values, author=author, operation="ScheduleAudit", reason=reason)
@@ -151,8 +151,8 @@ def schedule_next_audit_records(
                 "page again."
             )
             raise refuse(text)
-        given = _taken_over(program)
-        return [_add(program, {**given, "date": due, "due_date": due}, author=author, reason=reason) for due in free]
+        copies = _copied_values(program)
+        return [_add(program, {**copies, "date": due, "due_date": due}, author=author, reason=reason) for due in free]
 
 
 def refuse_archived(program: AuditProgram) -> None:
@@ -161,7 +161,7 @@ def refuse_archived(program: AuditProgram) -> None:
         raise refuse(gettext("The program is archived; restore it first."))
 
 
-def _taken_over(program: AuditProgram) -> dict[str, object]:
+def _copied_values(program: AuditProgram) -> dict[str, object]:
     """Return the values that a new audit copies from its program, except people and checklists no longer valid."""
     return {
         "auditors": _still_valid(program, list(program.auditors.all())),

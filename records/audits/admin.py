@@ -91,13 +91,13 @@ class AuditProgramAdmin(RecordAdmin):
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the fields, with the audits of a stored program for those who may see audits."""
-        given = list(super().get_fieldsets(request, obj))
+        fieldsets = list(super().get_fieldsets(request, obj))
         if obj is not None and self.visible_rows(request, AuditRecord, obj.site_id) is not None:
-            given.insert(1, (gettext("Audits"), {"fields": ("audits",)}))
-        return given
+            fieldsets.insert(1, (gettext("Audits"), {"fields": ("audits",)}))
+        return fieldsets
 
 
-FIXED = (
+READ_ONLY = (
     "audit_program",
     "record_status",
     "score",
@@ -149,11 +149,11 @@ class AuditRecordAdmin(ChecklistPages, RecordAdmin):
 
     def empty_list(self, request: HttpRequest) -> str:
         """Return where audits come from."""
-        said = gettext("There are no audits here yet. An audit is scheduled on the page of its program.")
+        text = gettext("There are no audits here yet. An audit is scheduled on the page of its program.")
         if not self.admin_site.get_model_admin(AuditProgram).has_view_permission(request):
-            return said
+            return text
         url = reverse("admin:audits_auditprogram_changelist")
-        return format_html('{} <a href="{}">{}</a>', said, url, gettext("Audit programs"))
+        return format_html('{} <a href="{}">{}</a>', text, url, gettext("Audit programs"))
 
     def needs_reason(self, record: Any) -> bool:
         """Return whether a change needs a reason; it does not while the audit is in progress."""
@@ -168,20 +168,20 @@ class AuditRecordAdmin(ChecklistPages, RecordAdmin):
 
         A form that was opened before the audit was closed shows again what was typed; the action refuses to save it.
         """
-        names: list[str] = list(FIXED)
+        names: list[str] = list(READ_ONLY)
         if obj is not None and not obj.is_open:
-            closed = [name for name in self.get_fields(request, obj) if name not in (*FIXED, "entity_folder")]
-            names += [] if any(name in request.POST for name in closed) else closed
+            editable = [name for name in self.get_fields(request, obj) if name not in (*READ_ONLY, "entity_folder")]
+            names += [] if any(name in request.POST for name in editable) else editable
         return (*super().get_readonly_fields(request, obj), *map(self.display_name_of, names))
 
     def get_fieldsets(self, request: HttpRequest, obj: object = None) -> Any:
         """Return the fields, with read-only fields in their display form."""
-        fixed = set(self.get_readonly_fields(request, obj))
+        readonly = set(self.get_readonly_fields(request, obj))
 
         def displayed(name: object) -> object:
             if isinstance(name, tuple | list):
                 return [displayed(one) for one in name]
-            return display if (display := self.display_name_of(name)) in fixed else name
+            return display if (display := self.display_name_of(name)) in readonly else name
 
         return [
             (title, {**options, "fields": [displayed(name) for name in options["fields"]]})

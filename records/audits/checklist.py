@@ -79,13 +79,13 @@ class ChecklistPages(SitePermissions):
         photos, acts = (self._counts(request, record, kind) for kind in (Entity.ATTACHMENT, Entity.ACTION))
         cards: list[dict[str, Any]] = []
         for finding in record.findings.select_related("rating_response"):
-            given = finding.rating_response
-            offered = responses if given is None or given in responses else [*responses, given]
+            response = finding.rating_response
+            choices = responses if response is None or response in responses else [*responses, response]
             query = urlencode({**pointing, "finding": str(finding.pk)})
             cards.append(
                 {
                     "finding": finding,
-                    "responses": offered,
+                    "responses": choices,
                     "photos": photos[finding.pk],
                     "actions": acts[finding.pk],
                     "action_url": f"{reverse('admin:actions_action_add')}?{query}" if may_add_action else "",
@@ -138,7 +138,7 @@ class ChecklistPages(SitePermissions):
         by_script = "application/json" in request.headers.get("Accept", "")
         at = _milliseconds()
         try:
-            answer, seen = _sent(request, ""), _sent(request, "seen_")
+            answer, seen = _posted_answer(request, ""), _posted_answer(request, "seen_")
             workflow.answer_question(
                 record.site_id, record.pk, finding_id, answer, seen=seen, author=author_of(request)
             )
@@ -154,9 +154,9 @@ class ChecklistPages(SitePermissions):
         except RecordNotFoundError:
             return JsonResponse({"faults": [gettext("There is no such audit.")]}, status=404)
         except ValidationError as fault:
-            closed = any(error.code == "InvalidTransition" for error in _errors(fault))
+            is_closed = any(error.code == "InvalidTransition" for error in _errors(fault))
             if by_script:
-                return JsonResponse({"faults": fault.messages}, status=409 if closed else 400)
+                return JsonResponse({"faults": fault.messages}, status=409 if is_closed else 400)
             self.message_user(request, " ".join(fault.messages), messages.ERROR)
         else:
             if by_script:
@@ -193,7 +193,7 @@ def _answer_of(finding: Finding) -> dict[str, str]:
     return {"response": str(finding.rating_response_id or ""), "comment": finding.comment}
 
 
-def _sent(request: HttpRequest, prefix: str) -> Answer:
+def _posted_answer(request: HttpRequest, prefix: str) -> Answer:
     """Return the answer in the submitted form; raises ValidationError."""
     response = request.POST.get(f"{prefix}response", "")
     if response and read_uuid(response) is None:

@@ -26,12 +26,12 @@ class ResponseField(ReferenceField):
     def __init__(self, responses: list[RatingResponse], **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.choose_from = RatingResponse.objects.none
-        self.offered = {str(response.pk): response for response in responses}
+        self.responses = {str(response.pk): response for response in responses}
         self.set_current(())
 
     def set_current(self, targets: Any) -> None:
         """Offer the responses of the scale, and the present response of the finding even if it is archived."""
-        self.current_targets = {**self.offered, **{str(target.pk): target for target in targets}}
+        self.current_targets = {**self.responses, **{str(target.pk): target for target in targets}}
         self.widget.choices = [("", ""), *((key, str(response)) for key, response in self.current_targets.items())]
 
 
@@ -43,12 +43,12 @@ class FindingRows(RowsStacked):
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: object) -> Any:
         """Return a select field for the audit's responses (one query), or a multi-line field for the question."""
-        given: dict[str, Any] = {"required": not db_field.blank, "label": str(db_field.verbose_name).capitalize()}
+        options: dict[str, Any] = {"required": not db_field.blank, "label": str(db_field.verbose_name).capitalize()}
         if db_field.name == "rating_response":
             state = form_state(request)
-            return ResponseField(_responses(state.record if state is not None else None), **given)
+            return ResponseField(_responses(state.record if state is not None else None), **options)
         if db_field.name == "question":
-            return TextField(max_length=db_field.max_length, widget=forms.Textarea({"rows": 2}), **given)
+            return TextField(max_length=db_field.max_length, widget=forms.Textarea({"rows": 2}), **options)
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:

@@ -42,7 +42,7 @@ class RecordStatus(models.TextChoices):
 OPEN = (RecordStatus.SCHEDULED, RecordStatus.IN_PROGRESS, RecordStatus.AWAITING_REVIEW)
 """The statuses of an audit that is not finished yet."""
 
-RATED = (RecordStatus.AWAITING_REVIEW, RecordStatus.COMPLETED)
+RATED_STATUSES = (RecordStatus.AWAITING_REVIEW, RecordStatus.COMPLETED)
 """The statuses in which an audit has a score, a rating and a result; in all others these are empty."""
 
 

@@ -10,7 +10,7 @@ from django.db.models import Q
 from records.audits.models import OPEN, AuditProgram, AuditRecord, RecordStatus
 from records.sites.months import months_after
 
-Planned = tuple[datetime.datetime, str]
+DueAudit = tuple[datetime.datetime, str]
 """The due date and the status of an audit."""
 
 REGULAR = Q(is_archived=False, is_extra=False, due_date__isnull=False) & ~Q(record_status=RecordStatus.CANCELLED)
@@ -46,7 +46,7 @@ def due_dates(
 
 
 def free_dates(
-    program: AuditProgram, audits: Collection[Planned], zone: datetime.tzinfo, step: int = 0
+    program: AuditProgram, audits: Collection[DueAudit], zone: datetime.tzinfo, step: int = 0
 ) -> Iterator[datetime.datetime]:
     """Yield the program's due dates for which none of its `audits`, which are REGULAR, stands; no query.
 
@@ -61,7 +61,7 @@ def free_dates(
 
 
 def _periods(
-    first: datetime.datetime | None, months: int | None, audits: Collection[Planned], zone: datetime.tzinfo, step: int
+    first: datetime.datetime | None, months: int | None, audits: Collection[DueAudit], zone: datetime.tzinfo, step: int
 ) -> Iterator[tuple[datetime.datetime, set[str]]]:
     """Yield each due date with the statuses of the audits that are due on it or until the following one."""
     if first is None:
@@ -79,7 +79,7 @@ def free_due_dates(program: AuditProgram, count: int) -> list[datetime.datetime]
     return list(islice(free_dates(program, _regular_audits(program), zone_of(program)), count))
 
 
-def next_due_date(program: AuditProgram, finished: AuditRecord | None = None) -> datetime.datetime | None:
+def next_due_date(program: AuditProgram, completed: AuditRecord | None = None) -> datetime.datetime | None:
     """Return the program's next due date after a change of its audits; one query.
 
     If `finished` is None, that is the earliest due date of its open regular audits, or else its present one. After
@@ -89,18 +89,18 @@ def next_due_date(program: AuditProgram, finished: AuditRecord | None = None) ->
     if there is neither an open audit nor a frequency.
     """
     due, months = program.next_due_date, program.frequency_months
-    if finished is not None and (finished.is_extra or is_before(due, finished.due_date)):
+    if completed is not None and (completed.is_extra or is_before(due, completed.due_date)):
         return due
-    audits = _regular_audits(program, finished)
+    audits = _regular_audits(program, completed)
     earliest = min((day for day, status in audits if status in OPEN), default=None)
-    if finished is None:
+    if completed is None:
         return earliest or due
-    done, first = finished.completed_date, due or finished.due_date or finished.completed_date
+    done, first = completed.completed_date, due or completed.due_date or completed.completed_date
     if months is None or done is None or first is None or (due is None and earliest is not None):
         return earliest
     zone = zone_of(program)
     following = months_later(first, months, zone)
-    if due is not None and following is not None and not is_before(following, finished.due_date):
+    if due is not None and following is not None and not is_before(following, completed.due_date):
         return due
     for start, statuses in _periods(first, months, audits, zone, 0):
         if not statuses.isdisjoint(OPEN):
@@ -110,7 +110,7 @@ def next_due_date(program: AuditProgram, finished: AuditRecord | None = None) ->
     return None
 
 
-def _regular_audits(program: AuditProgram, apart_from: AuditRecord | None = None) -> list[Planned]:
+def _regular_audits(program: AuditProgram, apart_from: AuditRecord | None = None) -> list[DueAudit]:
     """Return the program's regular audits that are due on its due date or later, except one; one query."""
     audits = program.records.filter(REGULAR)
     if program.next_due_date is not None:

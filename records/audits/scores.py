@@ -20,24 +20,24 @@ class Outcome:
     result: str = ""
 
 
-def score_of(given: Iterable[Decimal | None], highest: Decimal | None) -> Decimal | None:
+def score_of(scores: Iterable[Decimal | None], highest: Decimal | None) -> Decimal | None:
     """Return 100 times the sum of the scores divided by the highest possible sum, rounded to two decimals.
 
     Responses without a score do not count. If no response has a score, or the highest score is 0, the result is None.
     Halves are rounded up. Bands are compared with the rounded score, so that the rating agrees with the score that is
     shown.
     """
-    counted = [score for score in given if score is not None]
-    if not counted or not highest:
+    numbers = [score for score in scores if score is not None]
+    if not numbers or not highest:
         return None
-    score = 100 * sum(counted, Decimal(0)) / (highest * len(counted))
+    score = 100 * sum(numbers, Decimal(0)) / (highest * len(numbers))
     return score.quantize(HUNDREDTH, rounding=ROUND_HALF_UP)
 
 
 def highest_of(responses: Iterable[RatingResponse], used: Iterable[RatingResponse]) -> Decimal | None:
     """Return the highest score that a finding could get; an archived response counts only if a finding has it."""
-    known = {response.pk: response.score for response in [*responses, *used]}
-    return max((score for score in known.values() if score is not None), default=None)
+    scores = {response.pk: response.score for response in [*responses, *used]}
+    return max((score for score in scores.values() if score is not None), default=None)
 
 
 def outcome_of(findings: Iterable[Finding], scale: Rating | None) -> Outcome:
@@ -47,10 +47,10 @@ def outcome_of(findings: Iterable[Finding], scale: Rating | None) -> Outcome:
     """
     if scale is None:
         return Outcome()
-    given = [finding.rating_response for finding in findings if finding.rating_response is not None]
-    highest = highest_of(scale.responses.filter(is_archived=False), given)
-    score = score_of([response.score for response in given], highest)
-    if any(response.fails for response in given):
+    responses = [finding.rating_response for finding in findings if finding.rating_response is not None]
+    highest = highest_of(scale.responses.filter(is_archived=False), responses)
+    score = score_of([response.score for response in responses], highest)
+    if any(response.fails for response in responses):
         band = lowest_band(scale.bands.all())
     elif score is not None:
         band = band_of(scale.bands.all(), score)

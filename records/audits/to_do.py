@@ -26,7 +26,7 @@ def own(viewer: Viewer) -> Section | None:
         gettext("Audits that you carry out"),
         gettext("No audit of yours is due within %(days)s days.") % {"days": AHEAD.days},
     )
-    return _filled(viewer, section, _naming(viewer, sites)) if sites else None
+    return _fill(viewer, section, _naming(viewer, sites)) if sites else None
 
 
 def naming(viewer: Viewer) -> Section | None:
@@ -34,13 +34,13 @@ def naming(viewer: Viewer) -> Section | None:
 
     Their roles allow them to read those audits only; None if there is no site where that is so.
     """
-    seen = access.sites_where(viewer.user, "audits.view_auditrecord")
-    sites = set(seen) - set(access.sites_where(viewer.user, CARRY_OUT))
+    readable = access.sites_where(viewer.user, "audits.view_auditrecord")
+    sites = set(readable) - set(access.sites_where(viewer.user, CARRY_OUT))
     if not sites:
         return None
     section = Section("audit-named", gettext("Audits that name you as auditor"), "")
     task = gettext("%(status)s; somebody whose role may change audits fills it in")
-    return _filled(viewer, section, _naming(viewer, sites), task)
+    return _fill(viewer, section, _naming(viewer, sites), task)
 
 
 def _naming(viewer: Viewer, sites: Collection[uuid.UUID]) -> QuerySet[AuditRecord]:
@@ -60,7 +60,7 @@ def of_others(viewer: Viewer) -> Section:
         ),
     )
     mine = AuditRecord.auditors.through.objects.filter(auditrecord=OuterRef("pk"), employee=viewer.user.pk)
-    return _filled(viewer, section, AuditRecord.objects.at(viewer.site).filter(~Exists(mine)))
+    return _fill(viewer, section, AuditRecord.objects.at(viewer.site).filter(~Exists(mine)))
 
 
 def to_schedule(viewer: Viewer) -> Section:
@@ -74,7 +74,7 @@ def to_schedule(viewer: Viewer) -> Section:
     programs = AuditProgram.objects.at(viewer.site).filter(viewer.is_due("next_due_date"), is_archived=False)
     # All planned audits at once: for each program by itself, PostgreSQL would read all open audits of the site again.
     due = F("audit_program__next_due_date")
-    planned = AuditRecord.objects.at(viewer.site).filter(
+    planned_audits = AuditRecord.objects.at(viewer.site).filter(
         REGULAR,
         viewer.is_due("audit_program__next_due_date"),
         audit_program__is_archived=False,
@@ -82,15 +82,15 @@ def to_schedule(viewer: Viewer) -> Section:
         due_date__gte=due,
     )
     of_program = ("audit_program", "audit_program__next_due_date", "audit_program__frequency_months")
-    earliest = planned.order_by().values_list(*of_program).annotate(earliest=Min("due_date"))
-    skipped = [
+    earliest = planned_audits.order_by().values_list(*of_program).annotate(earliest=Min("due_date"))
+    skipped_programs = [
         key
         for key, first, months, day in earliest.filter(earliest__gt=due)
         if months and day - first > months * LESS_THAN_A_MONTH
         for program in [AuditProgram(next_due_date=first, frequency_months=months)]
         if first == next(free_dates(program, [(day, OPEN[0])], viewer.zone), None)
     ]
-    free = ~Q(pk__in=planned.order_by().values("audit_program")) | Q(pk__in=skipped)
+    free = ~Q(pk__in=planned_audits.order_by().values("audit_program")) | Q(pk__in=skipped_programs)
     rows = programs.filter(free)
 
     def line(program: AuditProgram) -> Line:
@@ -100,12 +100,12 @@ def to_schedule(viewer: Viewer) -> Section:
     return section.of(rows.order_by("next_due_date", "id"), line)
 
 
-def _filled(viewer: Viewer, section: Section, rows: QuerySet[AuditRecord], task: str = "%(status)s") -> Section:
+def _fill(viewer: Viewer, section: Section, rows: QuerySet[AuditRecord], task: str = "%(status)s") -> Section:
     due = rows.filter(viewer.is_due("due_date"), is_archived=False, record_status__in=OPEN)
 
     def line(record: AuditRecord) -> Line:
-        page, said = address_of(record), task % {"status": record.get_record_status_display()}
-        return viewer.due_line(str(record), page, said, record.due_date, record.site_id)
+        page, text = address_of(record), task % {"status": record.get_record_status_display()}
+        return viewer.due_line(str(record), page, text, record.due_date, record.site_id)
 
     return section.of(due.select_related("audit_program").order_by("due_date", "id"), line)
 

@@ -15,7 +15,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 
 from records.audits.actions import lock_program, refuse_archived, update_audit_program
-from records.audits.models import RATED, AuditRecord, Finding, RecordStatus
+from records.audits.models import RATED_STATUSES, AuditRecord, Finding, RecordStatus
 from records.audits.schedule import next_due_date
 from records.audits.scores import Outcome, outcome_of
 from records.history.snapshots import snapshot
@@ -42,8 +42,8 @@ def _auditing(
 ) -> Iterator[AuditRecord]:
     """Open a write to an audit, lock its program first and update the program's due date; raises as `changing`."""
     with recording():
-        known = AuditRecord.objects.at(site_id).filter(pk=record_id).values_list("audit_program_id", flat=True)
-        program_id = known.first()
+        program_ids = AuditRecord.objects.at(site_id).filter(pk=record_id).values_list("audit_program_id", flat=True)
+        program_id = program_ids.first()
         if program_id is None:
             raise RecordNotFoundError
         program = lock_program(site_id, program_id)
@@ -69,14 +69,14 @@ def _auditing(
             update_audit_program(site_id, program_id, {"next_due_date": due}, operation=operation, **options)
 
 
-def _move(record: AuditRecord, allowed: Sequence[RecordStatus], to: RecordStatus) -> None:
+def _move(record: AuditRecord, statuses: Sequence[RecordStatus], to: RecordStatus) -> None:
     if record.is_archived:
         raise refuse(gettext("The audit is archived; restore it first."))
-    if record.record_status not in allowed:
-        wanted = gettext(" or ").join(str(status.label) for status in allowed)
+    if record.record_status not in statuses:
+        names = gettext(" or ").join(str(status.label) for status in statuses)
         text = gettext("The audit is %(record_status)s; only one that is %(wanted)s becomes %(label)s.") % {
             "record_status": record.get_record_status_display(),
-            "wanted": wanted,
+            "wanted": names,
             "label": to.label,
         }
         raise refuse(text)
@@ -104,7 +104,7 @@ def update_audit_record(
         apply(record, values)
         changed = {name for name, value in snapshot(record).items() if value != before[name]}
         if changed - {"entity_folder"} and not record.is_open:
-            raise _closed(record)
+            raise _closed_error(record)
         if "rating_scale" in changed and _answers_another_scale(record):
             text = gettext("Some findings already have a response from this rating, so it cannot be changed.")
             raise fault_at("rating_scale", text, "InvalidTransition")
@@ -122,7 +122,7 @@ def _answers_another_scale(record: AuditRecord) -> bool:
     return any(scale != record.rating_scale_id for scale in responses)
 
 
-def _closed(record: AuditRecord) -> ValidationError:
+def _closed_error(record: AuditRecord) -> ValidationError:
     text = gettext("The audit is %(record_status)s and cannot be changed any more.") % {
         "record_status": record.get_record_status_display()
     }
@@ -150,10 +150,10 @@ def start_audit_record(
 
 def _questions(record: AuditRecord) -> list[str]:
     """Return the questions of the audit's checklists in order; two queries."""
-    found: list[str] = []
+    questions: list[str] = []
     for checklist in record.checklists.prefetch_related("questions"):
-        found += [row.question for row in checklist.questions.all()] or [checklist.name]
-    return found
+        questions += [row.question for row in checklist.questions.all()] or [checklist.name]
+    return questions
 
 
 def save_findings(
@@ -169,8 +169,8 @@ def save_findings(
     `values` may hold other changes that belong to the same write, such as `notes`. Raises RecordNotFoundError or
     ValidationError.
     """
-    given = {**(values or {}), "findings": rows}
-    return update_audit_record(site_id, record_id, given, operation="SaveFindings", **options)
+    changes = {**(values or {}), "findings": rows}
+    return update_audit_record(site_id, record_id, changes, operation="SaveFindings", **options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,8 +202,8 @@ def answer_question(
         finding = findings.get(finding_id)
         if finding is None:
             raise refuse(gettext("This question was removed from the audit."))
-        stored = Answer(finding.rating_response_id, finding.comment)
-        if stored == answer:
+        present = Answer(finding.rating_response_id, finding.comment)
+        if present == answer:
             return record
         if record.record_status != IN_PROGRESS or record.is_archived:
             status = gettext("Archived") if record.is_archived else record.get_record_status_display()
@@ -211,10 +211,10 @@ def answer_question(
                 "status": status
             }
             raise refuse(text)
-        if stored != seen:
+        if present != seen:
             raise AnsweredMeanwhileError(finding)
-        given = {"rating_response": _response(record, answer.response), "comment": answer.comment}
-        rows = [{"id": key, **(given if key == finding_id else {})} for key in findings]
+        columns = {"rating_response": _response(record, answer.response), "comment": answer.comment}
+        rows = [{"id": key, **(columns if key == finding_id else {})} for key in findings]
         apply(record, {"findings": rows})
         _rate(record)
     return record
@@ -222,11 +222,11 @@ def answer_question(
 
 def _response(record: AuditRecord, key: uuid.UUID | None) -> RatingResponse | None:
     """Return one of the responses of the audit's rating; raises ValidationError for any other response."""
-    offered = record.rating_scale.responses.all() if record.rating_scale is not None else RatingResponse.objects.none()
-    found = offered.filter(pk=key).first() if key else None
-    if key and found is None:
+    choices = record.rating_scale.responses.all() if record.rating_scale is not None else RatingResponse.objects.none()
+    response = choices.filter(pk=key).first() if key else None
+    if key and response is None:
         raise fault_at("rating_response", gettext("This is not a response of the audit's rating."), "InvalidReference")
-    return found
+    return response
 
 
 def _check_findings(record: AuditRecord, values: Values, reason: str) -> None:
@@ -276,7 +276,7 @@ def _refuse_unanswered(record: AuditRecord) -> None:
 def _rate(record: AuditRecord) -> None:
     """Set the score, rating and result from the findings if the audit is in review or completed; else clear them."""
     outcome = Outcome()
-    if record.record_status in RATED:
+    if record.record_status in RATED_STATUSES:
         outcome = outcome_of(record.findings.select_related("rating_response"), record.rating_scale)
     record.score, record.rating, record.result = outcome.score, outcome.rating, outcome.result
 
@@ -324,12 +324,12 @@ def archive_audit_record(
     archived program has no open audits.
     """
     with recording():
-        known = AuditRecord.objects.at(site_id).filter(pk=record_id).first()
-        if known is None:
+        record = AuditRecord.objects.at(site_id).filter(pk=record_id).first()
+        if record is None:
             raise RecordNotFoundError
-        program = lock_program(site_id, known.audit_program_id)
-        known.refresh_from_db(fields=["record_status", "is_archived"])
-        if not archived and known.is_archived and known.is_open:
+        program = lock_program(site_id, record.audit_program_id)
+        record.refresh_from_db(fields=["record_status", "is_archived"])
+        if not archived and record.is_archived and record.is_open:
             refuse_archived(program)
         return archive_record(
             AuditRecord,

@@ -61,7 +61,7 @@ class Entry:
     address: str
 
     @property
-    def shown(self) -> str:
+    def state_text(self) -> str:
         """Return the state in words."""
         return _in_words(self.state, get_language())
 
@@ -86,7 +86,7 @@ class Month:
             '<a class="year-entry is-{}" href="{}"><span class="year-state">{}</span> <time datetime="{}">{}</time>'
             '<span class="visually-hidden"> {}, {}, {}</span></a>',
             (
-                (one.style, one.address, one.shown, one.day, one.day.day, self.name, self.program, one.label)
+                (one.style, one.address, one.state_text, one.day, one.day.day, self.name, self.program, one.label)
                 for one in self.entries
             ),
         )
@@ -167,16 +167,16 @@ def year_lines(
     of_year = audits_of_site.filter(in_year)
     # An audit of a later year can stand for a due date of this one.
     after_year = REGULAR & Q(due_date__gte=span[1], audit_program__next_due_date__lt=span[1])
-    shown = Q(is_archived=False) | Q(pk__in=of_year.order_by().values("audit_program"))
-    programs = AuditProgram.objects.at(site_id).filter(shown).order_by("name", "pk")
-    found = list(programs[(page - 1) * PAGE : page * PAGE + 1])
+    condition = Q(is_archived=False) | Q(pk__in=of_year.order_by().values("audit_program"))
+    programs = AuditProgram.objects.at(site_id).filter(condition).order_by("name", "pk")
+    items = list(programs[(page - 1) * PAGE : page * PAGE + 1])
     audits: dict[uuid.UUID, list[object]] = defaultdict(list)
-    rows = audits_of_site.filter(in_year | after_year, audit_program__in=found[:PAGE]).order_by(
+    rows = audits_of_site.filter(in_year | after_year, audit_program__in=items[:PAGE]).order_by(
         "planned_for", "site_sequence_id"
     )
     for audit in rows.only("audit_program", "record_status", "site_sequence_id", "due_date", "date", "is_extra"):
         audits[audit.audit_program_id].append(audit)
-    return [_line(program, audits[program.pk], year, today, zone) for program in found[:PAGE]], len(found) > PAGE
+    return [_line(program, audits[program.pk], year, today, zone) for program in items[:PAGE]], len(items) > PAGE
 
 
 def _line(

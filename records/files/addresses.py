@@ -18,7 +18,7 @@ from records.files.models import FileRecord
 from records.operations import errors
 
 LIFETIME = 30 * 60
-ALLOWED = {"Allow": "GET, HEAD, OPTIONS"}
+ALLOW_HEADER = {"Allow": "GET, HEAD, OPTIONS"}
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,10 @@ class FileAddresses:
         request.larder_operation = "File"  # type: ignore[attr-defined]
         try:
             if request.method == "OPTIONS":
-                return HttpResponse(status=204, headers=ALLOWED)
+                return HttpResponse(status=204, headers=ALLOW_HEADER)
             if request.method not in ("GET", "HEAD"):
                 raise errors.ApiError(
-                    405, "MethodNotAllowed", "This path does not support this method.", headers=dict(ALLOWED)
+                    405, "MethodNotAllowed", "This path does not support this method.", headers=dict(ALLOW_HEADER)
                 )
             return downloads.serve(request, self.row_behind(token))
         except errors.ApiError as refusal:

@@ -37,14 +37,14 @@ SWITCHES = (
 )
 BESIDE_THE_FILE = 1024 * 1024
 """How large a body may be without the base64 text of its file, and how much of a body is kept in memory at least."""
-WHOLE = 3 * 64 * 1024
+PIECE = 3 * 64 * 1024
 
 
 def too_large() -> ApiError:
     """Return the 413 for a file above the limit."""
     limit = settings.FILE_SIZE_LIMIT
-    shown = f"{limit // 1024**2} MiB" if limit % 1024**2 == 0 else f"{limit} bytes"
-    return ApiError(413, "PayloadTooLarge", f"FileContent: a file may have {shown} at most.")
+    size = f"{limit // 1024**2} MiB" if limit % 1024**2 == 0 else f"{limit} bytes"
+    return ApiError(413, "PayloadTooLarge", f"FileContent: a file may have {size} at most.")
 
 
 def _other_fields_too_large() -> ApiError:
@@ -132,32 +132,32 @@ class FileViewSet(OperationViewSet):
             row = row_of(shape)
             if with_url:
                 shape["FileURL"] = self.addresses.url_of(row.pk, self.caller.key_id)
-            return self.streamed(shape, row) if with_content else self.json(shape)
+            return self.stream_file(shape, row) if with_content else self.json(shape)
 
         return self.record(serializer, record_id, show=show)
 
-    def streamed(self, shape: Shape, row: FileRecord) -> HttpResponseBase:
+    def stream_file(self, shape: Shape, row: FileRecord) -> HttpResponseBase:
         """Return the shape with the file's base64 text, which is sent in pieces after a check of its SHA-256."""
-        opened = downloads.whole(row)
+        file = downloads.open_file(row)
         mark = uuid.uuid4().hex.encode()
         before, after = orjson.dumps({**shape, "FileContent": mark.decode()}).split(mark)
         length = len(before) + len(after) + (row.file_size + 2) // 3 * 4
         headers = {"Content-Length": str(length), "Content-Type": "application/json"}
         if self.request.method == "HEAD":
-            opened.close()
+            file.close()
             return HttpResponse(headers=headers)
-        return StreamingHttpResponse(Encoded(before, opened, after), headers=headers)
+        return StreamingHttpResponse(EncodedPieces(before, file, after), headers=headers)
 
 
-class Encoded:
+class EncodedPieces:
     """JSON with a file's base64 text, in pieces; closes the file however the answer ends."""
 
-    def __init__(self, before: bytes, opened: Any, after: bytes) -> None:
-        self._before, self._file, self._after = before, opened, after
+    def __init__(self, before: bytes, file: Any, after: bytes) -> None:
+        self._before, self._file, self._after = before, file, after
 
     def __iter__(self) -> Iterator[bytes]:
         yield self._before
-        while piece := self._file.read(WHOLE):
+        while piece := self._file.read(PIECE):
             # A storage may return less than was asked for. Only multiples of three bytes are encoded without padding.
             while len(piece) % 3 and (more := self._file.read(3 - len(piece) % 3)):
                 piece += more

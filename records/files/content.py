@@ -54,19 +54,19 @@ class JsonText:
     @classmethod
     def of(cls, text: str) -> "JsonText":
         """Return a decoded text in the same form."""
-        written = orjson.dumps(text)[1:-1]
-        return cls(io.BytesIO(written), 0, len(written))
+        escaped_text = orjson.dumps(text)[1:-1]
+        return cls(io.BytesIO(escaped_text), 0, len(escaped_text))
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the text from the start, without escapes; raises NotBase64Error for text that is not ASCII."""
-        left, rest = self.size, b""
+        bytes_left, rest = self.size, b""
         self._file.seek(self._start)
-        while left:
-            block = self._file.read(min(PIECE, left))
-            left -= len(block)
+        while bytes_left:
+            block = self._file.read(min(PIECE, bytes_left))
+            bytes_left -= len(block)
             block = rest + block
             # An escape must not be split.
-            cut = block.rfind(b"\\", max(0, len(block) - 5)) if left else -1
+            cut = block.rfind(b"\\", max(0, len(block) - 5)) if bytes_left else -1
             rest = block[cut:] if cut >= 0 else b""
             yield _resolve(block[:cut] if rest else block)
 
@@ -77,7 +77,7 @@ def without_long_texts(body: IO[bytes], longest: int, most: int) -> tuple[bytes,
     The body is read in pieces from its start and is not checked otherwise. A mark is a random text, which no body
     contains. Raises FileTooLargeError if more than `most` bytes are left.
     """
-    kept, found = bytearray(), {}
+    remainder, texts = bytearray(), {}
     position = start = kept_from = 0
     rest, mark, inside = b"", "", False
     while piece := body.read(PIECE):
@@ -87,28 +87,28 @@ def without_long_texts(body: IO[bytes], longest: int, most: int) -> tuple[bytes,
             if not inside:
                 end = piece.find(b'"', at) + 1
                 inside, end = end > 0, end or len(piece)
-                kept += piece[at:end]
-                at, start, kept_from, mark = end, position + end, len(kept), ""
+                remainder += piece[at:end]
+                at, start, kept_from, mark = end, position + end, len(remainder), ""
                 continue
             end = _end_of_string(piece, at, has_escapes=has_escapes)
             if not mark:
-                kept += piece[at:end]
-                if len(kept) - kept_from > longest:
+                remainder += piece[at:end]
+                if len(remainder) - kept_from > longest:
                     mark = uuid.uuid4().hex
-                    kept[kept_from:] = mark.encode()
+                    remainder[kept_from:] = mark.encode()
             at = end
             if piece[end : end + 1] == b'"':
                 if mark:
-                    found[mark] = JsonText(body, start, position + end)
+                    texts[mark] = JsonText(body, start, position + end)
                 inside, at = False, end + 1
-                kept += b'"'
+                remainder += b'"'
             elif end < len(piece):  # The second character of this escape is in the next piece.
                 rest = piece[end:]
                 break
-        if len(kept) > most:
+        if len(remainder) > most:
             raise FileTooLargeError
         position += len(piece) - len(rest)
-    return bytes(kept), found
+    return bytes(remainder), texts
 
 
 _INSIDE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
@@ -132,7 +132,7 @@ class EncodedFile:
         self._text = text
         if not text.size:
             raise FileEmptyError
-        if _decoded(text.size) > limit and _decoded(sum(map(len, text.pieces()))) > limit:
+        if _decoded_size(text.size) > limit and _decoded_size(sum(map(len, text.pieces()))) > limit:
             raise FileTooLargeError
         digest, size = hashlib.sha256(), 0
         for piece in self.pieces():
@@ -145,23 +145,23 @@ class EncodedFile:
     def pieces(self) -> Iterator[bytes]:
         """Yield the decoded bytes; raises NotBase64Error at the first fault."""
         rest: bytes = b""
-        ended = False
+        is_last = False
         for text in self._text.pieces():
             block = rest + text if rest else text
-            whole = len(block) // 4 * 4
-            rest = block[whole:]
-            if not whole:
+            length = len(block) // 4 * 4
+            rest = block[length:]
+            if not length:
                 continue
-            if ended:
+            if is_last:
                 raise NotBase64Error
-            piece = _decode(memoryview(block)[:whole])
-            ended = len(piece) < whole // 4 * 3
+            piece = _decode(memoryview(block)[:length])
+            is_last = len(piece) < length // 4 * 3
             yield piece
         if rest:
             raise NotBase64Error
 
 
-def _decoded(length: int) -> int:
+def _decoded_size(length: int) -> int:
     """Return the minimum number of bytes that base64 text of this length contains."""
     return length // 4 * 3 - 2
 
@@ -188,7 +188,7 @@ class UploadedPart:
         return iter(self._upload.chunks(PIECE))
 
 
-def received(upload: Any) -> tuple[UploadedPart, dict[str, object]]:
+def read_upload(upload: Any) -> tuple[UploadedPart, dict[str, object]]:
     """Return a file of a form, with its name and type; raises ValidationError for one that cannot be stored."""
     try:
         content = UploadedPart(upload, settings.FILE_SIZE_LIMIT)

@@ -23,7 +23,7 @@ _MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+(?: ?; ?[\w.+-]+=(?:[\w.+-]+|\"[\w.+
 _RANGE = re.compile(r"\s*bytes\s*=\s*(\d{0,18})\s*-\s*(\d{0,18})\s*", re.ASCII)
 
 
-def whole(row: FileRecord) -> File[bytes]:
+def open_file(row: FileRecord) -> File[bytes]:
     """Open a row's file after a check of its SHA-256; raises the 503 for a damaged file or unavailable storage."""
     try:
         return storage.open_served(row)
@@ -48,19 +48,19 @@ def serve(request: HttpRequest, row: FileRecord) -> HttpResponseBase:
     headers = _headers(row, tag)
     if conditional.is_current(request, tag):
         return HttpResponse(status=304, headers={"ETag": tag})
-    asked = None
+    byte_range = None
     if request.method == "GET" and request.META.get("HTTP_IF_RANGE", tag) == tag:
-        asked = range_of(request.META.get("HTTP_RANGE", ""), size)
-    opened = whole(row)
+        byte_range = range_of(request.META.get("HTTP_RANGE", ""), size)
+    file = open_file(row)
     start, length, status = 0, size, 200
-    if asked is not None:
-        start, length, status = *asked, 206
+    if byte_range is not None:
+        start, length, status = *byte_range, 206
         headers["Content-Range"] = f"bytes {start}-{start + length - 1}/{size}"
     headers["Content-Length"] = str(length)
     if request.method == "HEAD":
-        opened.close()
+        file.close()
         return HttpResponse(status=status, headers=headers)
-    return FileAnswer(Pieces(opened, start, length), status=status, headers=headers)
+    return FileAnswer(Pieces(file, start, length), status=status, headers=headers)
 
 
 def serve_on_page(request: HttpRequest, row: FileRecord) -> HttpResponseBase:
@@ -124,8 +124,8 @@ class Pieces:
     The server can send a file that has a descriptor without reading it here, beginning at `tell()`.
     """
 
-    def __init__(self, opened: Any, start: int, length: int) -> None:
-        self._file, self._left = opened, length
+    def __init__(self, file: Any, start: int, length: int) -> None:
+        self._file, self._bytes_left = file, length
         self._file.seek(start)
 
     def __iter__(self) -> Iterator[bytes]:
@@ -134,12 +134,12 @@ class Pieces:
 
     def read(self, size: int) -> bytes:
         """Return at most `size` bytes, b"" at the end; raises OSError if the file has become shorter."""
-        if self._left <= 0:
+        if self._bytes_left <= 0:
             return b""
-        piece: bytes = self._file.read(min(size, self._left))
+        piece: bytes = self._file.read(min(size, self._bytes_left))
         if not piece:
             raise OSError("The file became shorter while it was being served.")
-        self._left -= len(piece)
+        self._bytes_left -= len(piece)
         return piece
 
     def fileno(self) -> int:

@@ -7,7 +7,7 @@ import re
 
 from records.sites.text import fault_at
 
-_HIDDEN = re.compile(
+_INVISIBLE = re.compile(
     "["
     "\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\x7f-\x9f\U000e0000-\U000e007f"
@@ -19,7 +19,7 @@ _HIDDEN = re.compile(
 
 def without_hidden(name: str) -> str:
     """Return the name without invisible characters and those that change the direction of the text."""
-    return _HIDDEN.sub("", name)
+    return _INVISIBLE.sub("", name)
 
 
 def check_file_name(values: dict[str, object]) -> None:

@@ -27,19 +27,19 @@ def sweep() -> int:
     Removes nothing if there are more than 100. More orphans mean that the database was restored or exchanged without
     its files, which are then needed again: a person has to check.
     """
-    found = list(islice(orphans(now() - AGE_OF_SWEPT), MOST_SWEPT + 1))
-    if len(found) > MOST_SWEPT:
+    paths = list(islice(orphans(now() - AGE_OF_SWEPT), MOST_SWEPT + 1))
+    if len(paths) > MOST_SWEPT:
         logger.error(
             "No record points at more than %s stored files. None was removed: check that the database belongs to these "
             "files, then run manage.py sweep_files.",
             MOST_SWEPT,
         )
         return 0
-    for path in found:
+    for path in paths:
         default_storage.delete(path)
-    if found:
-        logger.info("Removed %s stored files that no record points at.", len(found))
-    return len(found)
+    if paths:
+        logger.info("Removed %s stored files that no record points at.", len(paths))
+    return len(paths)
 
 
 def orphans(oldest: datetime.datetime) -> Iterator[str]:
@@ -50,10 +50,10 @@ def orphans(oldest: datetime.datetime) -> Iterator[str]:
     paths = storage.walk()
     while batch := list(islice(paths, BATCH)):
         old = [path for path in batch if _stored_before(path, oldest)]
-        kept: set[str] = set()
+        used_paths: set[str] = set()
         for model in file_models():
-            kept.update(model._default_manager.filter(path__in=old).values_list("path", flat=True))
-        yield from (path for path in old if path not in kept)
+            used_paths.update(model._default_manager.filter(path__in=old).values_list("path", flat=True))
+        yield from (path for path in old if path not in used_paths)
 
 
 def _stored_before(path: str, oldest: datetime.datetime) -> bool:

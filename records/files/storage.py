@@ -29,7 +29,7 @@ SETTLED_SECONDS = 2.0
 COMPARED_EVERY = 3600
 """The seconds for which the comparison of an unchanged file is valid, because a disk can alter a file silently."""
 MOST_REMEMBERED = 10_000
-_whole: dict[tuple[str, int, str], tuple[int, ...]] = {}
+_undamaged: dict[tuple[str, int, str], tuple[int, ...]] = {}
 """The files that this process has found undamaged, by path, size and SHA-256; the value is the file's state then."""
 
 
@@ -75,14 +75,14 @@ def store(content: Incoming) -> StoredFile:
     """Write the file to a new path and make sure that it is on the disk; raises StorageUnavailableError."""
     path = f"{ROOT}/{now():%Y/%m}/{uuid.uuid4().hex}"
     try:
-        stored = default_storage.save(path, File(cast(IO[Any], _Reader(content.pieces())), name=path))
+        name = default_storage.save(path, File(cast(IO[Any], _Reader(content.pieces())), name=path))
         if isinstance(default_storage, FileSystemStorage):
-            _settle(default_storage.path(stored))
+            _settle(default_storage.path(name))
     except Exception as error:
         logger.exception("A file could not be stored.")
         discard(path)
         raise StorageUnavailableError from error
-    return StoredFile(stored, content.size, content.sha256)
+    return StoredFile(name, content.size, content.sha256)
 
 
 def _settle(path: str) -> None:
@@ -126,7 +126,7 @@ def open_whole(row: FileRecord) -> File[bytes]:
 
     Raises FileDamagedError for a missing or altered file, StorageUnavailableError if the storage does not answer.
     """
-    file = _opened(row)
+    file = _open(row)
     _compare(row, file)
     return file
 
@@ -137,14 +137,14 @@ def open_served(row: FileRecord) -> File[bytes]:
     A request therefore costs the same for a large file as for a small one, even if nobody reads the answer (DECISIONS
     10.1).
     """
-    file, known = _opened(row), (row.path, row.file_size, row.file_hash)
+    file, key = _open(row), (row.path, row.file_size, row.file_hash)
     state = _state_of(file)
-    if state is None or _whole.get(known) != state:
+    if state is None or _undamaged.get(key) != state:
         _compare(row, file)
         if state is not None:
-            if len(_whole) >= MOST_REMEMBERED:
-                _whole.clear()
-            _whole[known] = state
+            if len(_undamaged) >= MOST_REMEMBERED:
+                _undamaged.clear()
+            _undamaged[key] = state
     return file
 
 
@@ -152,17 +152,17 @@ def _state_of(file: File[bytes]) -> tuple[int, ...] | None:
     """Return a value that differs once the open file changes, and every hour; None if a change might go unnoticed."""
     if not isinstance(default_storage, FileSystemStorage):
         return None
-    found, now_ = os.fstat(file.fileno()), time.time()
-    if now_ - found.st_ctime < SETTLED_SECONDS:
+    stat, now_ = os.fstat(file.fileno()), time.time()
+    if now_ - stat.st_ctime < SETTLED_SECONDS:
         return None
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, int(now_ // COMPARED_EVERY)
+    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, int(now_ // COMPARED_EVERY)
 
 
-def _opened(row: FileRecord) -> File[bytes]:
+def _open(row: FileRecord) -> File[bytes]:
     try:
         return default_storage.open(row.path, "rb")
     except FileNotFoundError as error:
-        raise _damaged(row, "missing from the storage") from error
+        raise _damage_error(row, "missing from the storage") from error
     except Exception as error:
         logger.exception("The storage cannot be read.")
         raise StorageUnavailableError from error
@@ -178,17 +178,17 @@ def _compare(row: FileRecord, file: File[bytes]) -> None:
         file.seek(0)
     except FileNotFoundError as error:
         file.close()
-        raise _damaged(row, "missing from the storage") from error
+        raise _damage_error(row, "missing from the storage") from error
     except Exception as error:
         file.close()
         logger.exception("The storage cannot be read.")
         raise StorageUnavailableError from error
     if size != row.file_size or digest.hexdigest() != row.file_hash:
         file.close()
-        raise _damaged(row, "not what was stored: its SHA-256 differs")
+        raise _damage_error(row, "not what was stored: its SHA-256 differs")
 
 
-def _damaged(row: FileRecord, problem: str) -> FileDamagedError:
+def _damage_error(row: FileRecord, problem: str) -> FileDamagedError:
     logger.error("The file of %s %s is %s.", row._meta.verbose_name, row.pk, problem)
     return FileDamagedError(f"The file of {stored_text(row)} is {problem}. It is not served; restore it from a backup.")
 

@@ -36,8 +36,8 @@ def request_pack(
 
     if last < first:
         raise ValidationError({"last": gettext("The last day is before the first one.")})
-    chosen = [key for key in kinds if access.may(user, site, permission_of(key))]
-    if not chosen:
+    visible_kinds = [key for key in kinds if access.may(user, site, permission_of(key))]
+    if not visible_kinds:
         raise ValidationError({"kinds": gettext("Choose at least one kind of record.")})
     with recording():
         # Two requests at the same time wait for each other here, so that the count stays correct.
@@ -47,13 +47,13 @@ def request_pack(
                 gettext("%(most_at_once)s packs of this site are being made. Wait until one of them is ready.")
                 % {"most_at_once": MOST_AT_ONCE}
             )
-        pack = Pack(site=site, asked_by=user, first=first, last=last, kinds=chosen)
+        pack = Pack(site=site, asked_by=user, first=first, last=last, kinds=visible_kinds)
         add_record(pack, author=author, operation="AskForPack")
         transaction.on_commit(lambda: make_pack.enqueue(str(pack.pk)))
     return pack
 
 
-def seen_by(user: User, site: Site) -> QuerySet[Pack]:
+def visible_packs(user: User, site: Site) -> QuerySet[Pack]:
     """Return the site's packs that the person may see in the list: their own, or all."""
     rows = Pack.objects.at(site).select_related("asked_by", "file")
     if not access.may(user, site, MAKE):
@@ -91,11 +91,11 @@ def note_opening(pack: Pack, *, author: Author) -> None:
 def note_making(pack: Pack, file: PackFile, *, author: Author) -> None:
     """Record the file of the finished pack."""
     with recording() as trail:
-        changed: list[FieldChange] = [
+        entries: list[FieldChange] = [
             {"field": "file_hash", "old": None, "new": file.file_hash},
             {"field": "file_size", "old": None, "new": file.file_size},
         ]
-        trail.add(pack, changed, author=author, operation="MakePack", site_id=pack.site_id)
+        trail.add(pack, entries, author=author, operation="MakePack", site_id=pack.site_id)
 
 
 def remove_file(pack: Pack, *, author: Author, reason: str) -> None:

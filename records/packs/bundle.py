@@ -15,7 +15,7 @@ from django.conf import settings
 PIECE = 256 * 1024
 LONGEST_NAME = 100
 _UNSAFE = re.compile(r'[\\/:*?"<>|\x00-\x1f\x7f]')
-_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
+_RESERVED_NAME = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Bundle:
     Its content is never in memory as a whole. A worker that is killed leaves no file behind.
     """
 
-    made: tuple[int, int, int, int, int, int]
+    date_time: tuple[int, int, int, int, int, int]
     entries: list[Entry] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
 
@@ -52,13 +52,13 @@ class Bundle:
             self._zip.close()
         self.file.close()
 
-    def add(self, part: str, path: str, about: str, content: object, *, packed: bool = False) -> Entry:
+    def add(self, part: str, path: str, about: str, content: object, *, as_is: bool = False) -> Entry:
         """Add one file, from bytes or from a readable object. Raises OSError if the disk is full.
 
-        A `packed` file, such as a picture, is not compressed again.
+        An `as_is` file, such as a picture, is not compressed again.
         """
-        info = zipfile.ZipInfo(path, self.made)
-        info.compress_type = zipfile.ZIP_STORED if packed else zipfile.ZIP_DEFLATED
+        info = zipfile.ZipInfo(path, self.date_time)
+        info.compress_type = zipfile.ZIP_STORED if as_is else zipfile.ZIP_DEFLATED
         info.external_attr = 0o644 << 16
         digest, size = hashlib.sha256(), 0
         with self._zip.open(info, "w", force_zip64=True) as out:
@@ -99,7 +99,7 @@ def safe_name(text: str) -> str:
     if dot and len(ending) <= 10:
         text = f"{name[: LONGEST_NAME - len(ending) - 1].rstrip(' .')}.{ending}"
     text = text[:LONGEST_NAME].strip(" .") or "file"
-    return f"_{text}" if _RESERVED.match(text) else text
+    return f"_{text}" if _RESERVED_NAME.match(text) else text
 
 
 def checksums(entries: Iterable[Entry]) -> bytes:

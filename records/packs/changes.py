@@ -56,8 +56,8 @@ def stretch_of(site_id: uuid.UUID, span: Span) -> Stretch | None:
 
     The chain has no gaps: a change between two changes of the period is included even if its time is outside of it.
     """
-    found = Change.objects.filter(site_id=site_id, chain=site_id, at__gte=span.begins, at__lt=span.ends)
-    ends = found.order_by().aggregate(first=Min("number"), last=Max("number"))
+    changes = Change.objects.filter(site_id=site_id, chain=site_id, at__gte=span.begins, at__lt=span.ends)
+    ends = changes.order_by().aggregate(first=Min("number"), last=Max("number"))
     if ends["last"] is None:
         return None
     last = Change.objects.get(chain=site_id, number=ends["last"])
@@ -72,14 +72,14 @@ class Wording:
         self.page_of = cache(_page_of)
         self.may = cache(may)
 
-    def hidden(self, change: Change) -> frozenset[str]:
+    def hidden_fields(self, change: Change) -> frozenset[str]:
         """Return the fields whose values are not shown."""
         page = self.page_of(change.model)
         private = getattr(page, "private_fields", ())
-        hidden = frozenset() if not private or self.may(page.private_permission) else frozenset(private)
-        return hidden if page is None else hidden | revealing_fields(page.model, self.may)
+        names = frozenset() if not private or self.may(page.private_permission) else frozenset(private)
+        return names if page is None else names | revealing_fields(page.model, self.may)
 
-    def shown(self, step: list[Change]) -> set[uuid.UUID]:
+    def visible_keys(self, step: list[Change]) -> set[uuid.UUID]:
         """Return the keys of those changes of one site that the person may see; one query."""
         rows = Change.objects.filter(pk__in=[change.pk for change in step])
         sites = {change.site_id for change in step if change.site_id is not None}
@@ -89,27 +89,27 @@ class Wording:
         """Yield the header and a line for each change."""
         yield HEADER
         for step in steps:
-            shown = self.shown(step)
-            name_pointers(self.user, [change for change in step if change.pk in shown])
+            visible = self.visible_keys(step)
+            name_pointers(self.user, [change for change in step if change.pk in visible])
             for change in step:
-                yield self._line(change, is_shown=change.pk in shown)
+                yield self._line(change, is_shown=change.pk in visible)
 
     def _line(self, change: Change, *, is_shown: bool) -> Line:
         page = self.page_of(change.model)
         model: Any = page.model if page is not None else Change
         days: Callable[[str], bool] = getattr(page, "is_day", lambda name: False)
-        lines = lines_of(model, change.fields, list(self.hidden(change)), days)
+        lines = lines_of(model, change.fields, list(self.hidden_fields(change)), days)
         what = "\n".join(f"{line['label']}: {line['old']} → {line['new']}" for line in lines)
         kind = capfirst(str(model._meta.verbose_name)) if page is not None else change.model
-        told = (change.record_name, change.reason, what) if is_shown else (NOT_SHOWN, "", "")
-        texts = (change.author_name, change.channel, change.operation, kind, *told)
+        texts_shown = (change.record_name, change.reason, what) if is_shown else (NOT_SHOWN, "", "")
+        texts = (change.author_name, change.channel, change.operation, kind, *texts_shown)
         return [change.number, format_datetime(change.at), *(cut(guard(str(text))) for text in texts)]
 
     def rows(self, steps: Iterator[list[Change]]) -> Iterator[bytes]:
         """Yield a JSON line for each change: everything that its hash covers; digests replace hidden values."""
         for step in steps:
-            shown = self.shown(step)
-            rows = (self._row(change, is_shown=change.pk in shown) for change in step)
+            visible = self.visible_keys(step)
+            rows = (self._row(change, is_shown=change.pk in visible) for change in step)
             yield b"".join(orjson.dumps(row) + b"\n" for row in rows)
 
     def _row(self, change: Change, *, is_shown: bool) -> dict[str, object]:
@@ -121,17 +121,17 @@ class Wording:
         }
         if change.digest_version != VERSION:
             return row
-        hidden = self.hidden(change)
+        hidden_fields = self.hidden_fields(change)
         names = ["", "", *(entry["field"].partition(".")[0] for entry in change.fields for _ in ("old", "new"))]
         row["facts"] = facts(change).decode()
         row["values"] = [
-            _shown(salt, value, is_hidden=not is_shown or name in hidden)
+            _digest_input(salt, value, is_hidden=not is_shown or name in hidden_fields)
             for salt, value, name in zip(change.salts, values_of(change), names, strict=True)
         ]
         return row
 
 
-def _shown(salt: str, value: object, *, is_hidden: bool) -> str | dict[str, str] | None:
+def _digest_input(salt: str, value: object, *, is_hidden: bool) -> str | dict[str, str] | None:
     """Return what a value's digest is computed from: salt and text, the digest alone, or None for an empty value."""
     digest = value_digest(salt, value)
     if not digest:

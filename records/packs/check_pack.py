@@ -58,17 +58,17 @@ def chain(folder: Path) -> list[str]:
                 if hashlib.sha256("\n".join(text).encode()).hexdigest() != change["hash"]:
                     faults.append(f"Change {change['number']} was altered.")
             number, previous = change["number"], change["hash"]
-    sealed = json.loads((folder / "seal" / "seal.json").read_text(encoding="utf-8"))
-    if [(head["number"], head["hash"]) for head in sealed["heads"]] != [(number, previous)]:
+    content = json.loads((folder / "seal" / "seal.json").read_text(encoding="utf-8"))
+    if [(head["number"], head["hash"]) for head in content["heads"]] != [(number, previous)]:
         faults.append("The last change is not the one that was sealed.")
     return faults
 
 
 def seal(folder: Path, key: Path) -> list[str]:
     """Return a line if the seal was not signed with the key, or if that cannot be checked here."""
-    made = json.loads((folder / "seal" / "seal.json").read_text(encoding="utf-8"))
-    signature = base64.b64decode(made.pop("signature"))
-    content = json.dumps(made, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    document = json.loads((folder / "seal" / "seal.json").read_text(encoding="utf-8"))
+    signature = base64.b64decode(document.pop("signature"))
+    content = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
     with tempfile.TemporaryDirectory() as place:
         paths = Path(place, "content"), Path(place, "signature")
         paths[0].write_bytes(content)

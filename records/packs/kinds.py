@@ -55,7 +55,7 @@ class Kind:
     key: str
     model: type[models.Model]
     rule: str
-    chosen: Callable[[Span], Q]
+    condition: Callable[[Span], Q]
     children: Mapping[str, Callable[[], Rows]] = field(default_factory=dict)
     """The relations whose rows are also listed, with the queries for these rows."""
     left_out: Sequence[str] = ()
@@ -72,18 +72,18 @@ class Kind:
 
     def rows(self, site: Site, span: Span) -> Rows:
         """Return the site's records of the period, without drafts, in the order of their numbers."""
-        rows = self.model._default_manager.filter(self.chosen(span), site=site, site_sequence_id__isnull=False)
+        rows = self.model._default_manager.filter(self.condition(span), site=site, site_sequence_id__isnull=False)
         return rows.order_by("site_sequence_id", "pk")
 
 
-def _existed(span: Span) -> Q:
+def _in_period(span: Span) -> Q:
     return Q(created__lt=span.ends) & ~Q(is_archived=True, last_modified__lt=span.begins)
 
 
 def _took_place(span: Span) -> Q:
     ways = (on_days(name, span.first, span.last, span.zone) for name in ("finish_date", "start_date", "date"))
-    carried_out, begun, planned = ways
-    return carried_out | Q(finish_date=None) & begun | Q(finish_date=None, start_date=None) & planned
+    carried_out, started_then, planned_then = ways
+    return carried_out | Q(finish_date=None) & started_then | Q(finish_date=None, start_date=None) & planned_then
 
 
 def _open_then(span: Span) -> Q:
@@ -91,10 +91,10 @@ def _open_then(span: Span) -> Q:
 
 
 def _in_force(span: Span) -> Q:
-    return _existed(span) & Q(effective_version__isnull=False)
+    return _in_period(span) & Q(effective_version__isnull=False)
 
 
-EXISTED = gettext_noop("all that existed in the period")
+ALL_OF_THE_PERIOD = gettext_noop("all that existed in the period")
 KINDS = (
     Kind(
         "complaints",
@@ -123,24 +123,24 @@ KINDS = (
         # Fields that describe a version that is not in force yet, or who is asked to sign it.
         (*FACTS, "user_to_review", "user_to_approve"),
     ),
-    Kind("programs", AuditProgram, EXISTED, _existed),
-    Kind("items", Item, EXISTED, _existed),
+    Kind("programs", AuditProgram, ALL_OF_THE_PERIOD, _in_period),
+    Kind("items", Item, ALL_OF_THE_PERIOD, _in_period),
     Kind(
         "customers",
         Customer,
         gettext_noop("all that existed in the period, with their contacts"),
-        _existed,
+        _in_period,
         {"party_contacts": PartyContact.objects.all},
     ),
-    Kind("materials", Material, EXISTED, _existed),
+    Kind("materials", Material, ALL_OF_THE_PERIOD, _in_period),
     Kind(
         "employees",
         Employee,
         gettext_noop("all that existed in the period, with training and employment history"),
-        _existed,
+        _in_period,
         {"education_training": EducationTraining.objects.all, "employment_history": EmploymentHistory.objects.all},
     ),
-    Kind("jobs", JobDescription, EXISTED, _existed),
+    Kind("jobs", JobDescription, ALL_OF_THE_PERIOD, _in_period),
 )
 BY_KEY = {kind.key: kind for kind in KINDS}
 

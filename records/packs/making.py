@@ -40,7 +40,7 @@ CHANGES_PER_SHEET = 500_000
 """An XLSX sheet has at most 1,048,576 rows."""
 MOST_RECORDS, MOST_BYTES = 200_000, 20 * 1024**3
 """How many records and attachments a pack holds at most, and how many bytes of files."""
-STAMPED = ("employees", "documents")
+STAMPED_KINDS = ("employees", "documents")
 """The kinds that are also stamped when something else changes, such as a job description or a version."""
 PRIVATE = ("complaints.view_private_complaint", "employees.view_private_employee", "documents.view_pending_version")
 Progress = Callable[[int], None]
@@ -56,7 +56,7 @@ class Making:
         self.at = now()
         self.may = cache(lambda permission: access.may(self.user, self.site, permission))
         self.keys = [key for key in pack.kinds if self.may(permission_of(key))]
-        self.chosen = [BY_KEY[key] for key in self.keys if key in BY_KEY]
+        self.kinds = [BY_KEY[key] for key in self.keys if key in BY_KEY]
         self.stretch = stretch_of(self.site.pk, self.span) if CHANGES in self.keys else None
 
     @property
@@ -70,21 +70,21 @@ class Making:
         """Return the permissions that somebody needs to see everything in the pack."""
         private = [permission for permission in PRIVATE if self.may(permission)]
         # The changes are about every kind of record that the person sees.
-        told = map(permission_on, kinds().values()) if CHANGES in self.keys else ()
-        seen = (*(permission_of(key) for key in self.keys), *filter(self.may, told))
-        return [*dict.fromkeys(seen), *private]
+        history_permissions = map(permission_on, kinds().values()) if CHANGES in self.keys else ()
+        needed_permissions = (*(permission_of(key) for key in self.keys), *filter(self.may, history_permissions))
+        return [*dict.fromkeys(needed_permissions), *private]
 
     @cached_property
     def counts(self) -> dict[str, int]:
         """Return the numbers of records, files and changes, by the key of their part; one query for each part."""
-        found = {
-            kind.key: self._number_of(self.rows(kind), is_summable=kind.key not in STAMPED) for kind in self.chosen
+        numbers = {
+            kind.key: self._number_of(self.rows(kind), is_summable=kind.key not in STAMPED_KINDS) for kind in self.kinds
         }
         if ATTACHMENTS in self.keys:
-            found[ATTACHMENTS] = self._number_of(self.attachments())
+            numbers[ATTACHMENTS] = self._number_of(self.attachments())
         if self.stretch is not None:
-            found[CHANGES] = self.stretch.last - self.stretch.first + 1
-        return found
+            numbers[CHANGES] = self.stretch.last - self.stretch.first + 1
+        return numbers
 
     def _number_of(self, rows: Any, *, is_summable: bool = False) -> int:
         """Return the number of records; it `is_summable` if it depends on nothing but the records' own changes."""
@@ -120,7 +120,7 @@ class Making:
             self._fill(bundle, progress)
 
     def _fill(self, bundle: Bundle, progress: Progress) -> None:
-        for kind in self.chosen:
+        for kind in self.kinds:
             self._records(bundle, kind, progress)
         if "documents" in self.keys:
             self._documents(bundle)
@@ -147,35 +147,35 @@ class Making:
         subtitle = f"{self.site.name}, {self.pack.first} to {self.pack.last}: {kind.rule}"
         for span, paper in table.papers(rows, subtitle, foot):
             bundle.add(
-                kind.title, f"{folder} {span}.pdf", f"{kind.title} {span} to read", render_pdf(paper), packed=True
+                kind.title, f"{folder} {span}.pdf", f"{kind.title} {span} to read", render_pdf(paper), as_is=True
             )
             progress(len(paper.parts))
 
     def _sheet(self, bundle: Bundle, part: str, path: str, about: str, lines: Iterator[Line]) -> None:
         with write_xlsx(lines, part) as file:
-            bundle.add(part, f"{path}.xlsx", about, file, packed=True)
+            bundle.add(part, f"{path}.xlsx", about, file, as_is=True)
 
     # --- Files --------------------------------------------------------------------------------------------------------
 
     def _documents(self, bundle: Bundle) -> None:
         keys = list(self._versions().order_by("document__site_sequence_id").values_list("pk", flat=True))
         for start in range(0, len(keys), STEP):
-            found = DocumentVersion.objects.select_related("document").in_bulk(keys[start : start + STEP])
+            versions = DocumentVersion.objects.select_related("document").in_bulk(keys[start : start + STEP])
             for key in keys[start : start + STEP]:
-                version = found[key]
+                version = versions[key]
                 number = f"{version.document.site_sequence_id} v{version.version}"
                 path = f"documents/{number} {safe_name(version.file_name)}"
                 self._file(bundle, "Files of documents in force", path, f"{version.document}, {version}", version)
 
     def _versions(self) -> Any:
         """Return the versions in force whose files belong to the pack."""
-        chosen = self.rows(BY_KEY["documents"]).order_by()
-        return DocumentVersion.objects.filter(document__in=chosen, record_status__in=IN_FORCE)
+        documents = self.rows(BY_KEY["documents"]).order_by()
+        return DocumentVersion.objects.filter(document__in=documents, record_status__in=IN_FORCE)
 
     def attachments(self) -> Any:
         """Return the attachments of the pack's records, as far as the person who asked may see them."""
         on = Q(pk__in=())
-        for kind in self.chosen:
+        for kind in self.kinds:
             model: Any = kind.model
             if model in kinds().values() and model is not Attachment and sees(model.ENTITY, self.may):
                 records = self.rows(kind).order_by().values("pk")
@@ -189,8 +189,8 @@ class Making:
         def steps() -> Iterator[list[Attachment]]:
             for start in range(0, len(keys), STEP):
                 some = keys[start : start + STEP]
-                found = ATTACHMENT.loaded(Attachment.objects.all()).in_bulk(some)
-                yield [found[key] for key in some]
+                attachments = ATTACHMENT.expand(Attachment.objects.all()).in_bulk(some)
+                yield [attachments[key] for key in some]
 
         def register() -> Iterator[Line]:
             yield from lines
@@ -210,7 +210,7 @@ class Making:
         """Add a stored file; one that is missing or damaged is named in the contents instead."""
         try:
             with open_whole(row) as file:
-                bundle.add(part, path, about, file, packed=True)
+                bundle.add(part, path, about, file, as_is=True)
         except FileDamagedError as fault:
             bundle.missing.append(f"{path}: {fault}")
 
@@ -226,8 +226,8 @@ class Making:
         pieces = wording.rows(stretch.steps())
         bundle.add(part, "changes/changes.jsonl", "Every change as its hash covers it", _Stream(pieces))
         progress(stretch.last - stretch.first + 1)
-        sealed = seals.seal_of(stretch.chain, stretch.last, stretch.hash)
-        text = orjson.dumps(sealed, option=orjson.OPT_INDENT_2) + b"\n"
+        seal = seals.seal_of(stretch.chain, stretch.last, stretch.hash)
+        text = orjson.dumps(seal, option=orjson.OPT_INDENT_2) + b"\n"
         bundle.add("Seal", "seal/seal.json", f"The signed hash of change {stretch.last}", text)
         bundle.add("Seal", "seal/public-key.pem", "The key that the seal is checked with", seals.public_pem())
 
@@ -235,14 +235,14 @@ class Making:
         parts: dict[str, list[Any]] = {}
         for entry in bundle.entries:
             parts.setdefault(entry.part, []).append(entry)
-        hidden = [text for permission, text in zip(PRIVATE, _HIDDEN, strict=True) if not self.may(permission)]
+        hidden = [text for permission, text in zip(PRIVATE, _HIDDEN_PARTS, strict=True) if not self.may(permission)]
         return {
             "pack": self.pack,
             "site": self.site,
             "at": format_datetime(self.at),
             "zone": self.zone.key,
             "person": self.user.printed_name,
-            "chosen": [(kind.title, self.counts[kind.key], kind.rule) for kind in self.chosen],
+            "chosen": [(kind.title, self.counts[kind.key], kind.rule) for kind in self.kinds],
             "parts": parts,
             "missing": bundle.missing,
             "hidden": hidden,
@@ -253,7 +253,7 @@ class Making:
         }
 
 
-_HIDDEN = (
+_HIDDEN_PARTS = (
     "who consumers are, on complaints",
     "private facts of employees",
     "documents of which no version is in force, and actions about them",

@@ -45,7 +45,7 @@ from records.sites.months import months_on
 
 PAGE = 25
 TITLE = _("Auditor's packs")
-ATTACHED = _("the files on the records that are chosen")
+FILES = _("the files on the records that are chosen")
 HISTORY = _("every change of the period, with the seal that proves them")
 TITLES = {
     **{kind.key: capfirst(kind.model._meta.verbose_name_plural) for kind in KINDS},
@@ -83,20 +83,20 @@ class PackForm(forms.Form):
         label=_("Contents"), error_messages={"required": _("Choose at least one kind of record.")}
     )
 
-    def __init__(self, offered: Sequence[str], *args: Any, **kwargs: Any) -> None:
+    def __init__(self, keys: Sequence[str], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["kinds"].choices = [(key, TITLES[key]) for key in offered]  # type: ignore[attr-defined]
+        self.fields["kinds"].choices = [(key, TITLES[key]) for key in keys]  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
         """Check that the days are in order and within the range of dates that can be entered."""
-        found: dict[str, Any] = super().clean() or {}
-        first, last = found.get("first"), found.get("last")
+        cleaned: dict[str, Any] = super().clean() or {}
+        first, last = cleaned.get("first"), cleaned.get("last")
         for name, day in (("first", first), ("last", last)):
             if day is not None and not EARLIEST <= day <= LATEST:
                 self.add_error(name, gettext("Choose a day from 1950 to 2999."))
         if first and last and last < first:
             self.add_error("last", gettext("The last day is before the first one."))
-        return found
+        return cleaned
 
 
 menu_links = menu_link("packs", TITLE, "admin:packs", MAKE, group="Reports")
@@ -105,7 +105,7 @@ menu_links = menu_link("packs", TITLE, "admin:packs", MAKE, group="Reports")
 def packs(request: HttpRequest) -> HttpResponse:
     """Show the packs of the current site that the person may see, newest first; five queries."""
     site = site_where(request, MAKE)
-    page = Paginator(actions.seen_by(user_of(request), site).order_by("-created", "id"), PAGE).get_page(
+    page = Paginator(actions.visible_packs(user_of(request), site).order_by("-created", "id"), PAGE).get_page(
         request.GET.get("page")
     )
     lines = [_line(user_of(request), pack) for pack in page]
@@ -137,17 +137,17 @@ def _line(user: User, pack: Pack) -> dict[str, Any]:
 def new_pack(request: HttpRequest) -> HttpResponse:
     """Ask for the days and the contents, show how much that is, and queue the pack."""
     site, user = site_where(request, MAKE), user_of(request)
-    offered = [key for key in TITLES if access.may(user, site, permission_of(key))]
+    available = [key for key in TITLES if access.may(user, site, permission_of(key))]
     today = today_at(zone_of(site))
     spans = presets(today)
     if request.method == "POST":
-        form = PackForm(offered, request.POST)
+        form = PackForm(available, request.POST)
         if form.is_valid() and "count" not in request.POST:
-            given = form.cleaned_data
+            cleaned = form.cleaned_data
             try:
                 with process_once(request, reverse("admin:packs")):
                     actions.request_pack(
-                        site, user, given["first"], given["last"], given["kinds"], author=author_of(request)
+                        site, user, cleaned["first"], cleaned["last"], cleaned["kinds"], author=author_of(request)
                     )
             except ValidationError as fault:
                 form.add_error(None, fault)
@@ -157,13 +157,13 @@ def new_pack(request: HttpRequest) -> HttpResponse:
                 return redirect("admin:packs")
     else:
         _, first, last = spans[0]
-        asked = {"first": request.GET.get("first", str(first)), "last": request.GET.get("last", str(last))}
-        form = PackForm(offered, {**asked, "kinds": request.GET.getlist("kinds") or offered})
+        days = {"first": request.GET.get("first", str(first)), "last": request.GET.get("last", str(last))}
+        form = PackForm(available, {**days, "kinds": request.GET.getlist("kinds") or available})
         if not form.is_valid():
             # An address that cannot be read gives the usual period.
-            form = PackForm(offered, {"first": str(first), "last": str(last), "kinds": offered})
+            form = PackForm(available, {"first": str(first), "last": str(last), "kinds": available})
             form.is_valid()
-    chosen = (form.cleaned_data.get("first"), form.cleaned_data.get("last"))
+    period = (form.cleaned_data.get("first"), form.cleaned_data.get("last"))
     return page_response(
         request,
         "packs/new.html",
@@ -171,10 +171,10 @@ def new_pack(request: HttpRequest) -> HttpResponse:
         form=form,
         record_site=site,
         presets=[
-            {"name": name, "query": f"?first={first}&last={last}", "is_chosen": (first, last) == chosen}
+            {"name": name, "query": f"?first={first}&last={last}", "is_chosen": (first, last) == period}
             for name, first, last in spans
         ],
-        **_estimate(site, user, form, offered),
+        **_estimate(site, user, form, available),
     )
 
 
@@ -196,35 +196,35 @@ def _year_before(day: datetime.date) -> datetime.date:
     return day.replace(year=day.year - 1, day=28 if (day.month, day.day) == (2, 29) else day.day)
 
 
-def _estimate(site: Site, user: User, form: PackForm, offered: Sequence[str]) -> dict[str, Any]:
+def _estimate(site: Site, user: User, form: PackForm, available: Sequence[str]) -> dict[str, Any]:
     """Return the check boxes with the number of records in the period, and the size of the files; 16 queries."""
-    given = form.cleaned_data
-    chosen = set(given.get("kinds", form.data.getlist("kinds") if hasattr(form.data, "getlist") else ()))
+    cleaned = form.cleaned_data
+    selected_keys = set(cleaned.get("kinds", form.data.getlist("kinds") if hasattr(form.data, "getlist") else ()))
     lines: list[dict[str, Any]] = [
         {
             "key": key,
             "title": TITLES[key],
-            "rule": gettext(BY_KEY[key].rule) if key in BY_KEY else ATTACHED if key == ATTACHMENTS else HISTORY,
-            "is_chosen": key in chosen,
+            "rule": gettext(BY_KEY[key].rule) if key in BY_KEY else FILES if key == ATTACHMENTS else HISTORY,
+            "is_chosen": key in selected_keys,
             "count": None,
         }
-        for key in offered
+        for key in available
     ]
-    first, last = given.get("first"), given.get("last")
+    first, last = cleaned.get("first"), cleaned.get("last")
     if form.errors.keys() & {"first", "last"} or first is None or last is None:
         return {"lines": lines, "size": None}
-    kinds = [key for key in offered if key in BY_KEY and key in chosen]
-    counted = [key for key in offered if key != ATTACHMENTS]
+    kinds = [key for key in available if key in BY_KEY and key in selected_keys]
+    keys = [key for key in available if key != ATTACHMENTS]
     count = Counting(site.pk)
-    making = Making(Pack(site=site, asked_by=user, first=first, last=last, kinds=counted), count)
+    making = Making(Pack(site=site, asked_by=user, first=first, last=last, kinds=keys), count)
     counts, size = dict(making.counts), 0
-    making.chosen = [BY_KEY[key] for key in kinds]
-    if ATTACHMENTS in offered:
-        attached = making.attachments().order_by().values_list("site").annotate(Count("pk"), Sum("file_size"))
-        _, counts[ATTACHMENTS], size = next(iter(count(attached)), (None, 0, 0))
-        if ATTACHMENTS not in chosen:
+    making.kinds = [BY_KEY[key] for key in kinds]
+    if ATTACHMENTS in available:
+        attachments = making.attachments().order_by().values_list("site").annotate(Count("pk"), Sum("file_size"))
+        _, counts[ATTACHMENTS], size = next(iter(count(attachments)), (None, 0, 0))
+        if ATTACHMENTS not in selected_keys:
             size = 0
-    if "documents" in chosen:
+    if "documents" in selected_keys:
         documents = BY_KEY["documents"].rows(site, making.span).order_by()
         versions = DocumentVersion.objects.filter(document__in=documents, record_status__in=IN_FORCE)
         size += versions.aggregate(size=Sum("file_size"))["size"] or 0
@@ -237,7 +237,7 @@ def file(request: HttpRequest, pack_id: uuid.UUID) -> HttpResponseBase:
     """Serve the file of a pack and record who opened it; 404 for a pack that the person may not see."""
     pack = Pack.objects.select_related("site", "file").filter(pk=pack_id).first()
     site = site_at(request, pack.site_id) if pack is not None else None
-    if pack is None or site is None or not actions.seen_by(user_of(request), site).filter(pk=pack.pk).exists():
+    if pack is None or site is None or not actions.visible_packs(user_of(request), site).filter(pk=pack.pk).exists():
         raise Http404(gettext("There is no such pack."))
     if fault := actions.why_not_open(user_of(request), pack):
         messages.error(request, fault)

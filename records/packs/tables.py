@@ -37,14 +37,14 @@ class Sheet:
         self.model = model
         self.left_out = NOT_SHOWN | set(left_out)
         fields = [field for field in model._meta.concrete_fields if not getattr(field, "is_folded", False)]
-        shown = [field for field in (*fields, *model._meta.many_to_many) if field.name not in self.left_out]
-        self.fields = sorted(shown, key=lambda field: LAST.index(field.name) if field.name in LAST else -1)
+        fields_shown = [field for field in (*fields, *model._meta.many_to_many) if field.name not in self.left_out]
+        self.fields = sorted(fields_shown, key=lambda field: LAST.index(field.name) if field.name in LAST else -1)
         self.moments = (*moments, *(field.name for field in self.fields if not field.editable))
         self.pointers = [field.name for field in self.fields if field.many_to_one or field.one_to_one]
         self.lists = [field.name for field in self.fields if field.many_to_many]
         self.labels = [capfirst(str(field.verbose_name)) for field in self.fields]
 
-    def loaded(self, rows: Rows) -> Rows:
+    def expand(self, rows: Rows) -> Rows:
         """Return the rows with everything that they refer to."""
         return rows.select_related(*self.pointers).prefetch_related(*self.lists)
 
@@ -81,13 +81,13 @@ class Table:
     def steps(self, rows: Rows) -> Iterator[list[Any]]:
         """Yield the records in batches, with child rows and the records that they are about; fixed queries a batch."""
         keys = list(rows.values_list("pk", flat=True))
-        meant = [Prefetch(name, self.children[name].loaded(chosen())) for name, chosen in self.kind.children.items()]
+        prefetch = [Prefetch(name, self.children[name].expand(query())) for name, query in self.kind.children.items()]
         for start in range(0, len(keys), STEP):
             some = keys[start : start + STEP]
-            loaded = self.sheet.loaded(self.kind.model._default_manager.all()).prefetch_related(*meant)
-            found = loaded.in_bulk(some)
-            without_hidden(self.user_id, self.may, found.values())
-            yield [found[key] for key in some if key in found]
+            rows_loaded = self.sheet.expand(self.kind.model._default_manager.all()).prefetch_related(*prefetch)
+            records = rows_loaded.in_bulk(some)
+            without_hidden(self.user_id, self.may, records.values())
+            yield [records[key] for key in some if key in records]
 
     def lines(self, rows: Rows) -> Iterator[Line]:
         """Yield the header and a line for each record."""
@@ -119,14 +119,14 @@ class Table:
             yield span, Paper(f"{self.kind.title} {span}", subtitle, parts, foot)
 
     def _values(self, record: Any, about: dict[Any, str]) -> list[Value]:
-        found = [Value("About", about[record.pk])] if record.pk in about else []
-        found += [value for value in self.sheet.values(record) if value.text]
+        values = [Value("About", about[record.pk])] if record.pk in about else []
+        values += [value for value in self.sheet.values(record) if value.text]
         for name, sheet in self.children.items():
             label = capfirst(str(sheet.model._meta.verbose_name))
             for number, row in enumerate(getattr(record, name).all(), 1):
                 text = "\n".join(f"{value.label}: {value.text}" for value in sheet.values(row) if value.text)
-                found.append(Value(f"{label} {number}", text))
-        return found
+                values.append(Value(f"{label} {number}", text))
+        return values
 
 
 def names_of_records(rows: Sequence[Any], user_id: uuid.UUID, may: May) -> dict[Any, str]:
@@ -134,26 +134,26 @@ def names_of_records(rows: Sequence[Any], user_id: uuid.UUID, may: May) -> dict[
 
     The name of a record that does not exist for the account is empty.
     """
-    wanted: dict[str, set[Any]] = defaultdict(set)
+    keys_by_entity: dict[str, set[Any]] = defaultdict(set)
     for row in rows:
         if row.record_id is not None:
-            wanted[row.entity].add(row.record_id)
-    found: dict[tuple[str, Any], str] = {}
-    for entity, keys in wanted.items():
+            keys_by_entity[row.entity].add(row.record_id)
+    names_by_key: dict[tuple[str, Any], str] = {}
+    for entity, keys in keys_by_entity.items():
         model = kinds()[Entity(entity)]
         names = Sheet(model).pointers
         for key, record in visible_to(user_id, may, model._base_manager.select_related(*names)).in_bulk(keys).items():
             kind, name = capfirst(str(model._meta.verbose_name)), str(record)
-            found[entity, key] = name if name.startswith(kind) else f"{kind} {record.site_sequence_id}: {name}"
-    return {row.pk: found.get((row.entity, row.record_id), "") for row in rows if row.record_id is not None}
+            names_by_key[entity, key] = name if name.startswith(kind) else f"{kind} {record.site_sequence_id}: {name}"
+    return {row.pk: names_by_key.get((row.entity, row.record_id), "") for row in rows if row.record_id is not None}
 
 
 ATTACHMENT = Sheet(Attachment, left_out=("entity_folder",))
 
 
-def _cell(stored: Any, text: str) -> Cell:
-    if isinstance(stored, int | Decimal) and not isinstance(stored, bool):
-        return stored
+def _cell(value: Any, text: str) -> Cell:
+    if isinstance(value, int | Decimal) and not isinstance(value, bool):
+        return value
     return cut(guard(text))
 
 

@@ -21,7 +21,7 @@ from records.history.trail import Author, Channel, now, recording
 from records.packs import actions
 from records.packs.bundle import Bundle
 from records.packs.making import Making, file_name_of
-from records.packs.models import KEPT, MAKE, UNFINISHED, Pack, PackFile, Status
+from records.packs.models import LIFETIME, MAKE, UNFINISHED, Pack, PackFile, Status
 
 logger = logging.getLogger("larder.packs")
 SYSTEM = Author(None, "System", Channel.SYSTEM)
@@ -92,7 +92,7 @@ def _make(pack: Pack) -> None:
     with Bundle(making.clock) as bundle:
         making.write(bundle, progress.add)
         content = UploadedPart(File(bundle.close()), sys.maxsize)
-        with storing(content) as stored, recording():
+        with storing(content) as stored_file, recording():
             mine = Pack.objects.filter(pk=pack.pk, attempts=pack.attempts, status=Status.MAKING)
             facts = {"made": making.at, "permissions": making.permissions, "left_out": len(bundle.missing)}
             if not mine.update(status=Status.MADE, done=progress.total, **facts):
@@ -101,9 +101,9 @@ def _make(pack: Pack) -> None:
                 pack=pack,
                 file_type=ZIP,
                 file_name=file_name_of(pack),
-                file_size=stored.size,
-                file_hash=stored.sha256,
-                path=stored.path,
+                file_size=stored_file.size,
+                file_hash=stored_file.sha256,
+                path=stored_file.path,
             )
             author = Author(pack.asked_by.pk, pack.asked_by.printed_name, Channel.SYSTEM)
             actions.note_making(pack, file, author=author)
@@ -114,17 +114,17 @@ class Progress:
 
     def __init__(self, pack: Pack, total: int) -> None:
         self.mine = Pack.objects.filter(pk=pack.pk, attempts=pack.attempts, status=Status.MAKING)
-        self.total, self.done, self.noted = total, 0, 0.0
+        self.total, self.done, self.stored_at = total, 0, 0.0
         self._note()
 
     def add(self, count: int) -> None:
         """Add this number of written records."""
         self.done += count
-        if time.monotonic() - self.noted >= PAUSE:
+        if time.monotonic() - self.stored_at >= PAUSE:
             self._note()
 
     def _note(self) -> None:
-        self.noted = time.monotonic()
+        self.stored_at = time.monotonic()
         if not self.mine.update(done=self.done, total=self.total):
             raise TakenOverError
 
@@ -145,13 +145,13 @@ def remove_old_packs() -> int:
     stuck.update(
         status=Status.FAILED, problem=gettext_noop("The worker did not make this pack within a day. Make it again.")
     )
-    removed = 0
+    count = 0
     for pack in Pack.objects.filter(status=Status.MADE).order_by("made", "id"):
-        old = pack.made is not None and pack.made < now() - KEPT
+        old = pack.made is not None and pack.made < now() - LIFETIME
         if old or actions.was_erased_since(pack):
             reason = "Seven days are over." if old else "Personal data was erased after it was made."
             actions.remove_file(pack, author=SYSTEM, reason=reason)
-            removed += 1
-    if removed:
-        logger.info("Removed the files of %s packs.", removed)
-    return removed
+            count += 1
+    if count:
+        logger.info("Removed the files of %s packs.", count)
+    return count

@@ -47,15 +47,15 @@ class Writer:
         descriptor, draft = tempfile.mkstemp(prefix=f".{self.path.name}.", suffix=".part", dir=self.path.parent)
         self.draft = Path(draft)
         self.file = open(descriptor, "wb")
-        self.packed = gzip.GzipFile(fileobj=self.file, mode="wb", compresslevel=5)
-        self.tar = tarfile.open(fileobj=self.packed, mode="w|")
+        self.gzip = gzip.GzipFile(fileobj=self.file, mode="wb", compresslevel=5)
+        self.tar = tarfile.open(fileobj=self.gzip, mode="w|")
         return self
 
     def __exit__(self, kind: Any, *_: Any) -> None:
         try:
             if kind is None:
                 self.tar.close()
-                self.packed.close()
+                self.gzip.close()
                 self.file.flush()
                 os.fsync(self.file.fileno())
                 if self.path.exists():
@@ -67,7 +67,7 @@ class Writer:
     def _let_go(self) -> None:
         """Remove the temporary file and close everything; a full disk has no space for what is still buffered."""
         self.draft.unlink(missing_ok=True)
-        for one in (self.tar, self.packed, self.file):
+        for one in (self.tar, self.gzip, self.file):
             with suppress(OSError, ValueError):
                 one.close()
 
@@ -110,23 +110,23 @@ def reading(path: Path) -> Iterator[Iterator[tuple[str, IO[bytes], int]]]:
         raise ArchiveError(f"{path} is damaged or was cut short; it is not restored.") from error
 
 
-def checked(path: Path) -> dict[str, Any]:
+def check(path: Path) -> dict[str, Any]:
     """Read a whole archive, compare it with its own digest, and return its manifest; raises ArchiveError."""
-    digest, before, kept, last = hashlib.sha256(), "", dict[str, bytes](), ""
-    with reading(path) as found:
-        for name, stream, size in found:
+    digest, before, contents, last = hashlib.sha256(), "", dict[str, bytes](), ""
+    with reading(path) as members:
+        for name, stream, size in members:
             before, last = digest.hexdigest(), name
             digest.update(f"{name}\n{size}\n".encode())
             while piece := stream.read(PIECE):
                 digest.update(piece)
                 if name in ("manifest.json", "end.json"):
-                    kept[name] = kept.get(name, b"") + piece
-    manifest = _facts(kept.get("manifest.json", b""))
+                    contents[name] = contents.get(name, b"") + piece
+    manifest = _facts(contents.get("manifest.json", b""))
     if manifest.get("format") != FORMAT:
         raise ArchiveError(f"{path} is not a backup of this form.")
     if last != "end.json":
         raise ArchiveError(f"{path} is damaged or was cut short; it is not restored.")
-    end = _facts(kept.get("end.json", b""))
+    end = _facts(contents.get("end.json", b""))
     if end.get("sha256") != before:
         raise ArchiveError(f"{path} was altered or damaged: its SHA-256 differs.")
     return {**manifest, "counts": end}
@@ -156,15 +156,15 @@ def _short(secret: str) -> str:
 
 def missing_secrets(manifest: dict[str, Any]) -> list[str]:
     """Return a sentence for each secret that the archive needs and that is not set here, except former SECRET_KEYs."""
-    here, found = secrets(), []
+    own_secrets, sentences = secrets(), []
     for name, digests in manifest["secrets"].items():
-        needed = digests[:1] if name == "SECRET_KEY" else digests
-        found += [
-            f"{name} must contain the secret with the digest {digest}; it has {', '.join(here[name]) or 'none'}."
-            for digest in needed
-            if digest not in here[name]
+        digests_needed = digests[:1] if name == "SECRET_KEY" else digests
+        sentences += [
+            f"{name} must contain the secret with the digest {digest}; it has {', '.join(own_secrets[name]) or 'none'}."
+            for digest in digests_needed
+            if digest not in own_secrets[name]
         ]
-    return found
+    return sentences
 
 
 def migrations() -> list[str]:

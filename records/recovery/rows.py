@@ -67,18 +67,18 @@ def _plain(value: object) -> object:
 def load(model: type[models.Model], piece: bytes) -> int:
     """Store some of a table's rows exactly as they were, without defaults, stamps or signals; returns their number."""
     fields = columns_of(model)
-    made = []
+    objects = []
     for line in piece.splitlines():
-        values = {field.attname: _typed(field, value) for field, value in zip(fields, orjson.loads(line), strict=True)}
-        made.append(model(**values))
+        values = {field.attname: _value(field, value) for field, value in zip(fields, orjson.loads(line), strict=True)}
+        objects.append(model(**values))
     step = max(1, 900 // len(fields)) if connection.vendor == "sqlite" else 500
     manager: Any = model._base_manager.all()
-    for start in range(0, len(made), step):
-        manager._insert(made[start : start + step], fields=fields, using=DEFAULT_DB_ALIAS, raw=True)
-    return len(made)
+    for start in range(0, len(objects), step):
+        manager._insert(objects[start : start + step], fields=fields, using=DEFAULT_DB_ALIAS, raw=True)
+    return len(objects)
 
 
-def _typed(field: Any, value: Any) -> object:
+def _value(field: Any, value: Any) -> object:
     while field.is_relation:
         field = field.target_field
     if value is None or isinstance(field, models.JSONField):
@@ -88,15 +88,15 @@ def _typed(field: Any, value: Any) -> object:
     return field.to_python(value)
 
 
-def empty_all(chosen: Iterable[type[models.Model]]) -> None:
+def empty_all(tables: Iterable[type[models.Model]]) -> None:
     """Delete the rows that migrations made, such as shared lists and permissions: the archive contains its own."""
     with connection.cursor() as cursor:
-        for model in chosen:
+        for model in tables:
             cursor.execute(f"DELETE FROM {connection.ops.quote_name(model._meta.db_table)}")  # noqa: S608
 
 
-def reset_sequences(chosen: Iterable[type[models.Model]]) -> None:
+def reset_sequences(tables: Iterable[type[models.Model]]) -> None:
     """Set the sequences of all tables, so that the next row of each gets an unused number."""
     with connection.cursor() as cursor:
-        for statement in connection.ops.sequence_reset_sql(no_style(), list(chosen)):
+        for statement in connection.ops.sequence_reset_sql(no_style(), list(tables)):
             cursor.execute(statement)

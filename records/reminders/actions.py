@@ -15,6 +15,6 @@ def choose_frequency(user: User, frequency: Frequency, *, author: Author) -> Pre
         if is_new or preference.frequency != frequency:
             preference.frequency = frequency
             preference.save(update_fields=["frequency"])
-            changed = differences(preference, before, columns(preference))
-            trail.add(preference, changed, author=author, operation="ChooseReminders")
+            entries = differences(preference, before, columns(preference))
+            trail.add(preference, entries, author=author, operation="ChooseReminders")
     return preference

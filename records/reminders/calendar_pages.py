@@ -32,15 +32,15 @@ def profile_panels(request: HttpRequest) -> Sequence[RecordPanel]:
 def calendar_link(request: HttpRequest) -> HttpResponse:
     """Make a link, which the next page shows once, or revoke the present one."""
     if request.method != "POST":
-        return _shown(request)
-    user, asked = user_of(request), request.POST.get("do", "")
-    if asked == "revoke":
+        return _show(request)
+    user, action = user_of(request), request.POST.get("do", "")
+    if action == "revoke":
         if revoke_links(user, author=author_of(request)):
             messages.success(
                 request, gettext("The calendar link was revoked. Calendar programs can no longer read it.")
             )
         return redirect("profile")
-    if asked != "make":
+    if action != "make":
         raise PermissionDenied
     try:
         with process_once(request, reverse("profile")):
@@ -51,7 +51,7 @@ def calendar_link(request: HttpRequest) -> HttpResponse:
     return redirect_with_secret(request, {"secret": secret})
 
 
-def _shown(request: HttpRequest) -> HttpResponse:
+def _show(request: HttpRequest) -> HttpResponse:
     secret = secret_of(request)
     if secret is None:
         messages.warning(request, gettext("A calendar link is shown only once. If you have lost it, make a new one."))

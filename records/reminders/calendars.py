@@ -28,7 +28,7 @@ AHEAD = datetime.timedelta(days=2 * 366)
 LIMIT = 30
 """How many times a minute one address is answered; programs fetch it a few times an hour."""
 MOST = 2_000
-ALLOWED = "GET, HEAD, OPTIONS"
+ALLOW = "GET, HEAD, OPTIONS"
 HEADERS = {"Cache-Control": "private, no-store", "Referrer-Policy": "no-referrer"}
 
 
@@ -37,17 +37,17 @@ def calendar(request: HttpRequest, secret: str) -> HttpResponse:
     """Answer the calendar behind an address; 404 for every address that is not a person's present one."""
     request.larder_operation = "Calendar"  # type: ignore[attr-defined]
     if request.method == "OPTIONS":
-        return HttpResponse(status=204, headers={"Allow": ALLOWED})
+        return HttpResponse(status=204, headers={"Allow": ALLOW})
     if request.method not in ("GET", "HEAD"):
-        return _refused(405, "This address can only be read.", {"Allow": ALLOWED})
+        return _refusal(405, "This address can only be read.", {"Allow": ALLOW})
     try:
         link = link_of(secret)
         if link is None:
             limits.note_wrong_credential(request)
-            return _refused(404, "There is no such calendar.")
+            return _refusal(404, "There is no such calendar.")
         limits.spend("calendar", str(link.pk), LIMIT)
     except ApiError as refusal:
-        return _refused(refusal.status, refusal.message, refusal.headers)
+        return _refusal(refusal.status, refusal.message, refusal.headers)
     note_use(link)
     with in_language_of(link.user):
         text = calendar_text("Larder", events_of(link.user), now())
@@ -55,7 +55,7 @@ def calendar(request: HttpRequest, secret: str) -> HttpResponse:
     return HttpResponse(text, content_type="text/calendar; charset=utf-8", headers=headers)
 
 
-def _refused(status: int, text: str, headers: dict[str, str] | None = None) -> HttpResponse:
+def _refusal(status: int, text: str, headers: dict[str, str] | None = None) -> HttpResponse:
     return HttpResponse(
         f"{text}\n", status=status, content_type="text/plain; charset=utf-8", headers={**HEADERS, **(headers or {})}
     )
@@ -65,8 +65,8 @@ def events_of(user: User) -> list[Event]:
     """Return what the person has to do and may see, in the order of the days; a query for each kind and two more."""
     zone = zone_for(user)
     before = bare(today_at(zone)) + AHEAD
-    found = [source for source in sources() if isinstance(source, Source) and source.in_calendars]
-    items = [item for source in found for item in source.items(before, user, ()) if item.may_be_seen_by(user)]
+    exports = [source for source in sources() if isinstance(source, Source) and source.in_calendars]
+    items = [item for source in exports for item in source.items(before, user, ()) if item.may_be_seen_by(user)]
     names = dict(Site.objects.filter(pk__in={item.site_id for item in items}).values_list("pk", "name"))
     base = settings.BASE_URL.rstrip("/")
     host = urlsplit(base).hostname or "localhost"

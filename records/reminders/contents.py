@@ -54,13 +54,13 @@ def zone_for(user: User) -> zoneinfo.ZoneInfo:
 
 def everybody(today: datetime.date) -> set[uuid.UUID]:
     """Return the people to remind: everybody who has something due, and the superiors of people who are very late."""
-    found, late = set[uuid.UUID](), set[uuid.UUID]()
+    owners, late_owners = set[uuid.UUID](), set[uuid.UUID]()
     for source in sources():
         # One more day on each side, because days begin earlier or later at other sites.
-        found |= source.owners(bare(today + datetime.timedelta(days=AHEAD + 2)))
-        late |= source.owners(bare(today - datetime.timedelta(days=ESCALATED_AFTER - 2)))
-    superiors = Employee.objects.filter(user__in=late, reporting_to__user__isnull=False)
-    return found | set(superiors.values_list("reporting_to__user_id", flat=True))
+        owners |= source.owners(bare(today + datetime.timedelta(days=AHEAD + 2)))
+        late_owners |= source.owners(bare(today - datetime.timedelta(days=ESCALATED_AFTER - 2)))
+    superiors = Employee.objects.filter(user__in=late_owners, reporting_to__user__isnull=False)
+    return owners | set(superiors.values_list("reporting_to__user_id", flat=True))
 
 
 def people(keys: Iterable[uuid.UUID]) -> list[User]:
@@ -72,7 +72,7 @@ def people(keys: Iterable[uuid.UUID]) -> list[User]:
 def frequencies(users: Iterable[User]) -> dict[uuid.UUID, Frequency]:
     """Return how often each person wants to be reminded, if they have chosen."""
     rows = Preference.objects.filter(user__in=[user.pk for user in users])
-    return {user: Frequency(chosen) for user, chosen in rows.values_list("user_id", "frequency")}
+    return {user: Frequency(frequency) for user, frequency in rows.values_list("user_id", "frequency")}
 
 
 def is_day_for(frequency: Frequency, day: datetime.date) -> bool:
@@ -105,12 +105,12 @@ def parts_for(user: User, today: datetime.date, frequency: Frequency = Frequency
         if title:
             owner = "" if item.owner_id == user.pk else names[item.owner_id]
             sorted_in[title].append(Line(item.text, owner, site.name, day, item.page))
-    found = []
+    parts = []
     for title, lines in sorted_in.items():
         if lines and (frequency != Frequency.OFF or title in LATE):
             lines.sort(key=lambda line: (line.day, line.owner, line.text))
-            found.append(Part(str(title), lines[:MOST], max(len(lines) - MOST, 0)))
-    return found
+            parts.append(Part(str(title), lines[:MOST], max(len(lines) - MOST, 0)))
+    return parts
 
 
 OVERDUE, TODAY = _("Overdue"), _("Due today")

@@ -16,9 +16,9 @@ def record_notices(request: HttpRequest, record: object) -> Sequence[RecordNotic
     """Return how much a person has to do, as far as the user may see it; its rows are counted in one round trip."""
     if not isinstance(record, User):
         return ()
-    counted = [(one, one.counted) for one in sources() if isinstance(one, Source) and one.counted is not None]
-    numbers = count_together(*(one.of(record, user_of(request)).order_by() for one, _ in counted))
-    words = [of(number) % {"number": number} for (_, of), number in zip(counted, numbers, strict=True) if number]
+    countable = [(one, one.words) for one in sources() if isinstance(one, Source) and one.words is not None]
+    numbers = count_together(*(one.of(record, user_of(request)).order_by() for one, _ in countable))
+    words = [of(number) % {"number": number} for (_, of), number in zip(countable, numbers, strict=True) if number]
     if not words:
         return ()
     text = (

@@ -30,7 +30,7 @@ from records.sites.models import Site
 
 DOCUMENT = "admin:documents_document_read"
 REJECTED_PAGE = "admin:documents_rejected"
-REJECTED = _("Change the document {row.document.name}, whose version {row.version} was rejected")
+REJECTED_TEXT = _("Change the document {row.document.name}, whose version {row.version} was rejected")
 Users = Collection[uuid.UUID] | None
 """The people whose tasks are read; None means everybody."""
 
@@ -72,13 +72,13 @@ class Source:
     site: str = "site_id"
     in_calendars: bool = False
     """Whether calendar programs, which may belong to outside services, get it too."""
-    seen: Callable[[User, QuerySet[Any]], QuerySet[Any]] | None = None
+    visible_to: Callable[[User, QuerySet[Any]], QuerySet[Any]] | None = None
     """Leaves out the rows that do not exist for a person; None where all exist."""
     done_with: str | None = None
     """The permission that the person who has to act needs, if it is not enough to see the record."""
     for_superiors: tuple[str, str] | None = None
     """The page that a superior opens instead, and its column, if `page` is only for the person who has to act."""
-    counted: Callable[[int], str] | None = None
+    words: Callable[[int], str] | None = None
     """Returns the text for a number of such things; None for what moves to others when the person's access ends."""
 
     def _due(self, before: datetime.datetime, users: Users) -> QuerySet[Any]:
@@ -94,7 +94,7 @@ class Source:
         rows = self.rows.filter(**{self.owner: person.pk})
         if self.needs is not None:
             rows = rows.filter(site__in=access.sites_where(viewer, self.needs))
-        return rows if self.seen is None else self.seen(viewer, rows)
+        return rows if self.visible_to is None else self.visible_to(viewer, rows)
 
     def items(self, before: datetime.datetime, user: User, staff: Collection[uuid.UUID]) -> list[Item]:
         """Return what a person and their staff have to do before the moment, as far as it exists for the person.
@@ -104,8 +104,8 @@ class Source:
         other_page, other_key = self.for_superiors or (self.page, self.key)
         columns = {"to_": self.owner, "when_": self.when, "key_": self.key, "at_": self.site, "other_": other_key}
         due = self._due(before, [user.pk, *staff])
-        if self.seen is not None:
-            due = self.seen(user, due)
+        if self.visible_to is not None:
+            due = self.visible_to(user, due)
         rows = due.annotate(**{name: F(path) for name, path in columns.items()})
         return [
             Item(
@@ -154,7 +154,7 @@ class Readings:
         ]
 
 
-class Unclaimed:
+class UnreachableUploaders:
     """The rejected versions whose uploader is unreachable; they wait for those who may upload a new one at the site."""
 
     @staticmethod
@@ -174,7 +174,7 @@ class Unclaimed:
             Item(
                 user.pk,
                 row.site_id,
-                REJECTED.format(row=row),
+                REJECTED_TEXT.format(row=row),
                 row.rejected + rejections.CHANGE_WITHIN,
                 reverse(REJECTED_PAGE, args=(row.pk,)),
                 rejections.CHANGE,
@@ -188,7 +188,7 @@ def _existing(user: User, rows: QuerySet[Any]) -> QuerySet[Any]:
     return existing_for(user, rows.filter(site__in=sites), sites)
 
 
-def sources() -> list[Source | Readings | Unclaimed]:
+def sources() -> list[Source | Readings | UnreachableUploaders]:
     """Return every kind of thing that people are reminded of, in the language of the moment."""
     return [
         Source(
@@ -199,8 +199,8 @@ def sources() -> list[Source | Readings | Unclaimed]:
             gettext("Action {row.site_sequence_id}: {row.name}"),
             "actions.view_action",
             in_calendars=True,
-            seen=_existing,
-            counted=lambda number: ngettext("%(number)s open action", "%(number)s open actions", number),
+            visible_to=_existing,
+            words=lambda number: ngettext("%(number)s open action", "%(number)s open actions", number),
         ),
         Source(
             Complaint.objects.filter(WAITS_FOR_ANSWER, is_archived=False),
@@ -209,9 +209,7 @@ def sources() -> list[Source | Readings | Unclaimed]:
             "admin:complaints_complaint_read",
             gettext("Answer {row}"),
             "complaints.view_complaint",
-            counted=lambda number: ngettext(
-                "%(number)s complaint to answer", "%(number)s complaints to answer", number
-            ),
+            words=lambda number: ngettext("%(number)s complaint to answer", "%(number)s complaints to answer", number),
         ),
         Source(
             AuditRecord.objects.filter(record_status__in=OPEN, is_archived=False).select_related("audit_program"),
@@ -222,7 +220,7 @@ def sources() -> list[Source | Readings | Unclaimed]:
             "audits.view_auditrecord",
             in_calendars=True,
             done_with="audits.change_auditrecord",
-            counted=lambda number: ngettext("%(number)s audit", "%(number)s audits", number),
+            words=lambda number: ngettext("%(number)s audit", "%(number)s audits", number),
         ),
         Source(
             Document.objects.filter(is_archived=False, review_date__isnull=False),
@@ -232,8 +230,8 @@ def sources() -> list[Source | Readings | Unclaimed]:
             gettext("Review the document {row.name}, whose review is due"),
             "documents.change_document",
             in_calendars=True,
-            seen=_existing,
-            counted=lambda number: ngettext("%(number)s document to review", "%(number)s documents to review", number),
+            visible_to=_existing,
+            words=lambda number: ngettext("%(number)s document to review", "%(number)s documents to review", number),
         ),
         Source(
             waiting(),
@@ -245,25 +243,25 @@ def sources() -> list[Source | Readings | Unclaimed]:
             within=SIGN_WITHIN,
             key="version_id",
             site="version__site_id",
-            seen=lambda user, rows: rows.filter(
+            visible_to=lambda user, rows: rows.filter(
                 Q(user=user) | Q(version__site__in=access.sites_where(user, Document.SEEN_WHOLE_WITH))
             ),
             for_superiors=(DOCUMENT, "version__document_id"),
-            counted=lambda number: ngettext("%(number)s signature", "%(number)s signatures", number),
+            words=lambda number: ngettext("%(number)s signature", "%(number)s signatures", number),
         ),
         Source(
             rejections.of_reachable_uploaders(),
             "created_by_id",
             "rejected",
             REJECTED_PAGE,
-            str(REJECTED),
+            str(REJECTED_TEXT),
             None,
             within=rejections.CHANGE_WITHIN,
-            seen=lambda user, rows: rows.filter(
+            visible_to=lambda user, rows: rows.filter(
                 Q(created_by=user) | Q(site__in=access.sites_where(user, Document.SEEN_WHOLE_WITH))
             ),
             for_superiors=(DOCUMENT, "document_id"),
         ),
-        Unclaimed(),
+        UnreachableUploaders(),
         Readings(),
     ]

@@ -20,7 +20,7 @@ from records.reminders.models import Frequency, Reminder
 
 HOUR = 6
 """The hour of the day, in the time zone of the person's home site, from which reminders are sent."""
-KEPT = datetime.timedelta(days=30)
+LIFETIME = datetime.timedelta(days=30)
 NOTHING_DUE = "Nothing was due any longer, so it was not sent."
 
 
@@ -31,17 +31,17 @@ def remind() -> int:
     This can run any number of times and in any number of workers, because the row of a person and day is unique.
     """
     moment = now()
-    Reminder.objects.filter(day__lt=moment.date() - KEPT).delete()
-    found = people(everybody(moment.date()))
-    chosen = frequencies(found)
-    wanted = []
-    for user in found:
+    Reminder.objects.filter(day__lt=moment.date() - LIFETIME).delete()
+    users = people(everybody(moment.date()))
+    choices = frequencies(users)
+    reminders = []
+    for user in users:
         local = moment.astimezone(zone_for(user))
-        if local.hour >= HOUR and is_day_for(chosen.get(user.pk, Frequency.DAILY), local.date()):
-            wanted.append(Reminder(user=user, day=local.date(), due=moment))
-    days = {reminder.day for reminder in wanted}
-    known = set(Reminder.objects.filter(day__in=days).values_list("user_id", "day"))
-    new = [reminder for reminder in wanted if (reminder.user_id, reminder.day) not in known]
+        if local.hour >= HOUR and is_day_for(choices.get(user.pk, Frequency.DAILY), local.date()):
+            reminders.append(Reminder(user=user, day=local.date(), due=moment))
+    days = {reminder.day for reminder in reminders}
+    existing_keys = set(Reminder.objects.filter(day__in=days).values_list("user_id", "day"))
+    new = [reminder for reminder in reminders if (reminder.user_id, reminder.day) not in existing_keys]
     Reminder.objects.bulk_create(new, ignore_conflicts=True)
     if new:
         send_reminders.enqueue()
@@ -67,7 +67,7 @@ def send_reminders() -> int:
 
 def _send(key: uuid.UUID) -> bool:
     reminder = Reminder.objects.select_related("user__home_site").get(pk=key)
-    if not is_wanted(reminder):
+    if not is_still_due(reminder):
         reminder.delete()
         return False
     message = message_of(reminder)
@@ -77,7 +77,7 @@ def _send(key: uuid.UUID) -> bool:
     return stored_mails.send(reminder, message.send, send_reminders)
 
 
-def is_wanted(reminder: Reminder) -> bool:
+def is_still_due(reminder: Reminder) -> bool:
     """Return whether the person still wants this reminder, which may have waited for a mail server or a worker.
 
     The person's present choice counts. A daily reminder is not sent after its day: the next day's reminder contains
@@ -91,11 +91,11 @@ def is_wanted(reminder: Reminder) -> bool:
 
 def message_of(reminder: Reminder) -> EmailMessage | None:
     """Return the mail in plain text, or None if nothing is due or the person no longer gets mails."""
-    found = people([reminder.user_id])
-    if not found:
+    users = people([reminder.user_id])
+    if not users:
         return None
-    with in_language_of(found[0]):
-        return _message_to(found[0], reminder)
+    with in_language_of(users[0]):
+        return _message_to(users[0], reminder)
 
 
 def _message_to(user: User, reminder: Reminder) -> EmailMessage | None:

@@ -113,7 +113,7 @@ def show_secret(subscription: Subscription, **options: Unpack[WriteArgs]) -> str
         if locked.secret_shown is not None:
             raise refuse(gettext("The secret was shown already. Make a new one."))
         try:
-            secret = signing.opened(locked.secret)
+            secret = signing.decrypt(locked.secret)
         except signing.UnreadableSecretError:
             raise ValidationError(gettext("The secret can no longer be read. Make a new one.")) from None
         locked.secret_shown = now()
@@ -147,7 +147,7 @@ def _ask(
 
 
 def _give_secret(subscription: Subscription, secret: str) -> None:
-    subscription.secret, subscription.secret_hint = signing.sealed(secret), secret[-4:]
+    subscription.secret, subscription.secret_hint = signing.encrypt(secret), secret[-4:]
     subscription.secret_made = now()
 
 

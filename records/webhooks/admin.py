@@ -108,8 +108,8 @@ class SubscriptionAdmin(PlainAdmin):
 
     def own_fieldsets(self, request: HttpRequest, obj: Model | None = None) -> Any:
         """Return the fields that people fill in and, for a stored webhook, the state of its deliveries."""
-        entered = ((None, {"fields": ("name", "address", "entities")}),)
-        return entered if obj is None else (*entered, (gettext("Deliveries"), {"fields": self.readonly_fields}))
+        editable = ((None, {"fields": ("name", "address", "entities")}),)
+        return editable if obj is None else (*editable, (gettext("Deliveries"), {"fields": self.readonly_fields}))
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: object) -> Any:
         """Return checkboxes for the kinds of record."""
@@ -197,7 +197,7 @@ class SubscriptionAdmin(PlainAdmin):
             raise PermissionDenied
         show_times_of(site_at(request, webhook.site_id))
         if request.method == "POST":
-            return self._made_secret(request, webhook)
+            return self._make_secret(request, webhook)
         secret = secret_of(request)
         return prevent_storing(
             request,
@@ -214,7 +214,7 @@ class SubscriptionAdmin(PlainAdmin):
             ),
         )
 
-    def _made_secret(self, request: HttpRequest, webhook: Subscription) -> HttpResponse:
+    def _make_secret(self, request: HttpRequest, webhook: Subscription) -> HttpResponse:
         acts = {"show": actions.show_secret, "rotate": actions.rotate_secret}
         act = acts.get(request.POST.get("do", ""))
         if act is None:

@@ -41,7 +41,7 @@ LONGEST_DELAY = datetime.timedelta(hours=3)
 GIVES_UP_AFTER = datetime.timedelta(days=3)
 """How long deliveries may fail before the subscription is paused."""
 
-_UNCLAIMED = Q(claimed_until__isnull=True) | Q(claimed_until__lt=Now())
+_IS_FREE = Q(claimed_until__isnull=True) | Q(claimed_until__lt=Now())
 Clock = Callable[[], datetime.datetime]
 
 
@@ -64,7 +64,7 @@ def backlog_since() -> datetime.datetime | None:
 
 def due(moment: datetime.datetime) -> QuerySet[Subscription]:
     """Return the subscriptions that have something to deliver now and that no worker has claimed."""
-    return behind().filter(_UNCLAIMED, Q(next_attempt__isnull=True) | Q(next_attempt__lte=moment))
+    return behind().filter(_IS_FREE, Q(next_attempt__isnull=True) | Q(next_attempt__lte=moment))
 
 
 def deliver_to(key: uuid.UUID, *, clock: Clock = now, seconds: float = SLICE_SECONDS) -> int:
@@ -74,7 +74,7 @@ def deliver_to(key: uuid.UUID, *, clock: Clock = now, seconds: float = SLICE_SEC
     """
     claim = uuid.uuid4()
     # If another worker was faster, the database checks the condition on the row itself again, but not one on a join.
-    free = Subscription.objects.filter(_UNCLAIMED, pk=key)
+    free = Subscription.objects.filter(_IS_FREE, pk=key)
     if not due(clock()).filter(pk=key).exists() or not free.update(claim=claim, claimed_until=Now() + LEASE):
         return 0
     try:
@@ -97,7 +97,7 @@ class _Turn:
 
     def run(self) -> int:
         """Deliver row after row; return how many the receiver accepted."""
-        taken, ends = 0, time.monotonic() + self.seconds
+        count, ends = 0, time.monotonic() + self.seconds
         while (subscription := self._if_still_claimed()) is not None:
             last = feed.last_number(subscription.site_id)
             rows = messages.rows(
@@ -107,17 +107,17 @@ class _Turn:
                 current = self._if_still_claimed()
                 # If somebody changed the webhook meanwhile, the change applies from the next row on.
                 if current is None or current.entities != subscription.entities or not self._deliver(current, row):
-                    return taken
-                taken += 1
+                    return count
+                count += 1
                 if time.monotonic() > ends:
-                    return taken
+                    return count
             if len(rows) < BATCH:
                 # What was added after somebody chose other kinds of record must not be passed over by the former ones.
-                self._claimed().filter(position__lt=last, entities=subscription.entities).update(position=last)
-                return taken
-        return taken
+                self._own_rows().filter(position__lt=last, entities=subscription.entities).update(position=last)
+                return count
+        return count
 
-    def _claimed(self) -> QuerySet[Subscription]:
+    def _own_rows(self) -> QuerySet[Subscription]:
         return Subscription.objects.filter(pk=self.key, claim=self.claim)
 
     def _if_still_claimed(self) -> Subscription | None:
@@ -144,7 +144,7 @@ class _Turn:
             attempt.save(force_insert=True)
             if answer.is_success:
                 return bool(
-                    self._claimed().update(
+                    self._own_rows().update(
                         position=number,
                         failing_since=None,
                         failures=0,
@@ -160,15 +160,15 @@ class _Turn:
         moment = self.clock()
         since = subscription.failing_since or moment
         failures = subscription.failures + 1
-        asked = datetime.timedelta(seconds=answer.retry_after)
-        next_attempt = min(moment + max(delay_after(failures), asked), max(since + GIVES_UP_AFTER, moment))
+        wait = datetime.timedelta(seconds=answer.retry_after)
+        next_attempt = min(moment + max(delay_after(failures), wait), max(since + GIVES_UP_AFTER, moment))
         logger.warning("A webhook could not be delivered: %s", answer.fault, extra={"detail": str(subscription.pk)})
-        self._claimed().update(failed=F("failed") + 1)
+        self._own_rows().update(failed=F("failed") + 1)
         # If somebody entered another address or resumed the deliveries meanwhile, the next attempt is made at once.
-        unchanged = self._claimed().filter(
+        current = self._own_rows().filter(
             address=subscription.address, failures=subscription.failures, failing_since=subscription.failing_since
         )
-        if not unchanged.update(failing_since=since, failures=failures, next_attempt=next_attempt):
+        if not current.update(failing_since=since, failures=failures, next_attempt=next_attempt):
             return
         if answer.is_gone:
             self._pause(subscription, "The receiver answered 410 Gone: it wants no more messages.")
@@ -183,17 +183,17 @@ class _Turn:
 
 def delay_after(failures: int) -> datetime.timedelta:
     """Return how long to wait after this number of failures: 5 seconds, doubled each time up to 3 hours, ± 20 %."""
-    whole = min(FIRST_DELAY * 2 ** min(failures - 1, 20), LONGEST_DELAY)
-    return whole * random.uniform(0.8, 1.2)  # noqa: S311 (spreads attempts, guards nothing)
+    delay = min(FIRST_DELAY * 2 ** min(failures - 1, 20), LONGEST_DELAY)
+    return delay * random.uniform(0.8, 1.2)  # noqa: S311 (spreads attempts, guards nothing)
 
 
 def secrets_of(subscription: Subscription, moment: datetime.datetime) -> list[str]:
     """Return the secrets that sign at present, newest first; raises UnreadableSecretError."""
-    found = [signing.opened(subscription.secret)]
+    secrets = [signing.decrypt(subscription.secret)]
     if subscription.former_until is not None and moment < subscription.former_until:
         with suppress(signing.UnreadableSecretError):
-            found.append(signing.opened(subscription.former_secret))
-    return found
+            secrets.append(signing.decrypt(subscription.former_secret))
+    return secrets
 
 
 def send(
@@ -230,7 +230,7 @@ def send_requested(key: int) -> bool:
             send(attempt, body, keys, now(), connection)
     with recording():
         attempt.save(force_update=True)
-        succeeded = attempt.outcome == Outcome.DELIVERED
-        counter = "delivered" if succeeded else "failed"
+        is_success = attempt.outcome == Outcome.DELIVERED
+        counter = "delivered" if is_success else "failed"
         Subscription.objects.filter(pk=subscription.pk).update(**{counter: F(counter) + 1})
-    return succeeded
+    return is_success

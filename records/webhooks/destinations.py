@@ -33,7 +33,7 @@ class RefusedError(Exception):
     """Raised if a connection is not allowed, with a sentence for people."""
 
 
-def checked(address: str) -> SplitResult:
+def checked_parts(address: str) -> SplitResult:
     """Return the parts of an address without resolving its name; raises ValidationError if no webhook may have it."""
     try:
         parts = urlsplit(address)
@@ -62,16 +62,16 @@ def check_name(address: str) -> None:
 
     A name that cannot be resolved now is accepted, because each delivery checks it again.
     """
-    parts = checked(address)
+    parts = checked_parts(address)
     try:
-        resolved(parts)
+        resolve(parts)
     except RefusedError as refusal:
         raise _fault(str(refusal)) from None
     except OSError:
         return
 
 
-def resolved(parts: SplitResult) -> list[str]:
+def resolve(parts: SplitResult) -> list[str]:
     """Return the network addresses of the host, which are looked up once; raises RefusedError and OSError.
 
     The system's resolver has no time limit, so it runs in a thread that is abandoned after 5 seconds.
@@ -79,23 +79,23 @@ def resolved(parts: SplitResult) -> list[str]:
     answers: queue.SimpleQueue[list[str] | Exception] = queue.SimpleQueue()
     threading.Thread(target=_ask, args=(parts, answers), name="resolver", daemon=True).start()
     try:
-        found = answers.get(timeout=RESOLVE_SECONDS)
+        addresses = answers.get(timeout=RESOLVE_SECONDS)
     except queue.Empty:
         raise gaierror(EAI_AGAIN, "The name was not resolved in time.") from None
-    if isinstance(found, UnicodeError):
+    if isinstance(addresses, UnicodeError):
         raise OSError("The name is not a host name.") from None
-    if isinstance(found, Exception):
-        raise found
-    for one in found:
+    if isinstance(addresses, Exception):
+        raise addresses
+    for one in addresses:
         _refuse_private(one)
-    return found
+    return addresses
 
 
 def _ask(parts: SplitResult, answers: "queue.SimpleQueue[list[str] | Exception]") -> None:
     port = parts.port or (443 if parts.scheme == "https" else 80)
     try:
-        found = getaddrinfo(parts.hostname, port, type=SOCK_STREAM)
-        answers.put(list(dict.fromkeys(str(entry[4][0]) for entry in found)))
+        entries = getaddrinfo(parts.hostname, port, type=SOCK_STREAM)
+        answers.put(list(dict.fromkeys(str(entry[4][0]) for entry in entries)))
     except (OSError, UnicodeError) as error:
         answers.put(error)
 

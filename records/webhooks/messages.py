@@ -36,8 +36,8 @@ def rows(site_id: uuid.UUID, *, after: int, up_to: int, limit: int, only: Collec
 
 def row_of(subscription: Subscription, number: int) -> dict[str, Any] | None:
     """Return the row with this number; None if a Reader sees no such row."""
-    found = rows(subscription.site_id, after=number - 1, up_to=number, limit=1)
-    return found[0] if found else None
+    matches = rows(subscription.site_id, after=number - 1, up_to=number, limit=1)
+    return matches[0] if matches else None
 
 
 def id_of(subscription: Subscription, number: int) -> str:

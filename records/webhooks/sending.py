@@ -71,15 +71,15 @@ class Connection:
 
     def post(self, address: str, body: bytes, headers: Mapping[str, str]) -> Answer:
         """Send a message and return the outcome; faults of the receiver or the network raise no exception."""
-        started = time.monotonic()
+        start = time.monotonic()
         try:
-            parts = destinations.checked(address)
-            status, text, wait = self._exchange(parts, body, headers, started + WHOLE_SECONDS)
+            parts = destinations.checked_parts(address)
+            status, text, wait = self._exchange(parts, body, headers, start + WHOLE_SECONDS)
             fault = "" if 200 <= status < 300 else _meaning(status)
         except (OSError, http.client.HTTPException, ValidationError, destinations.RefusedError, ValueError) as error:
             self.close()
-            status, text, wait, fault = None, "", 0, _words(error, time.monotonic() - started)
-        return Answer(status, fault[:255], text, round((time.monotonic() - started) * 1000), wait)
+            status, text, wait, fault = None, "", 0, _words(error, time.monotonic() - start)
+        return Answer(status, fault[:255], text, round((time.monotonic() - start) * 1000), wait)
 
     def _exchange(
         self, parts: SplitResult, body: bytes, headers: Mapping[str, str], until: float
@@ -88,19 +88,19 @@ class Connection:
         place = f"{parts.scheme}://{parts.netloc}"
         if place == self._place and self._connection is not None:
             try:
-                return self._sent(self._connection, parts, body, headers, until)
+                return self._send(self._connection, parts, body, headers, until)
             except (ConnectionError, ssl.SSLEOFError, ssl.SSLZeroReturnError):
                 # The receiver may get the message twice, under the same id. After the time limit it is not sent again.
                 if time.monotonic() >= until:
                     raise
         self.close()
-        connection, self._place = self._opened(parts, until), place
-        return self._sent(connection, parts, body, headers, until)
+        connection, self._place = self._open(parts, until), place
+        return self._send(connection, parts, body, headers, until)
 
-    def _opened(self, parts: SplitResult, until: float) -> http.client.HTTPConnection:
+    def _open(self, parts: SplitResult, until: float) -> http.client.HTTPConnection:
         """Open a connection to one of the checked addresses; TLS verifies the certificate of the host name."""
         host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-        plain = _connected(destinations.resolved(parts)[:MOST_ADDRESSES], port, until)
+        plain = _connect(destinations.resolve(parts)[:MOST_ADDRESSES], port, until)
         # A second handle on the same connection, to cut off a slow receiver while the first one is being read.
         self._handle = plain.dup()
         self._connection = connection = http.client.HTTPConnection(host, port)
@@ -110,13 +110,13 @@ class Connection:
         if parts.scheme == "https":
             timer = self._timer(until)
             try:
-                plain.settimeout(_left(until))
+                plain.settimeout(_seconds_left(until))
                 connection.sock = tls().wrap_socket(plain, server_hostname=host)
             finally:
                 timer.cancel()
         return connection
 
-    def _sent(
+    def _send(
         self,
         connection: http.client.HTTPConnection,
         parts: SplitResult,
@@ -126,11 +126,11 @@ class Connection:
     ) -> tuple[int, str, int]:
         """Send one request; return the answer's status, the beginning of its body, and how long it asks us to wait."""
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        given = {"Host": parts.netloc, "User-Agent": "Larder-Webhooks/1", "Content-Type": "application/json"}
+        own_headers = {"Host": parts.netloc, "User-Agent": "Larder-Webhooks/1", "Content-Type": "application/json"}
         timer = self._timer(until)
         try:
-            connection.sock.settimeout(_left(until))
-            connection.request("POST", path, body, {**given, **headers})
+            connection.sock.settimeout(_seconds_left(until))
+            connection.request("POST", path, body, {**own_headers, **headers})
             response = connection.getresponse()
             wait = response.headers.get("Retry-After", "").strip()
             text = b""
@@ -153,21 +153,21 @@ class Connection:
         return timer
 
 
-def _left(until: float) -> float:
+def _seconds_left(until: float) -> float:
     """Return how many seconds are left; raises TimeoutError if none are."""
-    left = until - time.monotonic()
-    if left <= 0:
+    seconds = until - time.monotonic()
+    if seconds <= 0:
         raise TimeoutError
-    return left
+    return seconds
 
 
-def _connected(addresses: list[str], port: int, until: float) -> socket.socket:
+def _connect(addresses: list[str], port: int, until: float) -> socket.socket:
     """Return a connection to the first of the addresses that accepts one; the host name is not resolved again."""
     problem: OSError = ConnectionError("The name has no address.")
     for address in addresses:
         plain = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
         try:
-            plain.settimeout(min(CONNECT_SECONDS, _left(until)))
+            plain.settimeout(min(CONNECT_SECONDS, _seconds_left(until)))
             plain.connect((address, port))
         except OSError as error:
             plain.close()

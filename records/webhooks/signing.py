@@ -31,33 +31,33 @@ def new_secret() -> str:
 
 def _boxes() -> list[Fernet]:
     keys = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
-    return [Fernet(base64.urlsafe_b64encode(_derived(key))) for key in keys]
+    return [Fernet(base64.urlsafe_b64encode(_derive(key))) for key in keys]
 
 
-def _derived(key: str) -> bytes:
+def _derive(key: str) -> bytes:
     return HKDF(SHA256(), 32, salt=None, info=b"larder webhook secrets").derive(key.encode())
 
 
-def sealed(secret: str) -> str:
+def encrypt(secret: str) -> str:
     """Return a secret in the form in which it is stored."""
     return _boxes()[0].encrypt(secret.encode()).decode()
 
 
-def opened(stored: str) -> str:
+def decrypt(encrypted: str) -> str:
     """Return a stored secret; raises UnreadableSecretError."""
     try:
-        return MultiFernet(_boxes()).decrypt(stored.encode()).decode()
+        return MultiFernet(_boxes()).decrypt(encrypted.encode()).decode()
     except InvalidToken:
         raise UnreadableSecretError from None
 
 
-def resealed(stored: str) -> str:
+def reencrypt(encrypted: str) -> str:
     """Return a stored secret encrypted under the newest SECRET_KEY; '' if it already is, or if it cannot be read."""
     try:
-        _boxes()[0].decrypt(stored.encode())
+        _boxes()[0].decrypt(encrypted.encode())
     except InvalidToken:
         try:
-            return sealed(opened(stored))
+            return encrypt(decrypt(encrypted))
         except UnreadableSecretError:
             return ""
     return ""

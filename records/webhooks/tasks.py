@@ -14,7 +14,7 @@ from records.webhooks.models import Delivery, Subscription
 
 BUDGET_SECONDS = 20.0
 """For how long one task begins new messages, so that mails and proofs do not wait much longer than this."""
-KEPT = datetime.timedelta(days=30)
+LIFETIME = datetime.timedelta(days=30)
 AT_ONCE = 1_000
 
 
@@ -31,15 +31,15 @@ def deliver() -> int:
     none of them always waits.
     """
     until = time.monotonic() + BUDGET_SECONDS
-    taken = 0
+    count = 0
     for key in list(due(now()).order_by("?").values_list("pk", flat=True)):
-        left = until - time.monotonic()
-        if left <= 0:
+        seconds = until - time.monotonic()
+        if seconds <= 0:
             break
-        taken += deliver_to(key, seconds=min(left, SLICE_SECONDS))
-    if taken and is_waiting():
+        count += deliver_to(key, seconds=min(seconds, SLICE_SECONDS))
+    if count and is_waiting():
         deliver.enqueue()
-    return taken
+    return count
 
 
 @task()
@@ -51,7 +51,7 @@ def send_one(delivery_id: int) -> bool:
 @task()
 def clean_up() -> dict[str, int]:
     """Delete deliveries older than 30 days, and encrypt secrets again under a new SECRET_KEY; return the counts."""
-    old, deleted = Delivery.objects.filter(at__lt=now() - KEPT), 0
+    old, deleted = Delivery.objects.filter(at__lt=now() - LIFETIME), 0
     while keys := list(old.order_by("at").values_list("pk", flat=True)[:AT_ONCE]):
         deleted += Delivery.objects.filter(pk__in=keys).delete()[0]
     Subscription.objects.filter(former_until__lt=now()).update(former_secret="", former_until=None)
@@ -61,9 +61,12 @@ def clean_up() -> dict[str, int]:
 def _re_encrypt() -> int:
     done = 0
     for key, secret, former in list(Subscription.objects.values_list("pk", "secret", "former_secret")):
-        values = {"secret": signing.resealed(secret), "former_secret": signing.resealed(former) if former else ""}
-        given = {name: text for name, text in values.items() if text}
-        if given:
+        values = {
+            "secret": signing.reencrypt(secret),
+            "former_secret": signing.reencrypt(former) if former else "",
+        }
+        changes = {name: text for name, text in values.items() if text}
+        if changes:
             # The filter leaves out a subscription for which somebody has made a new secret meanwhile.
-            done += Subscription.objects.filter(Q(secret=secret), pk=key, former_secret=former).update(**given)
+            done += Subscription.objects.filter(Q(secret=secret), pk=key, former_secret=former).update(**changes)
     return done

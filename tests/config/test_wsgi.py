@@ -127,7 +127,7 @@ def test_a_trusted_proxy_names_the_sender_of_an_interfaces_request(settings: Any
 @pytest.mark.django_db
 def test_files_are_sent_in_pieces_and_closed(site: Site, monkeypatch: Any) -> None:
     opened: list[Any] = []
-    whole = downloads.whole
+    whole = downloads.open_file
 
     def noted(row: Any) -> Any:
         opened.append(whole(row))

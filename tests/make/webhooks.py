@@ -25,7 +25,7 @@ def make_webhook(site: Site, address: str, entities: list[str] | None = None, na
 def secret_of(webhook: Subscription) -> str:
     """Return the present secret."""
     webhook.refresh_from_db()
-    return signing.opened(webhook.secret)
+    return signing.decrypt(webhook.secret)
 
 
 @dataclass

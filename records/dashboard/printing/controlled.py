@@ -79,7 +79,7 @@ def _make_copy(request: HttpRequest, version: DocumentVersion) -> tuple[IO[bytes
     user, back = user_of(request), reverse("admin:documents_document_read", args=(quote(version.document_id),))
     for _attempt in range(ATTEMPTS):
         copy = ControlledPrint(number=copies.next_number(version), date=now(), user_name=user.printed_name)
-        with downloads.whole(version) as source:
+        with downloads.open_file(version) as source:
             pdf = _copy(source, version, copy)
         try:
             with process_once(request, back):

@@ -147,7 +147,7 @@ def test_a_tar_file_of_something_else_is_refused_in_words(tmp_path: Path, member
             info.size = len(content)
             tar.addfile(info, io.BytesIO(content))
     with pytest.raises(archive.ArchiveError, match=r"not a backup|altered or damaged"):
-        archive.checked(path)
+        archive.check(path)
 
 
 def test_a_place_that_is_not_empty_is_refused_and_left_as_it_is(tmp_path: Path) -> None:

@@ -209,6 +209,6 @@ def test_a_page_of_deliveries_costs_the_same_however_many_there_are(receiver: Re
 
 def test_a_secret_that_cannot_be_read_is_made_anew(receiver: Receiver, site: Site, admin: Any, settings: Any) -> None:
     webhook = make_webhook(site, receiver.address)
-    Subscription.objects.update(secret=signing.sealed("whsec_AAAA").replace("A", "B", 3))
+    Subscription.objects.update(secret=signing.encrypt("whsec_AAAA").replace("A", "B", 3))
     assert "can no longer be read" in admin.post(secret_page(webhook), {"do": "show"}, follow=True).text
     assert now() - webhook.secret_made < datetime.timedelta(minutes=1)

@@ -13,18 +13,18 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, **options: object) -> None:
         """Check every file; the run ends if the storage does not answer, because nothing is known then."""
-        count = damaged = 0
+        count = faults = 0
         for model in kept_file_models():
             for row in model._default_manager.order_by("pk").iterator(chunk_size=200):
                 count += 1
                 try:
                     storage.check(row)
                 except storage.FileDamagedError as error:
-                    damaged += 1
+                    faults += 1
                     self.stdout.write(f"{row.location()} at {row.path}: {error}")
                 except storage.StorageUnavailableError as error:
                     text = "The storage cannot be read; nothing is known about the remaining files."
                     raise CommandError(text) from error
-        if damaged:
-            raise CommandError(f"{damaged} of {count} file(s) missing or altered.")
+        if faults:
+            raise CommandError(f"{faults} of {count} file(s) missing or altered.")
         self.stdout.write(f"{count} file(s) whole.")

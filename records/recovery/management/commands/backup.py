@@ -32,12 +32,12 @@ class Command(BaseCommand):
         """Save the database as it is at one moment, then the files that it refers to, which are never altered."""
         if file.exists():
             raise CommandError(f"{file} already exists.")
-        damaged: list[str] = []
+        faults: list[str] = []
         counts: dict[str, int] = {}
         try:
             with archive.Writer(file) as writer, tempfile.TemporaryFile() as paths:
                 with one_moment():
-                    sealed = seals.seal()
+                    seal = seals.seal()
                     writer.add("manifest.json", orjson.dumps(self._manifest()))
                     for model in rows.saved_models():
                         counts[model._meta.label] = 0
@@ -48,19 +48,19 @@ class Command(BaseCommand):
                         for path in kind._default_manager.order_by("pk").values_list("pk", flat=True).iterator():
                             paths.write(f"{kind._meta.label} {path}\n".encode())
                 paths.seek(0)
-                files = self._add_files(writer, paths, damaged)
-                writer.add("seal.json", orjson.dumps(sealed))
-                writer.end({"rows": counts, "files": files, "damaged": damaged})
+                files = self._add_files(writer, paths, faults)
+                writer.add("seal.json", orjson.dumps(seal))
+                writer.end({"rows": counts, "files": files, "damaged": faults})
         except (OSError, Error, seals.SealError, storage.StorageUnavailableError) as error:
             raise CommandError(f"The backup could not be made: {str(error) or type(error).__name__}") from error
         with suppress(Error):
             # The metrics show how old the newest backup is. The backup is complete even if this cannot be stored.
             heartbeats.beat(heartbeats.BACKUP)
-        for text in damaged:
+        for text in faults:
             self.stdout.write(text)
         self.stdout.write(f"{sum(counts.values())} row(s) and {files} file(s) saved in {file}.")
-        if damaged:
-            raise CommandError(f"{len(damaged)} file(s) are missing or altered and not in the backup.")
+        if faults:
+            raise CommandError(f"{len(faults)} file(s) are missing or altered and not in the backup.")
 
     def _manifest(self) -> dict[str, object]:
         return {
@@ -71,7 +71,7 @@ class Command(BaseCommand):
             "secrets": archive.secrets(),
         }
 
-    def _add_files(self, writer: archive.Writer, paths: Any, damaged: list[str]) -> int:
+    def _add_files(self, writer: archive.Writer, paths: Any, faults: list[str]) -> int:
         kinds = {kind._meta.label: kind for kind in kept_file_models()}
         count = 0
         for line in paths:
@@ -81,7 +81,7 @@ class Command(BaseCommand):
                 with storage.open_whole(row) as file:
                     writer.add(f"files/{row.path}", file, row.file_size)
             except storage.FileDamagedError as error:
-                damaged.append(f"{row.location()} at {row.path}: {error}")
+                faults.append(f"{row.location()} at {row.path}: {error}")
                 continue
             count += 1
         return count

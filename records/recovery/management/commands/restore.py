@@ -15,7 +15,7 @@ from django.db import Error, connection, transaction
 from records.files import storage
 from records.recovery import archive, rows
 
-KEPT = ("accounts.User", "sites.Site", "history.Change")
+MUST_BE_EMPTY = ("accounts.User", "sites.Site", "history.Change")
 """A backup is restored only into a database that has no row of these models."""
 
 
@@ -37,19 +37,19 @@ class Command(BaseCommand):
         """Check the whole archive, then restore and verify it."""
         with tempfile.TemporaryDirectory() as folder:
             seal = Path(folder) / "seal.json"
-            manifest = self._checked_and_restored(file, seal, without_secrets=without_secrets)
+            manifest = self._check_and_restore(file, seal, without_secrets=without_secrets)
             self.stdout.write(f"Restored the backup of {manifest['made']}.")
-            sealed = {} if without_secrets else {"seal": seal}
-            call_command("verify_history", stdout=self.stdout, **sealed)
+            seal_option = {} if without_secrets else {"seal": seal}
+            call_command("verify_history", stdout=self.stdout, **seal_option)
         call_command("verify_files", stdout=self.stdout)
 
-    def _checked_and_restored(self, file: Path, seal: Path, *, without_secrets: bool) -> dict[str, object]:
+    def _check_and_restore(self, file: Path, seal: Path, *, without_secrets: bool) -> dict[str, object]:
         """Restore the archive, write its seal to a file, and return its manifest.
 
         An installation that is not empty is refused before it is migrated, because it may hold data of another version.
         """
         try:
-            manifest = archive.checked(file)
+            manifest = archive.check(file)
             self._refuse_unfit(manifest, without_secrets=without_secrets)
             self._refuse_full_place()
             call_command("migrate", verbosity=0)
@@ -70,7 +70,7 @@ class Command(BaseCommand):
 
     def _refuse_full_place(self) -> None:
         tables = connection.introspection.table_names()
-        for label in KEPT:
+        for label in MUST_BE_EMPTY:
             model = apps.get_model(label)
             # Only the key is read: the table may lack columns that this version has.
             if model._meta.db_table in tables and model._base_manager.order_by().values("pk")[:1]:
@@ -80,28 +80,28 @@ class Command(BaseCommand):
 
     def _restore(self, file: Path, manifest: dict[str, Any], seal: Path) -> None:
         """Store rows and files; if one cannot be stored, the transaction is rolled back and the files are removed."""
-        chosen = rows.saved_models()
-        by_label = {model._meta.label: model for model in chosen}
-        stored: list[str] = []
+        saved = rows.saved_models()
+        by_label = {model._meta.label: model for model in saved}
+        paths: list[str] = []
         try:
-            with transaction.atomic(), archive.reading(file) as found:
-                rows.empty_all(chosen)
+            with transaction.atomic(), archive.reading(file) as members:
+                rows.empty_all(saved)
                 counts = dict.fromkeys(by_label, 0)
-                for name, stream, _ in found:
+                for name, stream, _ in members:
                     kind, _, rest = name.partition("/")
                     if kind == "tables":
                         label = rest.partition("/")[0]
                         counts[label] += rows.load(by_label[label], stream.read())
                     elif kind == "files":
-                        stored.append(rest)
+                        paths.append(rest)
                         if default_storage.save(rest, File(BytesIO(stream.read()), name=rest)) != rest:
                             raise archive.ArchiveError(f"The storage would not keep {rest} under its own name.")
                     elif name == "seal.json":
                         seal.write_bytes(stream.read())
                 if counts != manifest["counts"]["rows"]:
                     raise archive.ArchiveError("Not every row of the backup could be stored.")
-                rows.reset_sequences(chosen)
+                rows.reset_sequences(saved)
         except BaseException:
-            for path in stored:
+            for path in paths:
                 default_storage.delete(path)
             raise
