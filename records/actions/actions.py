@@ -35,14 +35,14 @@ def add_action(
     who adds the action. Raises ValidationError: InvalidReference for a record that does not, InvalidTransition for an
     archived record or for another status than Open.
     """
-    given = {**values}
-    status = given.pop("record_status", "") or Status.OPEN
+    fields = {**values}
+    status = fields.pop("record_status", "") or Status.OPEN
     if status != Status.OPEN:
         raise refuse(gettext("A new action is Open; mark it as Done, and have it closed, afterwards."))
     action = new_row(Action, site_id=site_id)
     check_judgement(action, values, Status.OPEN)
-    action.point_as(given, sees, on=on)
-    return add_record(action, given, author=author, operation=operation, reason=reason)
+    action.point_as(fields, sees, on=on)
+    return add_record(action, fields, author=author, operation=operation, reason=reason)
 
 
 def update_action(
@@ -60,7 +60,7 @@ def update_action(
     result and mark the action as Done (otherwise PermissionDenied). Raises RecordNotFoundError, ValidationError, or
     what the precondition raises.
     """
-    given = {**values}
+    fields = {**values}
     with changing(
         Action,
         site_id,
@@ -72,15 +72,15 @@ def update_action(
     ) as action:
         if not (mover.may(CHANGE) or mover.owns(action)):
             raise PermissionDenied
-        to = Status(given.pop("record_status", "") or action.record_status)
+        to = Status(fields.pop("record_status", "") or action.record_status)
         moves = to != action.record_status
-        judged = given.pop("effective", action.effective)
-        changed = _change(action, given, mover)
-        if action.is_archived and (changed or moves):
+        effective = fields.pop("effective", action.effective)
+        names = _change(action, fields, mover)
+        if action.is_archived and (names or moves):
             raise refuse(gettext("This action is archived; restore it first."))
-        if not mover.may(CHANGE) and changed - ANSWER:
+        if not mover.may(CHANGE) and names - ANSWER:
             raise PermissionDenied
-        if changed and action.record_status != Status.OPEN:
+        if names and action.record_status != Status.OPEN:
             raise refuse(
                 gettext("This action is %(record_status)s. It can be changed only while it is Open.")
                 % {"record_status": action.get_record_status_display()}
@@ -88,7 +88,7 @@ def update_action(
         check_judgement(action, values, to)
         if moves:
             move(action, to, mover)
-        elif judged != action.effective:
+        elif effective != action.effective:
             raise refuse(gettext("This action is Closed. Reopen it before you judge it again."))
     return action
 
@@ -99,9 +99,9 @@ def check_judgement(action: Action, values: Values, to: Status) -> None:
         raise fault_at("effective", gettext("Say whether an action worked only when you close it."), "InvalidValue")
 
 
-def _change(action: Action, given: Values, mover: Mover) -> set[str]:
+def _change(action: Action, fields: Values, mover: Mover) -> set[str]:
     """Set values of a locked action and return the names of the fields that changed."""
     before = columns(action)
-    action.point_as(given, mover.sees)
-    apply(action, given)
+    action.point_as(fields, mover.sees)
+    apply(action, fields)
     return {name for name, value in columns(action).items() if value != before[name]}

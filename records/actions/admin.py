@@ -90,14 +90,14 @@ class ActionAdmin(RecordAdmin):
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """Return the initial values of a new action: the user as owner, and the record that the address names."""
-        given = {name: request.GET.get(name, "") for name in ("about", "finding")}
-        return {"owner": user_of(request), "priority": "Medium", **given}
+        values = {name: request.GET.get(name, "") for name in ("about", "finding")}
+        return {"owner": user_of(request), "priority": "Medium", **values}
 
     def _about_new(self, request: HttpRequest) -> str:
         """Return the name of the record that a new action is about; empty if it is about none."""
-        asked = (request.POST if request.method == "POST" else request.GET).get("about", "")
+        pointer = (request.POST if request.method == "POST" else request.GET).get("about", "")
         site = current_site(request)
-        record = record_at(site.pk, asked, Action.ABOUT) if site is not None else None
+        record = record_at(site.pk, pointer, Action.ABOUT) if site is not None else None
         if record is None or not may_see(user_of(request), record):
             return ""
         return format_html("<p>{} {}</p>", gettext("About"), link_to(record))
@@ -141,13 +141,13 @@ class ActionAdmin(RecordAdmin):
 
     def add_record(self, request: HttpRequest, site_id: uuid.UUID, values: Values) -> Action:
         """Add an action about the record that its form was opened for, or about none."""
-        given = {**values}
-        about, finding = (given.pop(name, "") for name in ("about", "finding"))
+        columns = {**values}
+        about, finding = (columns.pop(name, "") for name in ("about", "finding"))
         record = record_at(site_id, about, Action.ABOUT)
         if about and record is None:
             raise unknown("record_id", "record")
-        given["finding_id"], sees = read_uuid(finding), partial(may_see, user_of(request))
-        return actions.add_action(site_id, given, author=author_of(request), sees=sees, on=record)
+        columns["finding_id"], sees = read_uuid(finding), partial(may_see, user_of(request))
+        return actions.add_action(site_id, columns, author=author_of(request), sees=sees, on=record)
 
     def update_record(
         self, request: HttpRequest, record: Action, values: Values, **options: Unpack[WriteArgs]

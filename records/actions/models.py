@@ -126,8 +126,8 @@ class Action(AboutRecord, SiteRecord):
         about = Q(pk__in=())
         for entity in cls.ABOUT:
             if kinds()[entity].SEEN_WHOLE_WITH:
-                hidden = kinds()[entity].hidden_from(user_id).order_by().values("pk")
-                about |= Q(entity=entity, record_id__in=hidden)
+                hidden_records = kinds()[entity].hidden_from(user_id).order_by().values("pk")
+                about |= Q(entity=entity, record_id__in=hidden_records)
         return cls.objects.filter(about).exclude(owner=user_id)
 
     def clean(self) -> None:

@@ -18,20 +18,20 @@ from records.backoffice.extension_points import RecordNotice, RecordPanel
 from records.sites.about import about, pointer_to
 from records.sites.models import SiteRecord, SiteRows
 
-SHOWN = 100
-EXPLAINED = {Status.OPEN: _("Sent back"), Status.CANCELLED: _("Cancelled")}
+MOST_SHOWN = 100
+REASON_LABELS = {Status.OPEN: _("Sent back"), Status.CANCELLED: _("Cancelled")}
 """The statuses whose reason is shown on the action's page, since its owner may not see the history."""
 
 
 def record_notices(request: HttpRequest, record: object) -> Sequence[RecordNotice]:
     """Return who sent an action back, opened it again or cancelled it, and why; one query for such an action."""
-    if not isinstance(record, Action) or record.record_status not in EXPLAINED or record.revision < 2:
+    if not isinstance(record, Action) or record.record_status not in REASON_LABELS or record.revision < 2:
         return ()
     change = changes_of(record).naming("field", "record_status").first()
     step: Any = next((entry for entry in change.fields if entry["field"] == "record_status"), {}) if change else {}
     if change is None or not step.get("old") or step.get("new") != record.record_status:
         return ()
-    what = gettext("Reopened") if step["old"] == Status.CLOSED else EXPLAINED[Status(record.record_status)]
+    what = gettext("Reopened") if step["old"] == Status.CLOSED else REASON_LABELS[Status(record.record_status)]
     who = change.author_name or gettext("the system")
     return (
         RecordNotice(
@@ -49,7 +49,7 @@ def record_panels(request: HttpRequest, record: object) -> Sequence[RecordPanel]
         return ()
     if not access.may(user, record.site_id, "actions.view_action"):
         return ()
-    rows = list(actions_about(record)[: SHOWN + 1])
+    rows = list(actions_about(record)[: MOST_SHOWN + 1])
     findings = {row.pk: str(row) for row in record.findings.all()} if hasattr(record, "findings") else {}
     may_add = not record.is_archived and access.may(user, record.site_id, "actions.add_action")
     context = {
@@ -60,10 +60,10 @@ def record_panels(request: HttpRequest, record: object) -> Sequence[RecordPanel]
                 "due": format_due_date(row.due_date, waiting=row.record_status in UNFINISHED),
                 "finding": findings.get(row.finding_id, ""),
             }
-            for row in rows[:SHOWN]
+            for row in rows[:MOST_SHOWN]
         ],
-        "has_more": len(rows) > SHOWN,
-        "shown": SHOWN,
+        "has_more": len(rows) > MOST_SHOWN,
+        "shown": MOST_SHOWN,
         "about": pointer_to(record),
         "findings": findings,
         "add_url": reverse("admin:actions_action_add") if may_add else "",

@@ -25,10 +25,10 @@ def own(viewer: Viewer) -> Section:
     )
     sites = access.sites_where(viewer.user, "actions.view_action")
     rows = Action.objects.filter(owner=viewer.user, record_status=Status.OPEN, is_archived=False, site__in=sites)
-    moved = Change.objects.filter(record_id=OuterRef("pk"), model=Action._meta.label).exclude(operation="AddAction")
-    open_actions = rows.annotate(came_back=Exists(moved.naming("field", "record_status")))
+    moves = Change.objects.filter(record_id=OuterRef("pk"), model=Action._meta.label).exclude(operation="AddAction")
+    open_actions = rows.annotate(came_back=Exists(moves.naming("field", "record_status")))
     first, again = gettext("Do it and mark it as done"), gettext("It came back: read why on its page, and finish it")
-    return _filled(viewer, section, open_actions, lambda action: again if action.came_back else first)
+    return _fill(viewer, section, open_actions, lambda action: again if action.came_back else first)
 
 
 def to_judge(viewer: Viewer) -> Section:
@@ -40,12 +40,12 @@ def to_judge(viewer: Viewer) -> Section:
         list_url=list_of(Action, record_status__exact=Status.DONE.value),
     )
     done = Action.objects.at(viewer.site).filter(record_status=Status.DONE, is_archived=False)
-    others = done.exclude(owner=viewer.user).filter(~Q(done_by=viewer.user) | Q(done_by=None))
-    existing = existing_for(viewer.user, others, viewer.site_ids)
-    return _filled(viewer, section, existing, lambda action: gettext("Judge whether it worked"))
+    actions = done.exclude(owner=viewer.user).filter(~Q(done_by=viewer.user) | Q(done_by=None))
+    existing = existing_for(viewer.user, actions, viewer.site_ids)
+    return _fill(viewer, section, existing, lambda action: gettext("Judge whether it worked"))
 
 
-def _filled(viewer: Viewer, section: Section, rows: QuerySet[Any], task_of: Callable[[Any], str]) -> Section:
+def _fill(viewer: Viewer, section: Section, rows: QuerySet[Any], task_of: Callable[[Any], str]) -> Section:
     def line(action: Action) -> Line:
         task = task_of(action)
         priority = action.get_priority_display()

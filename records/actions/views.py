@@ -52,10 +52,10 @@ class ActionViewSet(OperationViewSet):
         cancels an Open or Done action, and reopens a Closed one, with a ReasonForChange. Anything else is 409.
         """
         with beginning():
-            found = self.body(ActionChangeSerializer, partial(locking_with_content, Action, id))
-            mover = Mover(self.author, self.caller.may, found.pop("reason_for_change", ""), found.get("effective"))
+            values = self.body(ActionChangeSerializer, partial(locking_with_content, Action, id))
+            mover = Mover(self.author, self.caller.may, values.pop("reason_for_change", ""), values.get("effective"))
             action = self.call_action(
-                actions.update_action, self.site_id, id, found, mover=mover, precondition=self.precondition
+                actions.update_action, self.site_id, id, values, mover=mover, precondition=self.precondition
             )
         return self.write_response(action.pk, action.revision)
 

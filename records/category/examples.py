@@ -52,24 +52,24 @@ GET_RATING = (
             **row(RATING, RATING_NAME),
             "Response": [
                 {
-                    "Id": sample("RatingResponse", given["name"]),
-                    "Name": given["name"],
-                    "Description": given["description"],
-                    "Score": given["score"],
+                    "Id": sample("RatingResponse", response["name"]),
+                    "Name": response["name"],
+                    "Description": response["description"],
+                    "Score": response["score"],
                     "Idx": idx,
-                    "Fails": given.get("fails", False),
+                    "Fails": response.get("fails", False),
                 }
-                for idx, given in enumerate(RESPONSES)
+                for idx, response in enumerate(RESPONSES)
             ],
             "ScoreBand": [
                 {
-                    "Id": sample("ScoreBand", given["rating"]),
-                    "From": given["from_score"],
-                    "To": given["to_score"],
-                    "Rating": given["rating"],
-                    "Result": given["result"],
+                    "Id": sample("ScoreBand", band["rating"]),
+                    "From": band["from_score"],
+                    "To": band["to_score"],
+                    "Rating": band["rating"],
+                    "Result": band["result"],
                 }
-                for given in BANDS
+                for band in BANDS
             ],
         },
     ),

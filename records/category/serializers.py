@@ -26,7 +26,7 @@ def _line(text: str) -> Value:
 _NO_PLACE = Value(0, output_field=models.IntegerField())
 _FULL_NAME = Trim(Concat("given_name", _line(" "), "family_name"))
 
-COMPUTED: dict[type[models.Model], dict[str, Any]] = {
+EXPRESSIONS: dict[type[models.Model], dict[str, Any]] = {
     Site: {"idx": _NO_PLACE},
     EntityFolder: {"code": _line("")},
     User: {
@@ -50,21 +50,21 @@ class EntryPlan(ReadPlan):
 
     def __init__(self, model: type[models.Model], names: tuple[str, ...], private: Container[str] = ()) -> None:
         super().__init__(model)
-        self.computed = COMPUTED.get(model, {})
+        self.expressions = EXPRESSIONS.get(model, {})
         for name in names:
             column = self._column(snake(name))
             self.add_column(name, column, None, empty="", private=name in private)
 
     def _column(self, source: str) -> Any:
-        if source not in self.computed:
+        if source not in self.expressions:
             return self.model._meta.get_field(source)
-        column = self.computed[source].output_field.clone()
+        column = self.expressions[source].output_field.clone()
         column.set_attributes_from_name(source)
         return column
 
     def computing(self, queryset: models.QuerySet[Any, Any]) -> models.QuerySet[Any, Any]:
         """Return the queryset with the computed values, so that it can be filtered and sorted by them."""
-        missing = {name: value for name, value in self.computed.items() if name not in queryset.query.annotations}
+        missing = {name: value for name, value in self.expressions.items() if name not in queryset.query.annotations}
         return queryset.annotate(**missing) if missing else queryset
 
     def fetching(self, queryset: models.QuerySet[Any, Any], **options: Any) -> models.QuerySet[Any, Any]:

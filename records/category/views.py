@@ -21,7 +21,7 @@ from records.reference.models import Rating, ReferenceEntry
 from records.sites.models import EntityFolder, Site
 
 ENTRIES = lists.ListRules(search=("name_key", "code_key"))
-OTHERS = lists.ListRules(search=("name", "code"))
+NAME_OR_CODE = lists.ListRules(search=("name", "code"))
 
 LIST_SERIALIZERS = {name: entry_serializer(name, model) for name, model in LISTS.items()}
 FolderEntrySerializer = entry_serializer("Folder", EntityFolder)
@@ -47,13 +47,13 @@ class CategoryViewSet(OperationViewSet):
         `alike` says that the rows depend on nothing but the site.
         """
         plan = serializer.plan()
-        hidden = frozenset() if self.sees_private(serializer) else serializer.option("private")
+        names = frozenset() if self.sees_private(serializer) else serializer.option("private")
         return self.page_of(
             lambda _, site_id: plan.computing(rows_at(site_id)),
             plan,
             rules,
             alike=alike,
-            hidden_names=frozenset(hidden),
+            hidden_names=frozenset(names),
         )
 
     def get_rating(self, request: Request, id: uuid.UUID) -> HttpResponse:
@@ -72,21 +72,21 @@ class CategoryViewSet(OperationViewSet):
 
     def get_folder_list(self, request: Request) -> HttpResponse:
         """List the site's folders, of all entities or of those asked for."""
-        return self.entries(EntityFolder._default_manager.at, FolderEntrySerializer, OTHERS)
+        return self.entries(EntityFolder._default_manager.at, FolderEntrySerializer, NAME_OR_CODE)
 
     def get_site_list(self, request: Request) -> HttpResponse:
         """List the sites at which the caller holds a role."""
         rows = Site._default_manager.all()
         if not access.EVERYTHING.issubset(self.caller.permissions):
             rows = rows.filter(pk__in=self.caller.site_ids)
-        return self.entries(lambda _: rows, SiteEntrySerializer, OTHERS, alike=False)
+        return self.entries(lambda _: rows, SiteEntrySerializer, NAME_OR_CODE, alike=False)
 
     def get_user_list(self, request: Request) -> HttpResponse:
         """List the people who hold a role at the site: who can review, approve, be notified, audit.
 
         Service accounts are left out, since they cannot sign.
         """
-        return self.entries(_people_at, UserEntrySerializer, OTHERS)
+        return self.entries(_people_at, UserEntrySerializer, NAME_OR_CODE)
 
 
 def _people_at(site_id: uuid.UUID) -> models.QuerySet[Any, Any]:

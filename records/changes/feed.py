@@ -22,8 +22,8 @@ COLUMNS = ("number", "at", "model", "record_id", "operation", "channel", "author
 @cache
 def entities() -> dict[str, type[models.Model]]:
     """Return the models whose changes can be in the feed, by their name in the singular."""
-    found = (model for model in apps.get_models() if hasattr(model, "history_role"))
-    return {model.__name__: model for model in found}
+    models_of_feed = (model for model in apps.get_models() if hasattr(model, "history_role"))
+    return {model.__name__: model for model in models_of_feed}
 
 
 @lru_cache(maxsize=256)
@@ -56,7 +56,7 @@ def rows(
     below it later. `only` names entities. A caller sees no changes of records that the caller may not read.
     """
     rank = rank_of(permissions)
-    seen = [
+    labels = [
         model._meta.label
         for name, model in entities().items()
         if (not only or name in only) and access.contains_any(permissions, permission_on(model))
@@ -65,14 +65,14 @@ def rows(
         chain=site_id,
         number__gt=after,
         number__lte=up_to,
-        model__in=seen,
+        model__in=labels,
         lowest_role__in=visibility.ROLES[: rank + 1],
     )
     for values in changes.order_by("number").values_list(*COLUMNS)[:limit]:
-        yield _shown(dict(zip(COLUMNS, values, strict=True)), rank)
+        yield _row(dict(zip(COLUMNS, values, strict=True)), rank)
 
 
-def _shown(change: dict[str, Any], rank: int) -> dict[str, object]:
+def _row(change: dict[str, Any], rank: int) -> dict[str, object]:
     model: Any = apps.get_model(change["model"])
     private = visibility.private_fields(model)
     names = (entry["field"].partition(".")[0] for entry in change["fields"] if entry["field"] != ERASED_FROM)
@@ -99,10 +99,10 @@ def wire_name(model: type[models.Model], name: str) -> str:
     """Return the name of a model's field in the interface; one that it does not show is named in the same style."""
     serializer = _serializer_of(model)
     if serializer is not None:
-        found: str = serializer.wire_name(name)
-        if found != name or name in serializer.wire_fields():
-            return found
-    camel = serializer is not None and all(known[0].islower() for known in serializer.wire_fields() if known != "Id")
+        wire: str = serializer.wire_name(name)
+        if wire != name or name in serializer.wire_fields():
+            return wire
+    camel = serializer is not None and all(field[0].islower() for field in serializer.wire_fields() if field != "Id")
     first, *rest = name.split("_")
     return "".join([first if camel else first.capitalize(), *(part.capitalize() for part in rest)])
 

@@ -22,18 +22,18 @@ class ChangeViewSet(OperationViewSet):
         limit = queries.integer(self.query, "limit", lists.USUAL_PAGE, 1, lists.LARGEST_PAGE)
         last = feed.last_number(self.site_id)
         rows = feed.rows(
-            self.site_id, self.caller.permissions, after=after, up_to=last, limit=limit, only=self.asked_entities()
+            self.site_id, self.caller.permissions, after=after, up_to=last, limit=limit, only=self.entities_in_query()
         )
         response = self.json(list(rows))
         response["X-Last-Number"] = str(last)
         return response
 
-    def asked_entities(self) -> set[str]:
+    def entities_in_query(self) -> set[str]:
         """Return the entities that the query names, in any case; raises the 400 InvalidParameter for another word."""
-        known, asked = feed.entities(), set[str]()
-        for word in (word.strip() for given in self.query.get("entity", ()) for word in given.split(",")):
-            name = match_name(word, known)
+        entities, names = feed.entities(), set[str]()
+        for word in (word.strip() for value in self.query.get("entity", ()) for word in value.split(",")):
+            name = match_name(word, entities)
             if name is None:
-                raise queries.invalid("entity", unknown(word, known, "entity"))
-            asked.add(name)
-        return asked
+                raise queries.invalid("entity", unknown(word, entities, "entity"))
+            names.add(name)
+        return names

@@ -28,10 +28,10 @@ def add_complaint_detail(
 ) -> Complaint:
     """Add a complaint, which then awaits its review; its date defaults to the present time. Raises ValidationError."""
     complaint = new_row(Complaint, site_id=site_id, record_status=RecordStatus.AWAITING_REVIEW)
-    return add_record(complaint, dated(values), author=author, operation=operation, reason=reason)
+    return add_record(complaint, with_date(values), author=author, operation=operation, reason=reason)
 
 
-def dated(values: Values) -> Values:
+def with_date(values: Values) -> Values:
     """Return the values, with the present time as the date if they have none."""
     return {**values, "date": values.get("date") or now()}
 
@@ -71,7 +71,7 @@ def import_complaints(
     ValidationError.
     """
     complaints = [
-        Complaint(site_id=site_id, **{"record_status": RecordStatus.AWAITING_REVIEW, **dated(row)}) for row in rows
+        Complaint(site_id=site_id, **{"record_status": RecordStatus.AWAITING_REVIEW, **with_date(row)}) for row in rows
     ]
     return add_records(complaints, author=author, operation=operation, reason=reason)
 

@@ -76,8 +76,8 @@ def response_range() -> Case:
     """
     *first, (last, _name, _no_end) = RESPONSES
     ranges = [When(_within(days), then=Value(value)) for value, _name, days in first if days is not None]
-    answered = Q(answered_on__isnull=False, date__isnull=False)
-    return Case(*ranges, When(answered, then=Value(last)), output_field=CharField())
+    is_answered = Q(answered_on__isnull=False, date__isnull=False)
+    return Case(*ranges, When(is_answered, then=Value(last)), output_field=CharField())
 
 
 class TriageFilter(ChoiceFilter):

@@ -21,7 +21,7 @@ def own(viewer: Viewer) -> Section:
     )
     sites = access.sites_where(viewer.user, "complaints.view_complaint")
     rows = Complaint.objects.filter(WAITS_FOR_ANSWER, owner=viewer.user, is_archived=False, site__in=sites)
-    return _filled(viewer, section, rows.order_by(F("target_date").asc(nulls_last=True), "id"), gettext("Answer"))
+    return _fill(viewer, section, rows.order_by(F("target_date").asc(nulls_last=True), "id"), gettext("Answer"))
 
 
 def to_triage(viewer: Viewer) -> Section:
@@ -33,7 +33,7 @@ def to_triage(viewer: Viewer) -> Section:
         list_url=list_of(Complaint, triage="needed"),
     )
     rows = Complaint.objects.at(viewer.site).filter(TO_TRIAGE, is_archived=False).order_by("site_sequence_id")
-    return _filled(viewer, section, rows, gettext("Name owner, severity and target date"))
+    return _fill(viewer, section, rows, gettext("Name owner, severity and target date"))
 
 
 def to_complete(viewer: Viewer) -> Section:
@@ -47,8 +47,8 @@ def to_complete(viewer: Viewer) -> Section:
         next_label=gettext("Record a complaint"),
     )
     awaiting = Complaint.objects.filter(record_status=RecordStatus.AWAITING_REVIEW, is_archived=False)
-    others = set(access.sites_where(viewer.user, "complaints.complete_complaint")) - {viewer.site_id, None}
-    sites = Site.objects.filter(Exists(awaiting.filter(site=OuterRef("pk"))), pk__in=others)
+    other_sites = set(access.sites_where(viewer.user, "complaints.complete_complaint")) - {viewer.site_id, None}
+    sites = Site.objects.filter(Exists(awaiting.filter(site=OuterRef("pk"))), pk__in=other_sites)
     section.elsewhere = list(sites.order_by("name").values_list("name", flat=True))
 
     def line(complaint: Complaint) -> Line:
@@ -93,7 +93,7 @@ def _name_of(complaint: Complaint) -> str:
     return gettext("Complaint %(site_sequence_id)s") % {"site_sequence_id": complaint.site_sequence_id}
 
 
-def _filled(viewer: Viewer, section: Section, rows: QuerySet[Complaint], task: str) -> Section:
+def _fill(viewer: Viewer, section: Section, rows: QuerySet[Complaint], task: str) -> Section:
     def line(complaint: Complaint) -> Line:
         severity = complaint.get_severity_display().lower()
         what = f"{task}, {severity}" if severity else task

@@ -21,7 +21,7 @@ from records.complaints.models import Complaint, RecordStatus, Severity
 from records.retention.forms import EraseWithTextsForm, asking_about_texts, before_erasing, who_else_names
 from records.sites.text import FREE_TEXT
 
-TRIAGED = ("owner", "severity", "target_date")
+TRIAGE_FIELDS = ("owner", "severity", "target_date")
 
 
 class CompleteForm(ReasonIfAny):
@@ -40,7 +40,7 @@ class TriageForm(ReasonIfAny):
 
     severity = forms.ChoiceField(choices=[("", "---------"), *Severity.choices])
     target_date = DayField(help_text=Complaint._meta.get_field("target_date").help_text)
-    field_order = (*TRIAGED, "change_reason")
+    field_order = (*TRIAGE_FIELDS, "change_reason")
 
 
 def _offer_owners(form: Any, complaint: Complaint) -> None:
@@ -57,7 +57,7 @@ def _triage(
     update_complaint_detail(
         complaint.site_id,
         complaint.pk,
-        {name: data[name] for name in TRIAGED},
+        {name: data[name] for name in TRIAGE_FIELDS},
         may_change_completed=False,
         operation="TriageComplaint",
         author=author_of(request),
@@ -76,7 +76,7 @@ TRIAGE = RecordStep(
     ),
     form=TriageForm,
     done=_("%(record)s has its owner, severity and target date."),
-    initial=lambda complaint: {name: getattr(complaint, name) for name in TRIAGED},
+    initial=lambda complaint: {name: getattr(complaint, name) for name in TRIAGE_FIELDS},
     fill=_offer_owners,
     is_next=True,
 )

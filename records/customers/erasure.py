@@ -53,15 +53,15 @@ def erase_contact(
         row = next((row for row in customer.party_contacts.all() if str(row.pk) == contact), None)
         if row is None and contact not in _names_in_history(customer):
             raise fault_at("contact", gettext("The customer does not have this contact."), "InvalidReference")
-        marked = [name for name in CONTACT if row is not None and erasure.mark(row, name)]
-        if row is not None and marked:
-            said = digest_of(" ".join(sorted(erasure.words)))
+        fields = [name for name in CONTACT if row is not None and erasure.mark(row, name)]
+        if row is not None and fields:
+            digest = digest_of(" ".join(sorted(erasure.words)))
             row.save(force_update=True)
-            erasure.entries.append({"field": RELATION, "row": contact, "old": {ERASED: said}, "new": _whole(row)})
+            erasure.entries.append({"field": RELATION, "row": contact, "old": {ERASED: digest}, "new": _content(row)})
     return customer
 
 
-def _whole(row: PartyContact) -> dict[str, object]:
+def _content(row: PartyContact) -> dict[str, object]:
     """Return the remaining values of a contact, in the form in which the history stores a whole row."""
     content = {name: value for name, value in columns(row).items() if value not in (None, "")}
     if row.title is not None:
@@ -72,19 +72,19 @@ def _whole(row: PartyContact) -> dict[str, object]:
 def contacts_of(customer: Customer) -> list[tuple[str, str]]:
     """Return Id and name of the contacts that can still be erased, the removed ones last; two queries."""
     present = {str(row.pk): row for row in customer.party_contacts.all()}
-    found = [
+    contacts = [
         (key, _label(str(row), row.position))
         for key, row in present.items()
         if any(getattr(row, name) and not is_mark(getattr(row, name)) for name in CONTACT)
     ]
-    known = {key for key, _ in found}
+    keys = {key for key, _ in contacts}
     for key, name in sorted(_names_in_history(customer).items(), key=lambda pair: pair[1].casefold()):
-        if name and key not in known:
+        if name and key not in keys:
             what = (
                 gettext("an earlier value in the history") if key in present else gettext("removed from the customer")
             )
-            found.append((key, f"{name} ({what})"))
-    return found
+            contacts.append((key, f"{name} ({what})"))
+    return contacts
 
 
 def _label(name: str, position: str) -> str:
@@ -93,7 +93,7 @@ def _label(name: str, position: str) -> str:
 
 def _names_in_history(customer: Customer) -> dict[str, str]:
     """Return the values in the history of every contact that the customer ever had, by its Id; empty if erased."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     changes = Change.objects.filter(record_id=customer.pk, model=customer._meta.label).order_by("number")
     for fields in changes.values_list("fields", flat=True):
         for entry in fields:
@@ -101,5 +101,5 @@ def _names_in_history(customer: Customer) -> dict[str, str]:
                 continue
             personal = Personal(CONTACT, RELATION, entry["row"])
             texts = personal.texts(entry, "new") or personal.texts(entry, "old")
-            found[entry["row"]] = " ".join(texts) if texts else found.get(entry["row"], "")
-    return found
+            names[entry["row"]] = " ".join(texts) if texts else names.get(entry["row"], "")
+    return names

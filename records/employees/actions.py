@@ -39,9 +39,9 @@ def add_employee(
         check_new_address(employee, values)
         check_reporting_to(employee, site_id, values)
 
-    def follow(added: Employee) -> None:
-        if added.user_id is not None:
-            follow_employee(added.user_id, EmployeeFacts(), facts_of(added), author=author)
+    def follow(employee: Employee) -> None:
+        if employee.user_id is not None:
+            follow_employee(employee.user_id, EmployeeFacts(), facts_of(employee), author=author)
 
     return add_record(
         employee,
@@ -66,9 +66,9 @@ def update_employee(
     """Change an employee. Raises RecordNotFoundError, ValidationError, or what the precondition raises."""
     before = EmployeeFacts()
 
-    def follow(changed: Employee) -> None:
-        if changed.user_id is not None:
-            follow_employee(changed.user_id, before, facts_of(changed), author=options["author"])
+    def follow(employee: Employee) -> None:
+        if employee.user_id is not None:
+            follow_employee(employee.user_id, before, facts_of(employee), author=options["author"])
 
     with changing(
         Employee,
@@ -139,8 +139,8 @@ def give_account(
             employee.user = user
         follow_employee(user.pk, EmployeeFacts(), facts_of(employee), author=author)
         if role is not None:
-            given = Role.objects.at(site_id).get(default_role=role)
-            set_members(given, add=[user], author=author, reason=reason)
+            default_role = Role.objects.at(site_id).get(default_role=role)
+            set_members(default_role, add=[user], author=author, reason=reason)
     user.refresh_from_db()
     return user
 
@@ -250,8 +250,8 @@ def update_job_description(
 
 def touch_holders(before: set[uuid.UUID], after: set[uuid.UUID], author: Author) -> None:
     """Stamp the employees whose job descriptions changed, because their answers show them; the Change is the job's."""
-    changed = before ^ after
-    if changed:
-        Employee.objects.filter(pk__in=changed).update(
+    keys = before ^ after
+    if keys:
+        Employee.objects.filter(pk__in=keys).update(
             revision=F("revision") + 1, last_modified=now(), last_modified_by_id=author.id
         )

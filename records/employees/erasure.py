@@ -40,13 +40,13 @@ def erase_private_facts(site_id: uuid.UUID, employee_id: uuid.UUID, **options: U
     return employee
 
 
-class _SentByDirectory(Personal):
+class _DirectoryFacts(Personal):
     """What a directory sent about an account, if a phone or an address is among it."""
 
     def texts(self, entry: FieldChange, side: Side) -> list[str]:
         """Return the text of all that the directory sent; an empty list if nothing of it is to be erased."""
-        sent = entry.get(side) if entry["field"] in self.columns else None
-        return [str(sent)] if isinstance(sent, dict) and any(sent.get(name) for name in CONTACTS) else []
+        facts = entry.get(side) if entry["field"] in self.columns else None
+        return [str(facts)] if isinstance(facts, dict) and any(facts.get(name) for name in CONTACTS) else []
 
 
 def _erase_from_account(user_id: uuid.UUID, erasure: Erasure, *, author: Author, reason: str) -> None:
@@ -57,9 +57,9 @@ def _erase_from_account(user_id: uuid.UUID, erasure: Erasure, *, author: Author,
     """
     account, was_known = forget_contacts(user_id)
     with recording() as trail:
-        sent = _SentByDirectory(("directory_attributes",))
-        rewritten = erase_from_history(account, sent, Words(erasure.words).are_quoted_in, digest_of)
-        erasure.has_erased_elsewhere = was_known or bool(rewritten)
-        if rewritten:
+        personal = _DirectoryFacts(("directory_attributes",))
+        entries = erase_from_history(account, personal, Words(erasure.words).are_quoted_in, digest_of)
+        erasure.has_erased_elsewhere = was_known or bool(entries)
+        if entries:
             site_id = account.home_site_id
-            trail.add(account, rewritten, author=author, operation=ERASE_EMPLOYEE, reason=reason, site_id=site_id)
+            trail.add(account, entries, author=author, operation=ERASE_EMPLOYEE, reason=reason, site_id=site_id)

@@ -53,8 +53,8 @@ def add_person(desired: DesiredPerson, directory: Directory, *, author: Author) 
         if employee is not None:
             user = accounts.add_account(employee.pk, desired.account, directory, author=author)
             values = {**_values(desired, employee.site_id, author), "user": user}
-            written = _write_employee(employee.pk, employee.site_id, values, author)
-            facts = facts_of(written)
+            employee_now = _write_employee(employee.pk, employee.site_id, values, author)
+            facts = facts_of(employee_now)
             desired_facts = replace(
                 facts, phone=desired.phone or "", mobile=desired.mobile or "", address=desired.address or ""
             )
@@ -89,10 +89,10 @@ def lock_person(user_id: uuid.UUID, directory: Directory, *, leaving: bool = Fal
     """
     if leaving:
         lock_roles_of(user_id)
-    related = ("title", "nature_of_employment", "entity_folder", "reporting_to__user")
-    locked = Employee.objects.select_for_update(of=("self",), no_key=True).select_related(*related)
+    relations = ("title", "nature_of_employment", "entity_folder", "reporting_to__user")
+    employees = Employee.objects.select_for_update(of=("self",), no_key=True).select_related(*relations)
     try:
-        employee = locked.get(user_id=user_id)
+        employee = employees.get(user_id=user_id)
     except Employee.DoesNotExist as error:
         raise User.DoesNotExist from error
     user = User.objects.select_for_update(of=("self",), no_key=True).prefetch_related("emails").get(pk=user_id)
@@ -110,19 +110,19 @@ def change_person(person: Person, desired: DesiredPerson, directory: Directory, 
         raise NotAllowedError("The employee is archived; a Manager restores it in the back-office first.")
     with recording():
         # The title changes only if the directory's prefix has changed: people may have set another title here.
-        retitled = account.honorific_prefix != user.honorific_prefix
-        touched = accounts.change_account(
+        has_new_title = account.honorific_prefix != user.honorific_prefix
+        has_changed_account = accounts.change_account(
             user, account, directory, person.external, author=author, operation="UpdateUser"
         )
-        values = _values(desired, employee.site_id, author, retitled=retitled)
+        values = _values(desired, employee.site_id, author, has_new_title=has_new_title)
         if all(getattr(employee, name) == value for name, value in values.items()):
             return
-        written = _write_employee(employee.pk, employee.site_id, values, author)
+        employee_now = _write_employee(employee.pk, employee.site_id, values, author)
         for name in _POINTS_AT:
-            if getattr(written, f"{name}_id") == getattr(employee, f"{name}_id"):
-                setattr(written, name, getattr(employee, name))
-        user.employee = written
-        if written.revision != employee.revision and not touched:
+            if getattr(employee_now, f"{name}_id") == getattr(employee, f"{name}_id"):
+                setattr(employee_now, name, getattr(employee, name))
+        user.employee = employee_now
+        if employee_now.revision != employee.revision and not has_changed_account:
             accounts.touch(user)
 
 
@@ -148,12 +148,12 @@ def _matching_employee(desired: DesiredPerson, directory: Directory) -> Employee
     codes = [code for code in (desired.code, desired.account.external_id) if code]
     if not directory.matches_by_code or not codes:
         return None
-    found = (
+    matches = (
         Employee.objects.at(directory.home_site_id)
         .select_for_update(of=("self",), no_key=True)
         .filter(user__isnull=True, is_archived=False, code__in=codes)[:2]
     )
-    return found[0] if len(found) == 1 else None
+    return matches[0] if len(matches) == 1 else None
 
 
 def _write_employee(key: uuid.UUID, site_id: uuid.UUID, values: Values, author: Author) -> Employee:
@@ -173,7 +173,7 @@ def _drop_invalid_superior(employee: Employee, values: Values) -> None:
         del values["reporting_to"]
 
 
-def _values(desired: DesiredPerson, site_id: uuid.UUID, author: Author, *, retitled: bool = True) -> Values:
+def _values(desired: DesiredPerson, site_id: uuid.UUID, author: Author, *, has_new_title: bool = True) -> Values:
     """Return the employee's values that the desired state contains; the title only if its text has changed."""
     account = desired.account
     values: Values = {
@@ -181,7 +181,7 @@ def _values(desired: DesiredPerson, site_id: uuid.UUID, author: Author, *, retit
         "last_name": account.family_name,
         "email_address": account.email,
     }
-    if retitled:
+    if has_new_title:
         values["title"] = _entry("Title", account.honorific_prefix)
     for name in ("position", "code", "phone", "mobile", "address"):
         if getattr(desired, name) is not None:
@@ -226,16 +226,16 @@ def _entry(model: str, name: str) -> Any:
     if not name:
         return None
     entries = apps.get_model("reference", model)._default_manager.filter(is_archived=False)
-    wanted = fold(name.strip().rstrip("."))
-    return next((entry for entry in entries if fold(entry.name.rstrip(".")) == wanted), None)
+    key = fold(name.strip().rstrip("."))
+    return next((entry for entry in entries if fold(entry.name.rstrip(".")) == key), None)
 
 
 def _nature(name: str) -> Any:
     entry = _entry("NatureOfEmployment", name)
     if entry is None:
         names = apps.get_model("reference", "NatureOfEmployment")._default_manager.filter(is_archived=False)
-        listed = ", ".join(str(entry) for entry in names)
-        raise fault_at("nature_of_employment", f"{name!r} is none of: {listed}.", "InvalidReference")
+        names_text = ", ".join(str(entry) for entry in names)
+        raise fault_at("nature_of_employment", f"{name!r} is none of: {names_text}.", "InvalidReference")
     return entry
 
 

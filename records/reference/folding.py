@@ -61,8 +61,8 @@ class FoldedStartsWith(StartsWith):
     ) -> tuple[str, list[Any]]:
         """Return the range from the beginning itself up to the last text that begins so."""
         if not isinstance(self.rhs, str):
-            sql, given = super().as_sql(compiler, connection)
-            return sql, [*given]
+            sql, params = super().as_sql(compiler, connection)
+            return sql, [*params]
         column, params = self.process_lhs(compiler, connection)
         return f"({column} >= %s AND {column} < %s)", [*params, self.rhs, *params, self.rhs + chr(sys.maxunicode)]
 

@@ -18,10 +18,10 @@ def put_responses(rating: Rating, rows: Sequence[Values]) -> None:
     A response that is not among the rows is archived, because findings may have it. A row with the id of an archived
     response restores it. Raises ValidationError.
     """
-    kept = {row["id"] for row in rows if row.get("id")}
-    gone = rating.responses.exclude(pk__in=kept).values_list("pk", flat=True)
+    ids = {row["id"] for row in rows if row.get("id")}
+    missing_ids = rating.responses.exclude(pk__in=ids).values_list("pk", flat=True)
     active = [{**row, "is_archived": False} for row in rows]
-    replace_children(rating, "responses", [*active, *({"id": key, "is_archived": True} for key in gone)])
+    replace_children(rating, "responses", [*active, *({"id": key, "is_archived": True} for key in missing_ids)])
     check_responses(rating.responses.filter(is_archived=False))
 
 
@@ -54,8 +54,8 @@ def check_bands(bands: Iterable[ScoreBand]) -> None:
 
 def band_of(bands: Iterable[ScoreBand], score: Decimal) -> ScoreBand | None:
     """Return the band with From ≤ score ≤ To; if two bands touch at the score, the higher one."""
-    holding = [band for band in bands if band.from_score <= score <= band.to_score]
-    return max(holding, key=lambda band: (band.from_score, band.to_score), default=None)
+    matches = [band for band in bands if band.from_score <= score <= band.to_score]
+    return max(matches, key=lambda band: (band.from_score, band.to_score), default=None)
 
 
 def lowest_band(bands: Iterable[ScoreBand]) -> ScoreBand | None:

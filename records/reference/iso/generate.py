@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pycountry
 
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent
 
 COUNTRY_NAMES = {
     "CD": "Congo, Democratic Republic of the",
@@ -31,8 +31,8 @@ def in_order(rows: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return the rows sorted by name, with accents ignored, independent of the machine's locale."""
 
     def plain(row: tuple[str, str]) -> tuple[str, str]:
-        decomposed = unicodedata.normalize("NFD", row[1].casefold())
-        return "".join(letter for letter in decomposed if not unicodedata.combining(letter)), row[0]
+        letters = unicodedata.normalize("NFD", row[1].casefold())
+        return "".join(letter for letter in letters if not unicodedata.combining(letter)), row[0]
 
     return sorted(rows, key=plain)
 
@@ -56,7 +56,7 @@ def languages() -> list[tuple[str, str]]:
 
 def write(name: str, rows: list[tuple[str, str]]) -> None:
     """Write one file of code and name."""
-    with (HERE / name).open("w", encoding="utf-8", newline="") as file:
+    with (FOLDER / name).open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("code", "name"))
         writer.writerows(rows)
