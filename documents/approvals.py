@@ -36,12 +36,12 @@ SIGN_WITHIN = datetime.timedelta(days=7)
 
 
 def own_password(user: User, password: str) -> Confirmation | None:
-    """Return that the password confirms the user's identity, or None; pages pass a check for other methods too."""
+    """Return `Confirmation.PASSWORD` if this is the user's password, else None; pages pass a check of all methods."""
     return Confirmation.PASSWORD if user.check_password(password) else None
 
 
 class SigningArgs(TypedDict, total=False):
-    """What comes with a decision: its author, a comment, and the check of who signs; by default of their password."""
+    """The options of a decision: its author, a comment, and the check of who signs (by default by the password)."""
 
     author: Required[Author]
     comment: str

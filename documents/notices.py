@@ -64,9 +64,9 @@ def notify_readers(document: Document) -> None:
     version = document.versions.filter(record_status__in=IN_FORCE).first()
     if version is None:
         return
-    asked_ids = Notice.objects.filter(version=version, kind=Notice.Kind.READ).values_list("user_id", flat=True)
+    earlier = Notice.objects.filter(version=version, kind=Notice.Kind.READ).values_list("user_id", flat=True)
     have_read = version.readings.values_list("user_id", flat=True)
-    queue_notices(version, Notice.Kind.READ, reading.readers_of([document.pk])[document.pk] - {*asked_ids, *have_read})
+    queue_notices(version, Notice.Kind.READ, reading.readers_of([document.pk])[document.pk] - {*earlier, *have_read})
 
 
 def queue_notices(version: DocumentVersion, kind: Notice.Kind, users: Iterable[uuid.UUID]) -> None:

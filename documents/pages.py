@@ -148,8 +148,8 @@ def compare(request: HttpRequest, document: Document) -> HttpResponseBase:
     """Show the details of two versions side by side, and mark those that differ."""
     visible = visibility.versions_for(user_of(request), document)
     rows = visible.select_related("created_by").prefetch_related("signatures")
-    numbers_asked = (request.GET.get("from", ""), request.GET.get("to", ""))
-    numbers = [int(text) for text in numbers_asked if text.isdecimal() and len(text) < 11]
+    texts = (request.GET.get("from", ""), request.GET.get("to", ""))
+    numbers = [int(text) for text in texts if text.isdecimal() and len(text) < 11]
     versions = {version.version: version for version in rows.filter(version__in=numbers)}
     if len(numbers) != 2 or any(number not in versions for number in numbers):
         messages.warning(request, gettext("Choose two versions to compare."))

@@ -20,7 +20,7 @@ from records.accounts import access
 from records.accounts.models import User
 from records.accounts.roles_held import people_of
 from records.backoffice.date_filters import bare, day_of
-from records.history.counting import NOT_KEPT, Counting
+from records.history.counting import UNCACHED, Counting
 from records.history.trail import Author, now, recording
 from records.sites.text import refuse
 from records.sites.writing import RecordNotFoundError, add_record
@@ -45,7 +45,7 @@ class Progress:
         return len(self.readers) - self.read
 
 
-def progress(site_ids: Collection[uuid.UUID], count: Counting = NOT_KEPT) -> list[Progress]:
+def progress(site_ids: Collection[uuid.UUID], count: Counting = UNCACHED) -> list[Progress]:
     """Return every version in force at these sites that has required readers, by name; four queries at most.
 
     The readings are counted in the database, and the versions are not loaded: a site may have hundreds of thousands of
@@ -53,13 +53,13 @@ def progress(site_ids: Collection[uuid.UUID], count: Counting = NOT_KEPT) -> lis
     """
     versions = count(to_read(site_ids).values_list("pk", "document_id", "in_force_since", "created"))
     readers_by_document = readers_of([document for _, document, _, _ in versions], count)
-    asked_for: dict[frozenset[uuid.UUID], list[uuid.UUID]] = defaultdict(list)
+    versions_by_readers: dict[frozenset[uuid.UUID], list[uuid.UUID]] = defaultdict(list)
     for key, document, _, _ in versions:
-        asked_for[readers_by_document[document]].append(key)
-    of_the_asked = Q(pk__in=())
-    for readers, keys in asked_for.items():
-        of_the_asked |= Q(version__in=keys, user__in=sorted(readers))
-    readings = Reading.objects.filter(of_the_asked).order_by().values_list("version").annotate(count=Count("*"))
+        versions_by_readers[readers_by_document[document]].append(key)
+    condition = Q(pk__in=())
+    for readers, keys in versions_by_readers.items():
+        condition |= Q(version__in=keys, user__in=sorted(readers))
+    readings = Reading.objects.filter(condition).order_by().values_list("version").annotate(count=Count("*"))
     counts = dict(count(readings))
     return [
         Progress(key, document, _due(since, created), readers_by_document[document], counts.get(key, 0))
@@ -90,7 +90,7 @@ def missing_readers(
     }
 
 
-def readers_of(documents: Collection[uuid.UUID], count: Counting = NOT_KEPT) -> dict[uuid.UUID, frozenset[uuid.UUID]]:
+def readers_of(documents: Collection[uuid.UUID], count: Counting = UNCACHED) -> dict[uuid.UUID, frozenset[uuid.UUID]]:
     """Return the people who must read each document, by the document's Id; two queries.
 
     Documents that the same roles must read share one set, because a site may ask a hundred people to read each of a

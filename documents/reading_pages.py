@@ -2,7 +2,7 @@
 
 import datetime
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -10,6 +10,7 @@ from django.contrib import messages
 from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.paginator import Page, Paginator
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
@@ -149,7 +150,7 @@ class MatrixQuery:
         self.missing = request.GET.get("show") == "missing"
         self.entries = [one for one in self.all_entries if one.missing or not self.missing]
 
-    def people_of(self, entries: Sequence[Any]) -> dict[uuid.UUID, Any]:
+    def people_of(self, entries: Sequence[reading.Progress]) -> dict[uuid.UUID, frozenset[uuid.UUID]]:
         """Return the people whom the matrix shows for these versions, by the Id of the version."""
         return reading.missing_readers(entries) if self.missing else {one.version_id: one.readers for one in entries}
 
@@ -232,11 +233,13 @@ def _lines(query: MatrixQuery) -> Iterator[Line]:
                 yield [str(version.document), version.version, due, str(user), state, on]
 
 
-def _people(keys: AbstractSet[uuid.UUID]) -> Any:
+def _people(keys: AbstractSet[uuid.UUID]) -> QuerySet[User]:
     return User.objects.filter(pk__in=keys).order_by("family_name", "given_name", "user_name", "id")
 
 
-def _newest_readings(documents: Any, people: Any) -> dict[tuple[uuid.UUID, uuid.UUID], Reading]:
+def _newest_readings(
+    documents: Iterable[uuid.UUID], people: Iterable[User]
+) -> dict[tuple[uuid.UUID, uuid.UUID], Reading]:
     """Return each person's reading of the highest version that they have read, for each document; one query."""
     rows = Reading.objects.filter(document__in=list(documents), user__in=[user.pk for user in people])
     rows = rows.select_related("version").order_by("version__version")

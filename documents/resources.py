@@ -8,7 +8,7 @@ from records.backoffice.transfer.registry import transferable
 from records.backoffice.transfer.resources import RecordResource
 from records.operations.tables import WireTable
 
-LEFT_OUT = ("FileContent", "FileURL", "Signer")
+EXCLUDED = ("FileContent", "FileURL", "Signer")
 
 
 @transferable
@@ -16,8 +16,8 @@ class DocumentResource(RecordResource):
     """The export of documents with their versions, without their files."""
 
     model = Document
-    table = WireTable(DocumentSerializer, without=LEFT_OUT)
-    in_force = WireTable(DocumentInForceSerializer, without=(*LEFT_OUT, "DocumentVersion"))
+    table = WireTable(DocumentSerializer, without=EXCLUDED)
+    in_force = WireTable(DocumentInForceSerializer, without=(*EXCLUDED, "DocumentVersion"))
     can_import = False
 
     def __init__(self, **options: Any) -> None:

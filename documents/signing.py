@@ -103,11 +103,11 @@ def sign(request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
         own_upload=own_upload,
         since=format_datetime(version.created),
         signatures=[{"signature": one, "at": format_datetime(one.date)} for one in version.signatures.all()],
-        **_ways_shown(user, ways, confirmed=confirmed),
+        **_ways_context(user, ways, confirmed=confirmed),
     )
 
 
-def _ways_shown(user: User, ways: set[Confirmation], *, confirmed: bool) -> dict[str, Any]:
+def _ways_context(user: User, ways: set[Confirmation], *, confirmed: bool) -> dict[str, Any]:
     passkey = Confirmation.PASSKEY in ways and not confirmed
     return {
         "confirmed": confirmed,

@@ -18,7 +18,7 @@ from records.operations import stored_mails
 from records.operations.stored_mails import BATCH
 from records.sites.text import one_line
 
-GIVEN_UP = datetime.timedelta(days=7)
+GIVE_UP_AFTER = datetime.timedelta(days=7)
 NOT_OWED = "No longer owed; not sent."
 SIGNING = "/admin/documents/inbox/"
 READING = "/admin/documents/reading/"
@@ -32,7 +32,7 @@ PAGES = {Notice.Kind.READ: READING, Notice.Kind.REJECTED: REJECTED}
 
 
 def _due() -> QuerySet[Notice]:
-    return Notice.objects.filter(sent__isnull=True, due__lte=now(), created__gt=now() - GIVEN_UP)
+    return Notice.objects.filter(sent__isnull=True, due__lte=now(), created__gt=now() - GIVE_UP_AFTER)
 
 
 def is_waiting() -> bool:

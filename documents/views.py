@@ -130,7 +130,7 @@ class DocumentViewSet(FileViewSet):
         if row is None or self.sees_all or plan.model is Document:
             return row
         shape = plan.show(row)
-        return row if self.is_seen(shape, shape) else None
+        return row if self.is_visible(shape, shape) else None
 
     def narrow(self, shape: Shape) -> Shape:
         """Return a document's data without the versions that do not exist for the caller."""
@@ -138,10 +138,10 @@ class DocumentViewSet(FileViewSet):
             return shape
         result = {name: value for name, value in shape.items() if name != "Signer"}
         if "DocumentVersion" in shape:
-            result["DocumentVersion"] = [line for line in shape["DocumentVersion"] if self.is_seen(line, shape)]
+            result["DocumentVersion"] = [line for line in shape["DocumentVersion"] if self.is_visible(line, shape)]
         return result
 
-    def is_seen(self, version: Shape, holder: Shape) -> bool:
+    def is_visible(self, version: Shape, holder: Shape) -> bool:
         """Return whether a version is in force or the caller's own; `holder` is the data that names the signers."""
         caller = str(self.caller.user_id)
         signer = {"VersionId": str(version["Id"]), "UserId": caller}

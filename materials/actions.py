@@ -20,7 +20,7 @@ def add_material(
     """Add a material. Raises PermissionDenied, or ValidationError (code Duplicate if its external id is in use)."""
     try:
         with recording():
-            _refuse_taken(site_id, values.get("external_id", ""))
+            _refuse_duplicate(site_id, values.get("external_id", ""))
             return upsert(site_id, DesiredMaterial(values), author=author, may=may, operation=operation).material
     except IntegrityError as error:
         raise duplicate() from error
@@ -39,13 +39,13 @@ def update_material(
         with changing(Material, site_id, material_id, operation=operation, **options) as material:
             apply(material, values)
             material.reason_for_change = options.get("reason", "")
-            _refuse_taken(site_id, material.external_id, but=material_id)
+            _refuse_duplicate(site_id, material.external_id, but=material_id)
     except IntegrityError as error:
         raise duplicate() from error
     return material
 
 
-def _refuse_taken(site_id: uuid.UUID, external_id: str, but: uuid.UUID | None = None) -> None:
+def _refuse_duplicate(site_id: uuid.UUID, external_id: str, but: uuid.UUID | None = None) -> None:
     """Raise ValidationError if another material of the site has this text as its external id or as its Id."""
     if not external_id:
         return

@@ -202,7 +202,7 @@ def _posted_answer(request: HttpRequest, prefix: str) -> Answer:
     return Answer(read_uuid(response) if response else None, comment if prefix else comment.strip())
 
 
-def _errors(fault: ValidationError) -> list[Any]:
+def _errors(fault: ValidationError) -> list[ValidationError]:
     if hasattr(fault, "error_dict"):
         return [error for errors in fault.error_dict.values() for error in errors]
     return fault.error_list

@@ -100,7 +100,7 @@ class AuditProgram(SiteRecord):
 
 
 def audit_name(program: str, number: int | None) -> str:
-    """Return what an audit is called: its program's name and its number."""
+    """Return the name of an audit: its program's name and its number."""
     return f"{program} {number or ''}".strip()
 
 

@@ -38,7 +38,7 @@ from records.sites.models import Site
 
 PAGE = 50
 FIRST_YEAR, LAST_YEAR = 1900, 2199
-SEEN_WITH = ("audits.view_auditprogram", "audits.view_auditrecord")
+PERMISSIONS = ("audits.view_auditprogram", "audits.view_auditrecord")
 
 
 class State(StrEnum):
@@ -110,7 +110,7 @@ def list_links(request: HttpRequest, model: type[Any]) -> Sequence[RecordLink]:
 
 
 def _may_see(request: HttpRequest, site: Site) -> bool:
-    return all(access.may(request.user, site, permission) for permission in SEEN_WITH)
+    return all(access.may(request.user, site, permission) for permission in PERMISSIONS)
 
 
 def year_page(request: HttpRequest) -> HttpResponse:

@@ -41,7 +41,7 @@ from records.backoffice.forms import NO_REASON, RecordForm, RecordFormSet
 from records.backoffice.history_pages import HistoryPages
 from records.backoffice.once import FIELD, process_once
 from records.backoffice.transitions import StepPages
-from records.sites.hidden import hideable_references, hides, references, with_hidden_kept
+from records.sites.hidden import hideable_references, hides, keep_hidden, references
 from records.sites.models import SiteRecord
 from records.sites.writing import RecordNotFoundError, Values, WriteArgs, add_record, apply, changing
 
@@ -273,7 +273,7 @@ class FormPages(StepPages, HistoryPages):
                 return self.add_record(request, state.site_id, values)  # type: ignore[arg-type]
         if hideable_references(self.model) and references(self.model, asking(request.user, state.site_id)):
             stored_record = self.model._default_manager.get(pk=record.pk)
-            values = with_hidden_kept(stored_record, values, user_of(request).pk, asking(request.user, state.site_id))
+            values = keep_hidden(stored_record, values, user_of(request).pk, asking(request.user, state.site_id))
         return self.update_record(
             request,
             record,

@@ -27,10 +27,10 @@ from records.dashboard.figures.drawing import (
     percent,
 )
 from records.dashboard.figures.periods import Period
-from records.history.counting import NOT_KEPT, Counting
+from records.history.counting import UNCACHED, Counting
 
 
-def score_chart(site_id: uuid.UUID, period: Period, count: Counting = NOT_KEPT) -> Chart:
+def score_chart(site_id: uuid.UUID, period: Period, count: Counting = UNCACHED) -> Chart:
     """Return the scores of the period's audits over time."""
     chart = Chart("scores", gettext("Audit scores over time"))
     scores, has_more = audits.scores(site_id, period, count)
@@ -64,7 +64,7 @@ def score_chart(site_id: uuid.UUID, period: Period, count: Counting = NOT_KEPT) 
     return chart
 
 
-def overdue_chart(site_id: uuid.UUID, period: Period, count: Counting = NOT_KEPT) -> Chart:
+def overdue_chart(site_id: uuid.UUID, period: Period, count: Counting = UNCACHED) -> Chart:
     """Return how many open audits are overdue, and for how long, as of today."""
     chart = Chart("overdue", gettext("Overdue audits"))
     chart.empty = gettext("No open audit is overdue or due within 30 days.")
@@ -94,7 +94,7 @@ def draw_delays(
     period: Period,
     link: Callable[[datetime.date | None, datetime.date | None], str],
     field: str = "due_date",
-    count: Counting = NOT_KEPT,
+    count: Counting = UNCACHED,
 ) -> list[Row]:
     """Draw how long the rows are overdue as of today, with their table; return the bars, or none if nothing is due.
 
@@ -121,7 +121,7 @@ def due_in(model: type[Model], statuses: Sequence[str]) -> Callable[..., str]:
     return lambda first, last: list_of(model, record_status__in=among, **address_part("due_date", first, last))
 
 
-def ageing_chart(rows: QuerySet[Action], period: Period, count: Counting = NOT_KEPT) -> Chart:
+def ageing_chart(rows: QuerySet[Action], period: Period, count: Counting = UNCACHED) -> Chart:
     """Return how long those of the actions that are not closed yet are overdue, as of today."""
     chart = Chart("ageing", gettext("Ageing of actions"))
     chart.empty = gettext("No unfinished action is overdue or due within 30 days.")
@@ -129,7 +129,7 @@ def ageing_chart(rows: QuerySet[Action], period: Period, count: Counting = NOT_K
     return chart
 
 
-def effectiveness_chart(rows: QuerySet[Action], period: Period, count: Counting = NOT_KEPT) -> Chart:
+def effectiveness_chart(rows: QuerySet[Action], period: Period, count: Counting = UNCACHED) -> Chart:
     """Return how many of the actions closed in the period worked."""
     chart = Chart("effectiveness", gettext("Effectiveness of actions"))
     worked_count, failed_count = actions.effectiveness(rows, period, count)

@@ -34,7 +34,7 @@ from records.dashboard.figures.drawing import (
     percent,
 )
 from records.dashboard.figures.periods import Period, long_name, month_letters, short_name
-from records.history.counting import NOT_KEPT, Counting
+from records.history.counting import UNCACHED, Counting
 from records.sites.models import Site
 from records.sites.months import last_day
 
@@ -62,7 +62,7 @@ class Scope:
     """The filters in the list's address that select the rows."""
     days: Mapping[str, Days] = field(default_factory=dict)
     """The first and the last day to which the list is filtered, by the name of the date."""
-    count: Counting = NOT_KEPT
+    count: Counting = UNCACHED
     """Runs a query that counts complaints of the site, or returns its kept answer; see `records.history.counting`."""
 
     def list_of(self, name: str, first: datetime.date | None, last: datetime.date | None, **more: str) -> str:
@@ -101,7 +101,7 @@ def scope_of_list(site: Site, changelist: RecordList, query: QueryDict) -> Scope
         spec.field.name: (spec.first, spec.last) for spec in changelist.filter_specs if isinstance(spec, DaysFilter)
     }
     # A filter may depend on rows whose changes are not in this site's history, such as the name of an owner.
-    count = NOT_KEPT if query else Counting(site.pk)
+    count = UNCACHED if query else Counting(site.pk)
     return Scope(complaints.counted_complaints(site.pk), rows, site, query, days, count)
 
 

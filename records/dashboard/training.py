@@ -32,7 +32,7 @@ from records.backoffice.extension_points import menu_link
 from records.backoffice.responses import page_response
 from records.backoffice.transfer.sheets import KINDS, Line, report_file
 from records.employees.models import Course, EducationTraining, Employee, JobDescription
-from records.history.counting import NOT_KEPT, Counting
+from records.history.counting import UNCACHED, Counting
 from records.sites.models import Site
 from records.sites.months import months_after
 
@@ -89,7 +89,7 @@ menu_links = menu_link("training", _("Training matrix"), "admin:training", SEE, 
 class Requirements:
     """What the jobs of a site require of their holders; documents that do not exist for the user are left out."""
 
-    def __init__(self, site: Site, today: datetime.date, user: User, count: Counting = NOT_KEPT) -> None:
+    def __init__(self, site: Site, today: datetime.date, user: User, count: Counting = UNCACHED) -> None:
         """Read the jobs that require something, with their courses and documents; four queries at most."""
         self.site, self.today, self._count = site, today, count
         active = {"is_archived": False}

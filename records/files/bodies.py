@@ -8,6 +8,7 @@ from typing import IO, Any
 import orjson
 import pybase64
 from django.conf import settings
+from django.core.files import File
 from django.http import HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
@@ -152,7 +153,7 @@ class FileViewSet(OperationViewSet):
 class EncodedPieces:
     """JSON with a file's base64 text, in pieces; closes the file however the answer ends."""
 
-    def __init__(self, before: bytes, file: Any, after: bytes) -> None:
+    def __init__(self, before: bytes, file: File[bytes], after: bytes) -> None:
         self._before, self._file, self._after = before, file, after
 
     def __iter__(self) -> Iterator[bytes]:

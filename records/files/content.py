@@ -78,7 +78,7 @@ def without_long_texts(body: IO[bytes], longest: int, most: int) -> tuple[bytes,
     contains. Raises FileTooLargeError if more than `most` bytes are left.
     """
     remainder, texts = bytearray(), {}
-    position = start = kept_from = 0
+    position = start = text_from = 0
     rest, mark, inside = b"", "", False
     while piece := body.read(PIECE):
         piece = rest + piece
@@ -88,14 +88,14 @@ def without_long_texts(body: IO[bytes], longest: int, most: int) -> tuple[bytes,
                 end = piece.find(b'"', at) + 1
                 inside, end = end > 0, end or len(piece)
                 remainder += piece[at:end]
-                at, start, kept_from, mark = end, position + end, len(remainder), ""
+                at, start, text_from, mark = end, position + end, len(remainder), ""
                 continue
             end = _end_of_string(piece, at, has_escapes=has_escapes)
             if not mark:
                 remainder += piece[at:end]
-                if len(remainder) - kept_from > longest:
+                if len(remainder) - text_from > longest:
                     mark = uuid.uuid4().hex
-                    remainder[kept_from:] = mark.encode()
+                    remainder[text_from:] = mark.encode()
             at = end
             if piece[end : end + 1] == b'"':
                 if mark:

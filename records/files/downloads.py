@@ -4,7 +4,7 @@ import io
 import re
 import tempfile
 from collections.abc import Iterator
-from typing import Any
+from typing import IO
 from urllib.parse import quote
 
 from django.core.files import File
@@ -124,7 +124,7 @@ class Pieces:
     The server can send a file that has a descriptor without reading it here, beginning at `tell()`.
     """
 
-    def __init__(self, file: Any, start: int, length: int) -> None:
+    def __init__(self, file: File[bytes] | IO[bytes], start: int, length: int) -> None:
         self._file, self._bytes_left = file, length
         self._file.seek(start)
 

@@ -9,7 +9,7 @@ class _NamedAsOnDevice(FileUploadHandler):
     """Browsers send a quotation mark in a name as `%22`; no other percent sign means anything there (WHATWG)."""
 
     def new_file(self, field_name: str, file_name: str, *args: Any, **kwargs: Any) -> None:
-        """Note what the file is called."""
+        """Note the name of the file."""
         super().new_file(field_name, file_name.replace("%22", '"'), *args, **kwargs)
 
 

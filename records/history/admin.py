@@ -41,7 +41,7 @@ class ModelFilter(admin.SimpleListFilter):
     title = _("kind of record")
     parameter_name = "kind"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+    def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
         """Return the kinds that have a history of their own."""
         labels = ((model._meta.label, str(model._meta.verbose_name_plural)) for model in kinds_with_history())
         return sorted(((label, capfirst(name)) for label, name in labels), key=lambda pair: pair[1])

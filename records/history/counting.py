@@ -40,7 +40,7 @@ MOST_CHANGES = 1000
 UNREADABLE = (OSError, EOFError, ValueError, pickle.UnpicklingError, zlib.error)
 """What reading a file of the cache raises that a crash has left behind."""
 SPARE = 4
-"""The factor by which more values are cached than are asked for, so that some of them may become less frequent."""
+"""How many times as many values are cached as are requested, so that some of them may become less frequent."""
 _TABLES = re.compile(r'(?:FROM|JOIN) "(\w+)"')
 
 
@@ -63,7 +63,7 @@ class WrittenValues:
 
 
 class Counting:
-    """Counts among the records of one site, or without keeping anything if no site is named.
+    """Counts among the records of one site; without a site nothing is cached.
 
     A write that is stored after this object was made is either counted or not; the next object sees it. The rows of a
     query must depend on nothing that has its history elsewhere, such as accounts.
@@ -212,5 +212,5 @@ def _app_of(table: str) -> str:
     return next(model._meta.app_label for model in models if model._meta.db_table == table)
 
 
-NOT_KEPT = Counting()
+UNCACHED = Counting()
 """Counts everything anew."""

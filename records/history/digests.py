@@ -64,7 +64,7 @@ SIDES: tuple[Side, Side] = ("old", "new")
 
 
 class ChangeLike(Protocol):
-    """What a digest covers: a Change, or a row that was read from its table, in which the time is already a text."""
+    """The fields that a digest covers: those of a Change, or of a row of its table, whose time is already a text."""
 
     digest_version: int
     chain: Any

@@ -1,7 +1,7 @@
 """Operations of migrations that run while the service does.
 
 Such a migration is not one transaction (`atomic = False`). If it is interrupted, `manage.py migrate` runs it again from
-its start, so each of its operations must take what an earlier attempt has left.
+its start, so each of its operations must accept what an earlier attempt has left behind.
 """
 
 from typing import Any
@@ -19,7 +19,9 @@ class AddIndexInBackground(migrations.AddIndex):
 
     atomic = False
 
-    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+    def database_forwards(
+        self, app_label: str, schema_editor: Any, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
         """Create the index."""
         model = to_state.apps.get_model(app_label, self.model_name)
         if not self.allow_migrate_model(schema_editor.connection.alias, model):

@@ -43,10 +43,10 @@ def seal_of_today(folder: Path) -> Path:
 
 
 def newest_seal(folder: Path) -> SealContent | None:
-    """Return what the newest daily seal says that can be used; one that cannot is an error in the log.
+    """Return the content of the newest daily seal that can be used; those that cannot are an error in the log.
 
-    Without this a seal by a former key, or a damaged one, would end the daily proof for good. A seal of a day to come,
-    which a wrong clock has left, is used only if there is no other.
+    Otherwise a damaged seal, or one by a former key, would stop the daily proof for good. A seal with a date in the
+    future, which comes from a wrong clock, is used only if there is no other.
     """
     today = seal_of_today(folder).name
     unusable = []

@@ -29,7 +29,7 @@ def waited_too_long(error: BaseException) -> bool:
 
 
 def retry_transaction(act: Callable[[], T], should_retry: Callable[[Exception], bool] = lost_deadlock) -> T:
-    """Return what the function returns; it begins again if it lost its locks, since nothing of it was stored."""
+    """Call a function and return its result; call it again if it lost a deadlock, since nothing was stored then."""
     for _ in range(1, ATTEMPTS):
         try:
             return act()

@@ -55,7 +55,7 @@ class Seal(TypedDict):
 
 
 class SealContent(TypedDict):
-    """What a checked seal says: the time as text, and the chain, number and hash of each head."""
+    """The content of a checked seal: the time as text, and the chain, number and hash of each head."""
 
     sealed: str
     heads: list[tuple[str, int, str]]

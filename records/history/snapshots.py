@@ -93,9 +93,9 @@ def _content_of(rows: Sequence[Any], target: str) -> Any:
 def _relations(model: type[models.Model]) -> Sequence[Related]:
     """Return the model's lists and children with the statements that read them; built once per process."""
     relations: list[Related] = []
-    left_out = excluded_from_history(model)
+    excluded = excluded_from_history(model)
     for many in model._meta.many_to_many:
-        if many.name not in left_out:
+        if many.name not in excluded:
             through: Any = many.remote_field.through
             read = reading(partial(_rows_of, through, many.m2m_field_name()))
             relations.append((many.name, read, f"{many.m2m_reverse_field_name()}_id"))
@@ -157,8 +157,8 @@ def _take_children(back: Any, first: str, last: str, contents: dict[str, Snapsho
 @cache
 def content_fields(model: type[models.Model]) -> tuple[Any, ...]:
     """Return the fields of a record's own content, without its key, its owner and bookkeeping."""
-    left_out = excluded_from_history(model)
-    return tuple(field for field in model._meta.concrete_fields if not field.primary_key and field.name not in left_out)
+    excluded = excluded_from_history(model)
+    return tuple(field for field in model._meta.concrete_fields if not field.primary_key and field.name not in excluded)
 
 
 @cache

@@ -12,7 +12,7 @@ from records.history.digests import FieldChange
 
 ROWS_AT_ONCE = 2000
 IDS = ("chain", "site_id", "author_id", "record_id")
-_KNOWN_IDS = 10_000
+_CACHED_IDS = 10_000
 
 
 @dataclass(slots=True)
@@ -85,7 +85,7 @@ def stored_rows(first: uuid.UUID | None = None, end: uuid.UUID | None = None) ->
                 yield Row(*values)
 
 
-@lru_cache(maxsize=_KNOWN_IDS)
+@lru_cache(maxsize=_CACHED_IDS)
 def with_hyphens(key: str | None) -> str | None:
     """Return an id as SQLite stores it in its usual form."""
     return None if key is None else str(uuid.UUID(key))

@@ -305,7 +305,7 @@ def _compare_records(groups: list[list[Row]], report: Report) -> None:
 
 
 def _compare_kind(model: Any, rows_by_id: dict[str, list[Row]], report: Report) -> None:
-    """Compare the records of one kind with their changes; their ids are next to each other in the order of all ids."""
+    """Compare the records of one kind with their changes; no other id lies between theirs in the order of all ids."""
     contents_by_id = snapshots(model, min(rows_by_id), max(rows_by_id))
     wrong_stamps, wrong_members = stamp_deviations(model, rows_by_id), member_deviations(model, rows_by_id)
     has_one_site = is_proven(model) or "site" in excluded_from_history(model)

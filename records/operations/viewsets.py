@@ -21,7 +21,7 @@ from records.operations.references import resolve_all
 from records.operations.serializers import WireSerializer, source_of
 from records.sites.about import AboutRecord
 from records.sites.checking import faults_in
-from records.sites.hidden import exists_for, visible_to, with_hidden_kept
+from records.sites.hidden import exists_for, keep_hidden, visible_to
 from records.sites.models import SiteRecord
 from records.sites.writing import Values, locking_with_content
 
@@ -87,7 +87,7 @@ class OperationViewSet(CalledViewSet):
         record = self.stored_record(serializer)
         if record is None:
             raise errors.not_found()
-        return with_hidden_kept(record, values, self.caller.user_id, self.caller.may)
+        return keep_hidden(record, values, self.caller.user_id, self.caller.may)
 
     def stored_record(self, serializer: type[WireSerializer]) -> Any:
         """Return the record that the path names if the site has it and it exists for the caller, or None."""

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import IO, Any
 
 from django.conf import settings
 
@@ -41,7 +41,7 @@ class Bundle:
     missing: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.file: Any = tempfile.TemporaryFile("w+b", dir=settings.DATA_DIR)  # noqa: SIM115 (closed at the exit)
+        self.file: IO[bytes] = tempfile.TemporaryFile("w+b", dir=settings.DATA_DIR)  # noqa: SIM115 (closed at the exit)
         self._zip = zipfile.ZipFile(self.file, "w", zipfile.ZIP_DEFLATED, compresslevel=3)
 
     def __enter__(self) -> "Bundle":
@@ -70,7 +70,7 @@ class Bundle:
         self.entries.append(entry)
         return entry
 
-    def close(self) -> Any:
+    def close(self) -> IO[bytes]:
         """Write the end of the ZIP and return the file, rewound."""
         self._zip.close()
         self.file.flush()

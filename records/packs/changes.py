@@ -92,27 +92,27 @@ class Wording:
             visible = self.visible_keys(step)
             name_pointers(self.user, [change for change in step if change.pk in visible])
             for change in step:
-                yield self._line(change, is_shown=change.pk in visible)
+                yield self._line(change, is_visible=change.pk in visible)
 
-    def _line(self, change: Change, *, is_shown: bool) -> Line:
+    def _line(self, change: Change, *, is_visible: bool) -> Line:
         page = self.page_of(change.model)
         model: Any = page.model if page is not None else Change
         days: Callable[[str], bool] = getattr(page, "is_day", lambda name: False)
         lines = lines_of(model, change.fields, list(self.hidden_fields(change)), days)
         what = "\n".join(f"{line['label']}: {line['old']} → {line['new']}" for line in lines)
         kind = capfirst(str(model._meta.verbose_name)) if page is not None else change.model
-        texts_shown = (change.record_name, change.reason, what) if is_shown else (NOT_SHOWN, "", "")
-        texts = (change.author_name, change.channel, change.operation, kind, *texts_shown)
+        details = (change.record_name, change.reason, what) if is_visible else (NOT_SHOWN, "", "")
+        texts = (change.author_name, change.channel, change.operation, kind, *details)
         return [change.number, format_datetime(change.at), *(cut(guard(str(text))) for text in texts)]
 
     def rows(self, steps: Iterator[list[Change]]) -> Iterator[bytes]:
         """Yield a JSON line for each change: everything that its hash covers; digests replace hidden values."""
         for step in steps:
             visible = self.visible_keys(step)
-            rows = (self._row(change, is_shown=change.pk in visible) for change in step)
+            rows = (self._row(change, is_visible=change.pk in visible) for change in step)
             yield b"".join(orjson.dumps(row) + b"\n" for row in rows)
 
-    def _row(self, change: Change, *, is_shown: bool) -> dict[str, object]:
+    def _row(self, change: Change, *, is_visible: bool) -> dict[str, object]:
         row = {
             "number": change.number,
             "version": change.digest_version,
@@ -125,7 +125,7 @@ class Wording:
         names = ["", "", *(entry["field"].partition(".")[0] for entry in change.fields for _ in ("old", "new"))]
         row["facts"] = facts(change).decode()
         row["values"] = [
-            _digest_input(salt, value, is_hidden=not is_shown or name in hidden_fields)
+            _digest_input(salt, value, is_hidden=not is_visible or name in hidden_fields)
             for salt, value, name in zip(change.salts, values_of(change), names, strict=True)
         ]
         return row

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from django.db.models import Count, Q, Sum
+from django.db.models import Count, Q, QuerySet, Sum
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.text import capfirst
@@ -24,7 +24,7 @@ from records.dashboard.printing.paper import render_pdf
 from records.files.models import FileRecord
 from records.files.storage import FileDamagedError, open_whole
 from records.history import seals
-from records.history.counting import NOT_KEPT, Counting
+from records.history.counting import UNCACHED, Counting
 from records.history.trail import now
 from records.packs import check_pack
 from records.packs.bundle import Bundle, checksums, safe_name
@@ -49,7 +49,7 @@ Progress = Callable[[int], None]
 class Making:
     """The making of one pack: its content, as far as the person who asked for it may see it now."""
 
-    def __init__(self, pack: Pack, count: Counting = NOT_KEPT) -> None:
+    def __init__(self, pack: Pack, count: Counting = UNCACHED) -> None:
         self.pack, self.site, self.user, self._count = pack, pack.site, pack.asked_by, count
         self.zone = zone_of(self.site)
         self.span = Span(pack.first, pack.last, self.zone)
@@ -86,7 +86,7 @@ class Making:
             numbers[CHANGES] = self.stretch.last - self.stretch.first + 1
         return numbers
 
-    def _number_of(self, rows: Any, *, is_summable: bool = False) -> int:
+    def _number_of(self, rows: QuerySet[Any], *, is_summable: bool = False) -> int:
         """Return the number of records; it `is_summable` if it depends on nothing but the records' own changes."""
         if is_summable:
             return sum(number for (number,) in self._count.sums(rows, count=Count("pk")))
@@ -98,7 +98,7 @@ class Making:
         advice = "Choose a shorter period or fewer kinds."
         if records > MOST_RECORDS:
             return f"This pack would contain {records:,} records; the limit is {MOST_RECORDS:,}. {advice}"
-        files = [self.attachments()] if ATTACHMENTS in self.keys else []
+        files: list[QuerySet[Any]] = [self.attachments()] if ATTACHMENTS in self.keys else []
         files += [self._versions()] if "documents" in self.keys else []
         size = sum(rows.order_by().aggregate(size=Sum("file_size"))["size"] or 0 for rows in files)
         if size > MOST_BYTES:
@@ -107,7 +107,7 @@ class Making:
             )
         return ""
 
-    def rows(self, kind: Kind) -> Any:
+    def rows(self, kind: Kind) -> QuerySet[Any]:
         """Return the records of a kind and of the period that exist for the person who asked."""
         return visible_to(self.user.pk, self.may, kind.rows(self.site, self.span))
 
@@ -167,12 +167,12 @@ class Making:
                 path = f"documents/{number} {safe_name(version.file_name)}"
                 self._file(bundle, "Files of documents in force", path, f"{version.document}, {version}", version)
 
-    def _versions(self) -> Any:
+    def _versions(self) -> QuerySet[DocumentVersion]:
         """Return the versions in force whose files belong to the pack."""
         documents = self.rows(BY_KEY["documents"]).order_by()
         return DocumentVersion.objects.filter(document__in=documents, record_status__in=IN_FORCE)
 
-    def attachments(self) -> Any:
+    def attachments(self) -> QuerySet[Attachment]:
         """Return the attachments of the pack's records, as far as the person who asked may see them."""
         on = Q(pk__in=())
         for kind in self.kinds:

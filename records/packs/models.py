@@ -14,7 +14,7 @@ from records.history.trail import now
 from records.sites.models import SiteRows
 
 LIFETIME = datetime.timedelta(days=7)
-"""How long the file of a pack is kept."""
+"""How long the file of a pack is stored."""
 MAKE, OPEN_ANY = "packs.make_pack", "packs.open_any_pack"
 
 

@@ -37,8 +37,8 @@ class Sheet:
         self.model = model
         self.left_out = NOT_SHOWN | set(left_out)
         fields = [field for field in model._meta.concrete_fields if not getattr(field, "is_folded", False)]
-        fields_shown = [field for field in (*fields, *model._meta.many_to_many) if field.name not in self.left_out]
-        self.fields = sorted(fields_shown, key=lambda field: LAST.index(field.name) if field.name in LAST else -1)
+        visible_fields = [field for field in (*fields, *model._meta.many_to_many) if field.name not in self.left_out]
+        self.fields = sorted(visible_fields, key=lambda field: LAST.index(field.name) if field.name in LAST else -1)
         self.moments = (*moments, *(field.name for field in self.fields if not field.editable))
         self.pointers = [field.name for field in self.fields if field.many_to_one or field.one_to_one]
         self.lists = [field.name for field in self.fields if field.many_to_many]

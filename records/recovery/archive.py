@@ -51,7 +51,7 @@ class Writer:
         self.tar = tarfile.open(fileobj=self.gzip, mode="w|")
         return self
 
-    def __exit__(self, kind: Any, *_: Any) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             if kind is None:
                 self.tar.close()

@@ -52,7 +52,7 @@ class EraseWithTextsForm(EraseForm):
             ("yes", _("Erase these texts completely, here and in the history")),
             ("no", _("Leave them: they cannot be found by these values later")),
         ),
-        coerce=lambda given: given == "yes",
+        coerce=lambda value: value == "yes",
         widget=forms.RadioSelect,
         help_text=_("Afterwards, write again what is still needed, without the name."),
     )
@@ -101,7 +101,7 @@ def who_else_names(personal: Personal, identifying: Sequence[str]) -> SearchFunc
     that all parts search for the same values with the same rights, and the last one knows that none was left out.
     """
 
-    def listed(model_admin: Any, request: HttpRequest, record: Any, place: str) -> SearchPart:
+    def search_next(model_admin: Any, request: HttpRequest, record: Any, place: str) -> SearchPart:
         def visible_rows(model: type[SiteRecord]) -> tuple[QuerySet[Any], Collection[str]] | None:
             rows = model_admin.visible_rows(request, model, record.site_id)
             pages: Any = admin.site._registry.get(model)
@@ -128,7 +128,7 @@ def who_else_names(personal: Personal, identifying: Sequence[str]) -> SearchFunc
         }
         return SearchPart(_listing(part, count_before), [text], _place_parameter(signer, count, is_cut, following))
 
-    return listed
+    return search_next
 
 
 def _listing(part: Mentions, count_before: int) -> Listing | None:
@@ -149,7 +149,7 @@ def _summary(search: Search, is_cut: bool, *, has_found: bool) -> Iterator[str]:
     if not has_found:
         yield gettext("No other record that you may see was found to contain one of the values.")
     if is_cut:
-        yield gettext("Many records may contain one of the values, and not all were looked at. Search too.")
+        yield gettext("Many records may contain one of the values, and not all were looked at. Use the search as well.")
     else:
         yield gettext("All %(all)s kinds of records that you may see have been searched.") % {"all": len(search.kinds)}
 

@@ -57,7 +57,7 @@ class Place:
 
 @dataclass
 class Mentions:
-    """What a step found: records that contain a personal value, and whether more could contain one than it looked at.
+    """What a step found: records that contain a personal value, and whether some that could were not looked at.
 
     `following` is where the next step begins; None after the last one.
     """
@@ -213,7 +213,9 @@ class Search:
             conditions.append(models.Q(all_texts__iregex=self._short))
         return conditions
 
-    def _not_about(self, rows: models.QuerySet[Any], model: type[models.Model], keys: Collection[Any]) -> Any:
+    def _not_about(
+        self, rows: models.QuerySet[Any], model: type[models.Model], keys: Collection[Any]
+    ) -> models.QuerySet[Any]:
         """Return the rows with these keys that are not about the record; all that are about it are looked at anyway."""
         matches = rows.filter(pk__in=[*keys][: MOST * 4])
         return matches.exclude(about(self._record)) if issubclass(model, AboutRecord) else matches

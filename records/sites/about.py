@@ -67,8 +67,8 @@ def _record_and_finding(
     queries = [CompiledQuery(read, read.with_values(values)) for read in map(_numbered, candidates)]
     about_finding = [one for model in candidates for one in finding_statements(model, record_id, finding_id)]
     answers, findings = ask(queries, *about_finding)
-    records_found = [record for records in answers for record in records]
-    return records_found[0] if len(records_found) == 1 else None, any(findings)
+    matches = [record for records in answers for record in records]
+    return matches[0] if len(matches) == 1 else None, any(findings)
 
 
 @cache
@@ -96,7 +96,7 @@ def names_of(
     keys: Collection[uuid.UUID],
     visible: Callable[[models.QuerySet[SiteRecord]], models.QuerySet[SiteRecord]],
 ) -> dict[tuple[str, uuid.UUID], str]:
-    """Return what the site's records with these Ids are called, by kind and Id; one query for each kind.
+    """Return the names of the site's records with these Ids, by kind and Id; one query for each kind.
 
     `visible` removes the records of a kind that do not exist for the user.
     """

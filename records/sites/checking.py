@@ -71,7 +71,7 @@ def faults_in(
     own = (
         partial(check_record, record, changed=changed),
         partial(check_lists, record, record.site_id, rest, stored),
-        *(partial(new_rows if is_new else merged_rows, record, name, found) for name, found in rows),
+        *(partial(new_rows if is_new else merged_rows, record, name, values) for name, values in rows),
     )
     faults = faults_of(own, faults)
     return ValidationError(faults) if faults else None

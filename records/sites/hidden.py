@@ -113,19 +113,17 @@ def _lists(field: Any, rows: list[models.Model], visible: models.QuerySet[Any]) 
     targets: dict[object, set[object]] = defaultdict(set)
     for record, key in links.values_list(f"{owner}_id", f"{target}_id"):
         targets[record].add(key)
-    rows_found = list(visible.filter(pk__in=set().union(*targets.values())))
+    target_rows = list(visible.filter(pk__in=set().union(*targets.values())))
     rows_by_record = {}
     for record in rows:
         queryset: Any = visible.filter(pk__in=targets[record.pk])
-        queryset._result_cache = [one for one in rows_found if one.pk in targets[record.pk]]
+        queryset._result_cache = [one for one in target_rows if one.pk in targets[record.pk]]
         queryset._prefetch_done = True
         rows_by_record[record.pk] = queryset
     return rows_by_record
 
 
-def with_hidden_kept(
-    record: models.Model, values: Mapping[str, Any], user_id: uuid.UUID | None, may: May
-) -> dict[str, Any]:
+def keep_hidden(record: models.Model, values: Mapping[str, Any], user_id: uuid.UUID | None, may: May) -> dict[str, Any]:
     """Return values for a stored record, completed by the references to hidden records that they would remove.
 
     A hidden target stays in its list, and an empty value leaves a hidden target as it is. Two queries for each list,

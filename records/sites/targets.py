@@ -29,7 +29,7 @@ from records.history.statements import (
 from records.sites.models import EntityFolder
 
 _VALID_AT = "_larder_valid_at"
-"""The attribute of a loaded row with the site for whose records, and the holder for which, it was found to exist."""
+"""The attribute by which a loaded row notes where it is valid: the site, and the model that refers to it."""
 UNKNOWN = _("No such {name} at this site.")
 ARCHIVED = _("This {name} is archived and cannot be chosen any more.")
 
@@ -183,18 +183,18 @@ def check_lists(
         for idx, target in enumerate(lists.get(field.name, ())):
             if target is not None and target.pk not in stored_keys:
                 new[field.related_model].append((field.name, idx, target))
-    errors_found: list[ValidationError] = []
+    faults: list[ValidationError] = []
     for kind, places in new.items():
         errors = errors_of(kind, [target for *_, target in places], site_id, type(record))
-        errors_found += [
+        faults += [
             ValidationError(
                 errors[target.pk], code="InvalidReference", params={"relation": name, "idx": idx, "name": "id"}
             )
             for name, idx, target in places
             if target.pk in errors
         ]
-    if errors_found:
-        raise ValidationError(errors_found)
+    if faults:
+        raise ValidationError(faults)
 
 
 def _error_of(record: models.Model, field: Any, site_id: uuid.UUID) -> str:

@@ -101,7 +101,7 @@ class IndexTrigrams(Operation):
         how = "CONCURRENTLY " if self.in_background else ""
         for name, table, expression in self._indexes(app_label, schema_editor, to_state):
             if self.in_background:
-                # What an attempt that was broken off has left is not valid.
+                # An index that an interrupted attempt has left behind is not valid.
                 schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}", params=None)
             schema_editor.execute(
                 f"CREATE INDEX {how}{name} ON {table} USING gin (larder_grams({expression})) "

@@ -65,7 +65,7 @@ Precondition = Callable[[Any], None]
 
 
 class WriteArgs(TypedDict, total=False):
-    """What a room's action passes to `changing` as it got it: who writes, why, and what must hold under the lock."""
+    """The options that an action of a room passes on to `changing`: author, reason, and a check under the lock."""
 
     author: Required[Author]
     reason: str
@@ -95,9 +95,9 @@ def add_record(
     The site is that of `record`. `values` has the names of the model's fields, with related objects for foreign keys,
     lists of objects for many-to-many fields, and lists of dicts for child relations. Raises ValidationError and then
     stores nothing. The transaction begins with the statements of `begins_with`, and `check` is called with their rows
-    before anything else.
-    `parts` returns further rows that belong to the checked row, by their relations, and `followed_by` is called with
-    the checked row before it is stored; `skip` lists foreign keys that the caller has checked itself.
+    before anything else. `parts` returns further rows that belong to the checked row, by their relations, and
+    `followed_by` is called with the checked row before it is stored; `skip` lists foreign keys that the caller has
+    checked itself.
     """
     with recording(begins_with) as trail:
         if check is not None:
@@ -208,12 +208,12 @@ def _store_related(record: models.Model, children: dict[str, list[ChildRow]], li
 
 def _insert(record: models.Model) -> None:
     """Store a checked row; a name that another writer took meanwhile is refused as if it had been taken before."""
-    with _refused_when_taken(record):
+    with _refusing_duplicates(record):
         insert_rows([record])
 
 
 @contextmanager
-def _refused_when_taken(record: models.Model) -> Iterator[None]:
+def _refusing_duplicates(record: models.Model) -> Iterator[None]:
     try:
         with transaction.atomic():
             yield
@@ -328,7 +328,7 @@ def changing_locked(
         with locked_content.watching():
             followed_by(record)
     if not isinstance(record, SiteRecord):
-        with _refused_when_taken(record):
+        with _refusing_duplicates(record):
             together([update_of(record)])
         trail.store(locked_content.waiting)
     else:

@@ -231,8 +231,8 @@ class SubscriptionAdmin(PlainAdmin):
 def kinds() -> list[tuple[str, str]]:
     """Return the kinds of record to choose from: the name in the feed and the label of each."""
     models_of = feed.entities()
-    found = [(name, capfirst(str(models_of[name]._meta.verbose_name))) for name in entities()]
-    return sorted(found, key=lambda pair: pair[1])
+    pairs = [(name, capfirst(str(models_of[name]._meta.verbose_name))) for name in entities()]
+    return sorted(pairs, key=lambda pair: pair[1])
 
 
 def deliveries_of(webhook: Subscription) -> str:

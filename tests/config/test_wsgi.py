@@ -133,7 +133,7 @@ def test_files_are_sent_in_pieces_and_closed(site: Site, monkeypatch: Any) -> No
         opened.append(whole(row))
         return opened[-1]
 
-    monkeypatch.setattr(downloads, "whole", noted)
+    monkeypatch.setattr(downloads, "open_file", noted)
     row = make_attachment(site, content=b"Wash your hands.")
     key = {"HTTP_OCP_APIM_SUBSCRIPTION_KEY": make.make_key(site).secret}
     path = f"/attachment/GetAttachment/{row.pk}"

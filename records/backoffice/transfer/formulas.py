@@ -11,7 +11,7 @@ _NEGATIVE = re.compile(r"-\d+(\.\d+)?", re.ASCII)
 def guard(text: str) -> str:
     """Return the text with an apostrophe before it if it would run; a plain negative number stays unchanged.
 
-    Text that begins with apostrophes followed by such a character gets one more, so that `restored` is the exact
+    Text that begins with apostrophes followed by such a character gets one more, so that `unguard` is the exact
     inverse.
     """
     text = str(text)  # It may be a text that is translated only here.
@@ -19,5 +19,5 @@ def guard(text: str) -> str:
 
 
 def unguard(text: str) -> str:
-    """Return the text that `guarded` was given."""
+    """Return the text that `guard` was given."""
     return text[1:] if _APOSTROPHES.match(text) else text

@@ -55,7 +55,7 @@ from records.backoffice.transfer.table import Column, Table
 from records.backoffice.wording import choice_label, format_value
 from records.history.models import Change
 from records.history.trail import Author, RollBackError, Trail, recording
-from records.sites.hidden import visible_to, with_hidden_kept
+from records.sites.hidden import keep_hidden, visible_to
 from records.sites.models import permission_on
 from records.sites.writing import RecordNotFoundError, Values
 
@@ -322,7 +322,7 @@ class RecordResource:
         if row.faults:
             return False
         if row.target is not None:
-            row.values = with_hidden_kept(row.target, row.values, self.author.id, self.may)
+            row.values = keep_hidden(row.target, row.values, self.author.id, self.may)
             for name, value in row.values.items():
                 take_over_ids(row.target, name, value)
             row.values = {

@@ -9,7 +9,7 @@ from records.accounts.models import User
 from records.actions.models import UNFINISHED, Action, Status
 from records.backoffice.about import existing_for
 from records.dashboard.figures.periods import Period
-from records.history.counting import NOT_KEPT, Counting
+from records.history.counting import UNCACHED, Counting
 from records.sites.hidden import hides
 
 
@@ -20,7 +20,7 @@ def visible_actions(site_id: uuid.UUID, user: User) -> QuerySet[Action]:
 
 def counting_for(user: User, site_id: uuid.UUID, count: Counting) -> Counting:
     """Return `count` if all of the site's actions exist for the user; which ones are hidden depends on accounts."""
-    return NOT_KEPT if hides(Action, access.asking(user, site_id)) else count
+    return UNCACHED if hides(Action, access.asking(user, site_id)) else count
 
 
 def unfinished(rows: QuerySet[Action]) -> QuerySet[Action]:
@@ -28,7 +28,7 @@ def unfinished(rows: QuerySet[Action]) -> QuerySet[Action]:
     return rows.filter(record_status__in=UNFINISHED)
 
 
-def effectiveness(rows: QuerySet[Action], period: Period, count: Counting = NOT_KEPT) -> tuple[int, int]:
+def effectiveness(rows: QuerySet[Action], period: Period, count: Counting = UNCACHED) -> tuple[int, int]:
     """Return how many of the actions closed in the period worked, and how many did not; one query."""
     closed_actions = rows.filter(period.covers("closed_date"), record_status=Status.CLOSED)
     counts = dict(count.sums(closed_actions.filter(effective__isnull=False), "effective", count=Count("*")))

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from records.audits.models import OPEN, AuditRecord, RecordStatus, audit_name
 from records.backoffice.date_filters import CALENDAR, before, day_of
 from records.dashboard.figures.periods import Period
-from records.history.counting import NOT_KEPT, Counting
+from records.history.counting import UNCACHED, Counting
 
 MOST_SCORES = 300
 MOST_OVERDUE = 10
@@ -27,7 +27,7 @@ class Score:
     result: str
 
 
-def scores(site_id: uuid.UUID, period: Period, count: Counting = NOT_KEPT) -> tuple[list[Score], bool]:
+def scores(site_id: uuid.UUID, period: Period, count: Counting = UNCACHED) -> tuple[list[Score], bool]:
     """Return the scores of the audits finished in the period, oldest first, and whether older ones were left out."""
     rows = AuditRecord.objects.at(site_id).filter(
         period.covers("finish_date"), is_archived=False, score__isnull=False, record_status=RecordStatus.COMPLETED
@@ -48,7 +48,7 @@ def open_audits(site_id: uuid.UUID) -> QuerySet[AuditRecord]:
     return AuditRecord.objects.at(site_id).filter(is_archived=False, record_status__in=OPEN)
 
 
-def longest_overdue(site_id: uuid.UUID, period: Period, count: Counting = NOT_KEPT) -> list[AuditRecord]:
+def longest_overdue(site_id: uuid.UUID, period: Period, count: Counting = UNCACHED) -> list[AuditRecord]:
     """Return the open audits that are overdue the longest, with their programs; one query."""
     rows = open_audits(site_id).filter(before("due_date", period.today, CALENDAR))
     return count(rows.select_related("audit_program").order_by("due_date", "id")[:MOST_OVERDUE])

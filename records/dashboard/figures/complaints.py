@@ -17,7 +17,7 @@ from records.backoffice.date_filters import CALENDAR, day_of, on_days
 from records.complaints.filters import BY_TARGET, RESPONSES, WAITS_FOR_ANSWER, response_range, responses_in
 from records.complaints.models import Complaint, UnitsSold
 from records.dashboard.figures.periods import Period, month_index
-from records.history.counting import NOT_KEPT, Counting
+from records.history.counting import UNCACHED, Counting
 from records.history.statements import read_together
 from records.sites.months import last_day
 
@@ -114,7 +114,7 @@ def by_month(
     period: Period,
     everything: QuerySet[Complaint],
     days: tuple[datetime.date | None, datetime.date | None] = (None, None),
-    count: Counting = NOT_KEPT,
+    count: Counting = UNCACHED,
 ) -> tuple[list[Month], Limits | None]:
     """Return the number of rows in each month and the control limits; two queries.
 
@@ -146,7 +146,7 @@ def by_month(
     ], limits
 
 
-def units_sold(site_id: uuid.UUID, period: Period, count: Counting = NOT_KEPT) -> dict[datetime.date, int]:
+def units_sold(site_id: uuid.UUID, period: Period, count: Counting = UNCACHED) -> dict[datetime.date, int]:
     """Return the units that the site sold in the period's months, by the first day of each; one query."""
     rows = UnitsSold.objects.at(site_id).filter(
         on_days("month", period.first, period.last, CALENDAR), is_archived=False
@@ -176,7 +176,7 @@ def per_million(months: Sequence[Month], units: Mapping[datetime.date, int]) -> 
 
 
 def paretos(
-    rows: QuerySet[Complaint], period: Period, totals: Mapping[str, int], count: Counting = NOT_KEPT
+    rows: QuerySet[Complaint], period: Period, totals: Mapping[str, int], count: Counting = UNCACHED
 ) -> dict[str, list[Share]]:
     """Return the most frequent values in the period's complaints by relation, most frequent first, the rest added up.
 
@@ -208,7 +208,7 @@ def _shares(counts: list[tuple[uuid.UUID, int]], names: Mapping[uuid.UUID, str],
     return shares
 
 
-def with_cause(rows: QuerySet[Complaint], period: Period, count: Counting = NOT_KEPT) -> int:
+def with_cause(rows: QuerySet[Complaint], period: Period, count: Counting = UNCACHED) -> int:
     """Return how many of the period's rows have a cause; one query."""
     rows_with_cause = rows.filter(period.covers("date"), cause__isnull=False)
     return sum(number for (number,) in count.sums(rows_with_cause, count=Count("*")))
@@ -227,7 +227,7 @@ ANSWERS: Mapping[str, object] = {
 """What is counted among answered complaints: all of them, those with a target date, and those answered by it."""
 
 
-def responses(rows: QuerySet[Complaint], period: Period, count: Counting = NOT_KEPT) -> Responses:
+def responses(rows: QuerySet[Complaint], period: Period, count: Counting = UNCACHED) -> Responses:
     """Return how fast the complaints were answered that were answered in the period; one query."""
     in_period = rows.filter(on_days("answered_on", period.first, period.last, CALENDAR))
     counts = count.sums(in_period.annotate(range=response_range()), "range", **ANSWERS)

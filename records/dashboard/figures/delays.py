@@ -8,7 +8,7 @@ from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext
 
 from records.backoffice.date_filters import CALENDAR, before, on_days
-from records.history.counting import NOT_KEPT, Counting
+from records.history.counting import UNCACHED, Counting
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Delay:
 
 
 def delays(
-    rows: QuerySet[Any], today: datetime.date, field: str = "due_date", count: Counting = NOT_KEPT
+    rows: QuerySet[Any], today: datetime.date, field: str = "due_date", count: Counting = UNCACHED
 ) -> list[Delay]:
     """Return how many rows are overdue for how long by the field, and due within the next 30 days; one query."""
     day = datetime.timedelta(days=1)

@@ -15,7 +15,7 @@ from records.backoffice.date_filters import CALENDAR, before, day_of, on_days
 from records.complaints.filters import response_range
 from records.dashboard.figures.complaints import ANSWERS
 from records.dashboard.figures.periods import Period, month_index
-from records.history.counting import NOT_KEPT, Counting
+from records.history.counting import UNCACHED, Counting
 
 Counts = Mapping[str, Any]
 
@@ -50,7 +50,7 @@ def _by_month(
     name: str,
     period: Period,
     zone: zoneinfo.ZoneInfo,
-    count: Counting = NOT_KEPT,
+    count: Counting = UNCACHED,
     **aggregates: Any,
 ) -> list[Counts]:
     """Return for each month of the period how many rows lie in it (`rows`), and what else is counted among them."""
@@ -62,7 +62,7 @@ def _by_month(
     return [by_index.get(index, dict.fromkeys(names, 0)) for index in range(len(period.months))]
 
 
-def responses(rows: QuerySet[Any], period: Period, count: Counting = NOT_KEPT) -> list[Counts]:
+def responses(rows: QuerySet[Any], period: Period, count: Counting = UNCACHED) -> list[Counts]:
     """Return how the complaints answered in each month were answered: by range of RESPONSES and by target date."""
     in_period = rows.filter(on_days("answered_on", period.first, period.last, CALENDAR)).order_by()
     by_month = in_period.annotate(month_of_report=month_index("answered_on", period, CALENDAR), range=response_range())
@@ -73,21 +73,21 @@ def responses(rows: QuerySet[Any], period: Period, count: Counting = NOT_KEPT) -
     return [*months]
 
 
-def scores(rows: QuerySet[Any], period: Period, count: Counting = NOT_KEPT) -> list[Counts]:
+def scores(rows: QuerySet[Any], period: Period, count: Counting = UNCACHED) -> list[Counts]:
     """Return how many audits were finished in each month and completed since, how many have a score, and its sum."""
     completed_audits = rows.filter(record_status=RecordStatus.COMPLETED)
     total = Sum("score", default=0)
     return _by_month(completed_audits, "finish_date", period, period.zone, count, scored=Count("score"), total=total)
 
 
-def effectiveness(rows: QuerySet[Any], period: Period, count: Counting = NOT_KEPT) -> list[Counts]:
+def effectiveness(rows: QuerySet[Any], period: Period, count: Counting = UNCACHED) -> list[Counts]:
     """Return how many actions were closed in each month, and how many of them worked."""
     closed_actions = rows.filter(record_status=Status.CLOSED)
     worked = Count("effective", filter=Q(effective=True))
     return _by_month(closed_actions, "closed_date", period, period.zone, count, worked=worked)
 
 
-def overdue(rows: QuerySet[Any], name: str, period: Period, count: Counting = NOT_KEPT) -> Overdue:
+def overdue(rows: QuerySet[Any], name: str, period: Period, count: Counting = UNCACHED) -> Overdue:
     """Return how many of the unfinished rows are overdue today by a field that holds days."""
     overdue_rows = rows.filter(before(name, period.today, CALENDAR))
     by_month = overdue_rows.annotate(month_of_report=month_index(name, period, CALENDAR))

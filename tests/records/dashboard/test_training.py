@@ -284,7 +284,7 @@ def test_what_is_kept_equals_a_new_count_after_every_kind_of_write(site: Site, m
 
     def has_moved() -> None:
         kept, anew = (
-            training.Requirements(site, TODAY, reader, count) for count in (Counting(site.pk), counting.NOT_KEPT)
+            training.Requirements(site, TODAY, reader, count) for count in (Counting(site.pk), counting.UNCACHED)
         )
         found = (
             [(line.job.pk, line.name, line.holders, line.fulfilled) for line in kept.by_job()],

@@ -22,7 +22,7 @@ from records.dashboard.figures.delays import delays
 from records.dashboard.figures.periods import read_period
 from records.dashboard.monthly import figures as monthly
 from records.history import counting as history_counting
-from records.history.counting import NOT_KEPT, Counting
+from records.history.counting import UNCACHED, Counting
 from records.history.models import Change
 from records.history.trail import now
 from records.packs.making import Making
@@ -83,7 +83,7 @@ def test_what_is_kept_equals_a_new_count_after_every_kind_of_write(site: Site) -
     def has_moved() -> None:
         """Check the figures after a write, which changes them each time."""
         found = figures_of(site, Counting(site.pk))
-        assert found == figures_of(site, NOT_KEPT)
+        assert found == figures_of(site, UNCACHED)
         assert found == figures_of(site, Counting(site.pk))
         assert found not in seen[-1:]
         seen.append(found)
@@ -120,7 +120,7 @@ def test_what_is_kept_of_actions_audits_and_units_equals_a_new_count_after_every
     def has_moved() -> None:
         """Check the figures after a write, which changes them each time."""
         found = figures_of_actions_and_audits(site, Counting(site.pk))
-        assert found == figures_of_actions_and_audits(site, NOT_KEPT)
+        assert found == figures_of_actions_and_audits(site, UNCACHED)
         assert found == figures_of_actions_and_audits(site, Counting(site.pk))
         assert found not in seen[-1:]
         seen.append(found)
@@ -180,7 +180,7 @@ def test_sums_and_most_frequent_values_are_right_after_any_changes(site: Site, m
         else:
             body = {"product": choose.choice(needed)["product"], "severity": choose.choice(("Minor", "Major"))}
             actions.update_complaint_detail(site.pk, complaint.pk, body, author=make.SYSTEM, may_change_completed=False)
-        assert found(Counting(site.pk)) == found(NOT_KEPT)
+        assert found(Counting(site.pk)) == found(UNCACHED)
 
 
 def test_a_value_that_was_not_kept_becomes_the_most_frequent_when_the_others_lose(site: Site, monkeypatch: Any) -> None:

@@ -4,7 +4,7 @@ import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO
 
 import orjson
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -71,7 +71,7 @@ class Command(BaseCommand):
             "secrets": archive.secrets(),
         }
 
-    def _add_files(self, writer: archive.Writer, paths: Any, faults: list[str]) -> int:
+    def _add_files(self, writer: archive.Writer, paths: IO[bytes], faults: list[str]) -> int:
         kinds = {kind._meta.label: kind for kind in kept_file_models()}
         count = 0
         for line in paths:
