@@ -134,7 +134,7 @@ def show_times_of(site: Site | None) -> None:
 def show_times_of_form(request: HttpRequest, site: Site | None) -> str:
     """Show times in the zone in which the sent form showed them, or for a new form in the site's; return its name.
 
-    What was typed, and what was left alone, then means what it meant, even if the site's zone changed in the meantime.
+    Typed and unchanged times then keep their meaning, even if the site's zone was changed in the meantime.
     """
     name = request.POST.get(FORM_ZONE, "")
     try:

@@ -17,6 +17,7 @@ from django.utils.translation import gettext
 from records.backoffice.autocomplete import choose_url
 from records.backoffice.current import current_site
 from records.backoffice.date_filters import DaysFilter
+from records.backoffice.lists import RecordList
 
 
 class ReferenceFilter(FieldListFilter):
@@ -39,12 +40,12 @@ class ReferenceFilter(FieldListFilter):
         yield from ()
 
 
-def own_parameters(spec: Any, changelist: Any) -> list[str]:
+def own_parameters(spec: Any, changelist: RecordList) -> list[str]:
     """Return the filter's parameters that the list's URL contains."""
     return [name for name in spec.expected_parameters() if any(changelist.url_parameters.getlist(name))]
 
 
-def chips(changelist: Any) -> list[dict[str, str]]:
+def chips(changelist: RecordList) -> list[dict[str, str]]:
     """Return the active filters, each with the URL of the list without it."""
     active = []
     if changelist.query:
@@ -71,7 +72,7 @@ def _description(spec: Any, changelist: Any, own: list[str]) -> str:
     return ", ".join(labels) or ", ".join(changelist.url_parameters.getlist(own[0]))
 
 
-def controls(changelist: Any) -> Iterator[dict[str, Any]]:
+def controls(changelist: RecordList) -> Iterator[dict[str, Any]]:
     """Yield the parts of the bar's form: each filter's kind, title, parameter names and chosen values."""
     for spec in changelist.filter_specs:
         title = capfirst(str(spec.title))
@@ -103,7 +104,7 @@ def _select(spec: Any, changelist: object) -> dict[str, object]:
     return {"name": name, "options": options}
 
 
-def hidden_inputs(changelist: Any) -> list[tuple[str, str]]:
+def hidden_inputs(changelist: RecordList) -> list[tuple[str, str]]:
     """Return the hidden values of the bar's form: the search, the order, and filters that a link has set."""
     own = {name for spec in changelist.filter_specs for name in spec.expected_parameters()} | {PAGE_VAR}
     return [(name, value) for name, values in changelist.url_parameters.lists() if name not in own for value in values]

@@ -1,7 +1,7 @@
 """The form field for each model field on every back-office page."""
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from typing import Any, ClassVar
 
@@ -34,7 +34,7 @@ class Suggestions(forms.TextInput):
 
     template_name = "backoffice/suggestions.html"
 
-    def __init__(self, names: Any = ()) -> None:
+    def __init__(self, names: Iterable[str] = ()) -> None:
         super().__init__()
         self.names = names
 

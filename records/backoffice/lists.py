@@ -99,7 +99,7 @@ class RecordList(ChangeList):
             if non_empty := [value for value in values if value]:
                 parameters.setlist(name, non_empty)
         with self._reading():
-            super().__init__(_asking_for(request, parameters), *args, **options)
+            super().__init__(_with_query(request, parameters), *args, **options)
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> models.QuerySet[Any]:
         """Return the current site's records that match the filters."""
@@ -233,12 +233,13 @@ class RecordList(ChangeList):
         return {"": everything - archived, "yes": archived, "all": everything}.get(which)
 
 
-def list_of_query(model_admin: Any, request: HttpRequest, query: QueryDict) -> Any:
+def list_of_query(model_admin: Any, request: HttpRequest, query: QueryDict) -> RecordList:
     """Return the admin's list as a URL with this query would show it; raises UnreadableListError."""
-    return model_admin.get_changelist_instance(_asking_for(request, query))
+    changelist: RecordList = model_admin.get_changelist_instance(_with_query(request, query))
+    return changelist
 
 
-def _asking_for(request: HttpRequest, query: QueryDict) -> HttpRequest:
+def _with_query(request: HttpRequest, query: QueryDict) -> HttpRequest:
     """Return a copy of the request with another query."""
     other = copy(request)
     other.GET = query  # type: ignore[assignment]

@@ -179,7 +179,7 @@ class ToDo:
     """A section that a room adds to the start page, in `extension_points.to_do`."""
 
     place: int
-    """Where the section stands among those of all rooms: the lowest comes first."""
+    """The position of the section among those of all rooms; the lowest comes first."""
     section: Callable[[Viewer], Section | None]
     """Returns the section; None if the person cannot have such a task."""
     permission: str = ""

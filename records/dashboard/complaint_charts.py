@@ -63,7 +63,7 @@ class Scope:
     days: Mapping[str, Days] = field(default_factory=dict)
     """The first and the last day to which the list is filtered, by the name of the date."""
     count: Counting = UNCACHED
-    """Runs a query that counts complaints of the site, or returns its kept answer; see `records.history.counting`."""
+    """Runs a query that counts complaints of the site, or returns its cached result; see `records.history.counting`."""
 
     def list_of(self, name: str, first: datetime.date | None, last: datetime.date | None, **more: str) -> str:
         """Return the address of the list that shows the rows of these days, with further filters.

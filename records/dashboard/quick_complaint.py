@@ -1,7 +1,7 @@
 """The short form of a complaint, for a phone on the shop floor: what happened, what it was about, photos, and send.
 
 A complaint with all required fields is submitted at once; any other is kept as a draft. Each form has an id of its own,
-from which the complaint's Id is computed: a form that is sent twice, because an answer was lost or of a double click,
+from which the complaint's Id is computed: a form that is sent twice, by a double click or because an answer was lost,
 makes one complaint.
 """
 
@@ -89,7 +89,7 @@ menu_links = menu_link(
 
 
 def list_links(request: HttpRequest, model: type[Any]) -> Sequence[RecordLink]:
-    """Return the same as a button of the complaints' list."""
+    """Return the entry of the menu as a button of the complaints' list."""
     return menu_links(request) if model is Complaint else ()
 
 

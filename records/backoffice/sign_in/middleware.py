@@ -37,7 +37,7 @@ SESSIONS_OF_STRANGERS = 1_000
 class AnonymousSessionMiddleware:
     """Limits the sessions that begin without anybody signing in: each is a row that anybody on the internet can make.
 
-    They hold the challenge for a passkey, the way to the company's provider, or a message.
+    They hold the challenge for a passkey, the state of a sign-in at the company's provider, or a message.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:

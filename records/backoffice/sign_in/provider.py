@@ -93,7 +93,7 @@ def forget_confirmation(request: HttpRequest) -> None:
     request.session.pop(CONFIRMATION_KEY, None)
 
 
-# --- The way there --------------------------------------------------------------------------------------------------
+# --- To the provider ------------------------------------------------------------------------------------------------
 
 
 def to_provider(
@@ -192,7 +192,7 @@ def signs_in_without(way: SocialAccount | Authenticator) -> bool:
 
 LAST_WAY_IN = _("You could not sign in any more. Choose a password or add a passkey first.")
 
-# --- The way back ---------------------------------------------------------------------------------------------------
+# --- From the provider ----------------------------------------------------------------------------------------------
 
 
 @contextmanager

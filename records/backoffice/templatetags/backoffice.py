@@ -17,6 +17,7 @@ from django.views.i18n import JavaScriptCatalog
 from records.backoffice.datetimes import times_are_in
 from records.backoffice.filter_bar import chips, controls, hidden_inputs
 from records.backoffice.form_errors import faults_of
+from records.backoffice.lists import RecordList
 from records.backoffice.once import FIELD
 from records.backoffice.statuses import status_tag
 from records.backoffice.wording import breakable, in_words, with_article
@@ -61,7 +62,7 @@ def fault_summary(form: Any, inline_formsets: Any = ()) -> dict[str, Any]:
 
 
 @register.inclusion_tag("backoffice/filter_bar.html")
-def filter_bar(changelist: ChangeList) -> dict[str, object]:
+def filter_bar(changelist: RecordList) -> dict[str, object]:
     """Show the list's filters in one form, and the active ones."""
     return {
         "controls": list(controls(changelist)),

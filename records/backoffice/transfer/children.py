@@ -90,7 +90,7 @@ def _text(cells: Sequence[Any], place: int | None, sheet: Sheet) -> str:
         return ""
 
 
-def give_children(sheet: ChildSheet, rows: Sequence[Row], model: type[models.Model]) -> list[Row]:
+def assign_children(sheet: ChildSheet, rows: Sequence[Row], model: type[models.Model]) -> list[Row]:
     """Add the rows of a further sheet to the values of their records; returns those that belong to no row.
 
     A fault of a child row is a fault of its record's row, so that nothing of the file is imported.

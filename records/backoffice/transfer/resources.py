@@ -37,7 +37,7 @@ from django.utils.translation import gettext
 
 from records.backoffice.once import claim
 from records.backoffice.transfer.cells import as_text
-from records.backoffice.transfer.children import ChildSheet, give_children, read_children, titles_of
+from records.backoffice.transfer.children import ChildSheet, assign_children, read_children, titles_of
 from records.backoffice.transfer.files import FileError, Sheet
 from records.backoffice.transfer.headings import Headings, headings, in_words
 from records.backoffice.transfer.matching import NOT_HERE, find_same, find_targets
@@ -231,7 +231,7 @@ class RecordResource:
                 orphans: list[Row] = []
                 for child_sheet in child_sheets:
                     self._resolve(child_sheet.rows, child_sheet.headings)
-                    orphans += give_children(child_sheet, self.rows, self.model)
+                    orphans += assign_children(child_sheet, self.rows, self.model)
                 find_same(self.rows, self.model, self.site_id, self.key, self.match)
                 key = self.table.columns[self.key].source if self.key else ""
                 find_targets(self.rows, self.model, self.site_id, key)

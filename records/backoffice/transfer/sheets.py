@@ -7,7 +7,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import IO
 from xml.sax.saxutils import escape, quoteattr
 
 from django.http import FileResponse
@@ -69,7 +69,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= LONGEST_CELL else text[: LONGEST_CELL - len(CUT)] + CUT
 
 
-def write_csv(lines: Iterable[Line]) -> Any:
+def write_csv(lines: Iterable[Line]) -> IO[bytes]:
     """Return a file with the lines in UTF-8 with a byte order mark, by which spreadsheets detect UTF-8; rewound."""
     file = tempfile.TemporaryFile("w+b")  # noqa: SIM115 (the answer closes it)
     text_file = _Utf8(file)
@@ -84,11 +84,11 @@ def write_csv(lines: Iterable[Line]) -> Any:
 class _Utf8:
     """Encodes the output of the CSV writer."""
 
-    def __init__(self, file: Any) -> None:
+    def __init__(self, file: IO[bytes]) -> None:
         self.file = file
 
     def write(self, text: str) -> int:
-        return int(self.file.write(text.encode()))
+        return self.file.write(text.encode())
 
 
 class FurtherSheet:
@@ -113,7 +113,7 @@ class FurtherSheet:
                 yield piece
 
 
-def write_xlsx(lines: Iterable[Line], title: str, further: Sequence[FurtherSheet] = ()) -> Any:
+def write_xlsx(lines: Iterable[Line], title: str, further: Sequence[FurtherSheet] = ()) -> IO[bytes]:
     """Return a workbook in which texts are texts, numbers are numbers and dates are dates; rewound.
 
     `further` are sheets that `lines` fills while it is read. Raises TooLongError. We write the format of ECMA-376

@@ -19,7 +19,7 @@ def visible_actions(site_id: uuid.UUID, user: User) -> QuerySet[Action]:
 
 
 def counting_for(user: User, site_id: uuid.UUID, count: Counting) -> Counting:
-    """Return `count` if all of the site's actions exist for the user; which ones are hidden depends on accounts."""
+    """Return `count` if no action of the site is hidden from the user; otherwise counts are not cached."""
     return UNCACHED if hides(Action, access.asking(user, site_id)) else count
 
 

@@ -30,7 +30,7 @@ class Line:
     first: datetime.datetime | None = None
     last: datetime.datetime | None = None
 
-    def add(self, complaint: Any) -> None:
+    def add(self, complaint: Complaint) -> None:
         """Count a complaint."""
         self.complaints += 1
         if complaint.quantity is not None:
@@ -87,8 +87,8 @@ def summary_of(result: TraceResult) -> Summary:
     for complaint in result.complaints:
         total.add(complaint)
 
-    def target(name: str) -> Callable[[Any], tuple[Any, str, str]]:
-        def of(complaint: Any) -> tuple[Any, str, str]:
+    def target(name: str) -> Callable[[Complaint], tuple[Any, str, str]]:
+        def of(complaint: Complaint) -> tuple[Any, str, str]:
             row = getattr(complaint, name)
             return (None, gettext("Not named"), "") if row is None else (row.pk, str(row), page_of(type(row), row.pk))
 
@@ -103,11 +103,11 @@ def summary_of(result: TraceResult) -> Summary:
     )
 
 
-def _lot_of(complaint: Any) -> tuple[str, str, str]:
+def _lot_of(complaint: Complaint) -> tuple[str, str, str]:
     return fold(complaint.trace_number), complaint.trace_number or gettext("Without a trace number"), ""
 
 
-def _lines(complaints: Iterable[Any], of: Callable[[Any], tuple[Any, str, str]]) -> list[Line]:
+def _lines(complaints: Iterable[Complaint], of: Callable[[Complaint], tuple[Any, str, str]]) -> list[Line]:
     """Return a line for each lot, customer or product in the complaints, those with most complaints first."""
     lines: dict[Any, Line] = {}
     for complaint in complaints:
@@ -140,7 +140,7 @@ def _group(source: Source, result: TraceResult) -> Group:
     return Group(source.model._meta.model_name, capfirst(str(source.model._meta.verbose_name_plural)), head, rows)
 
 
-def consumer_of(complaint: Any) -> str:
+def consumer_of(complaint: Complaint) -> str:
     """Return the consumer's name and contact details; what was erased of them is named once, without its codes."""
     names = (complaint.consumer_first_name, complaint.consumer_last_name)
     contact_details = (complaint.consumer_phone, complaint.consumer_mobile, complaint.consumer_email)
