@@ -73,7 +73,7 @@ def contacts_of(customer: Customer) -> list[tuple[str, str]]:
     """Return Id and name of the contacts that can still be erased, the removed ones last; two queries."""
     present = {str(row.pk): row for row in customer.party_contacts.all()}
     contacts = [
-        (key, _label(str(row), row.position))
+        (key, ", ".join(filter(None, (str(row) or gettext("Without a name"), row.position))))
         for key, row in present.items()
         if any(getattr(row, name) and not is_mark(getattr(row, name)) for name in CONTACT)
     ]
@@ -85,10 +85,6 @@ def contacts_of(customer: Customer) -> list[tuple[str, str]]:
             )
             contacts.append((key, f"{name} ({what})"))
     return contacts
-
-
-def _label(name: str, position: str) -> str:
-    return f"{name or 'Without a name'}, {position}" if position else name or gettext("Without a name")
 
 
 def _names_in_history(customer: Customer) -> dict[str, str]:

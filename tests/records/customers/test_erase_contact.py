@@ -7,6 +7,7 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.urls import reverse
+from django.utils import translation
 
 from records.accounts.models import DefaultRole
 from records.customers.actions import update_customer
@@ -194,6 +195,12 @@ def test_contacts_are_offered_with_a_fixed_number_of_queries(
     fresh = Customer.objects.get(pk=customer.pk)
     with django_assert_num_queries(2):
         assert [label for _, label in contacts_of(fresh)] == ["Wilhelmina Kowalska, Buyer", "Ole Olsen"]
+
+
+def test_a_contact_without_a_name_is_offered_in_the_language_of_the_page(customer: Customer) -> None:
+    change(customer, [{"position": "Buyer", "email": "sales@example.com"}])
+    with translation.override("de"):
+        assert "Ohne Namen, Buyer" in [label for _, label in contacts_of(customer)]
 
 
 def test_a_forged_value_in_the_place_of_an_erased_contact_is_found(customer: Customer) -> None:
