@@ -269,14 +269,14 @@ def rate_chart(scope: Scope, months: list[complaints.Month], period: Period, *, 
         month, name, url = rate.month, long_name(rate.month.first), _address_of_month(scope, rate.month)
         if rate.value is None:
             remark = gettext("only some days are shown") if month.first in sold else gettext("no units entered")
-            says, kind = f"{name}: {remark}", "gap"
+            title, kind = f"{name}: {remark}", "gap"
         else:
             remark, kind = _remark(month, rate.is_beyond), _kind(month, rate.is_beyond)
-            says = gettext("%(name)s: %(number)s per million") % {"name": name, "number": _number(rate.value)}
-            says = f"{says} ({remark})" if remark else says
+            title = gettext("%(name)s: %(number)s per million") % {"name": name, "number": _number(rate.value)}
+            title = f"{title} ({remark})" if remark else title
         upper = rate.limits.upper if rate.limits is not None else None
         label, second = month_letters(month.first), f"{month.first.year:04}"
-        columns.append(Column(label, second, rate.value or 0, says, url, kind, upper))
+        columns.append(Column(label, second, rate.value or 0, title, url, kind, upper))
         numbers = (
             str(month.count),
             f"{rate.units:,}" if rate.units is not None else NOTHING,

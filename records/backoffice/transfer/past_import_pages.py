@@ -128,9 +128,9 @@ class PastImportPages(SitePermissions):
             at=format_datetime(file_import.at),
             lines=lines[:LONGEST],
             left_out=max(len(lines) - LONGEST, 0),
-            archived=sum(line.what == ARCHIVED for line in lines),
-            put_back=sum(line.what == PUT_BACK for line in lines),
-            staying=sum(line.what == LEAVE for line in lines),
+            archived=sum(line.outcome == ARCHIVED for line in lines),
+            put_back=sum(line.outcome == PUT_BACK for line in lines),
+            staying=sum(line.outcome == LEAVE for line in lines),
             seen=digest_of(lines),
             moved_on=moved_on,
             form=form,
@@ -158,7 +158,7 @@ class PastImportPages(SitePermissions):
         page.archive(request, record, archived=True, reason=reason)
 
     def _say_what_happened(self, request: HttpRequest, file_import: FileImport, lines: list[Line]) -> None:
-        counts = {what: sum(line.what == what for line in lines) for what in (ARCHIVED, PUT_BACK, LEAVE)}
+        counts = {outcome: sum(line.outcome == outcome for line in lines) for outcome in (ARCHIVED, PUT_BACK, LEAVE)}
         self.message_user(
             request,
             gettext(

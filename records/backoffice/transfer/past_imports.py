@@ -45,7 +45,7 @@ class Line:
 
     row: int
     record: Any
-    what: str = LEAVE
+    outcome: str = LEAVE
     fields: list[str] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
 
@@ -97,7 +97,7 @@ def undo_import(
         if locked.taken_back is not None:
             raise AlreadyUndoneError
         lines = _Undoing(locked, resource, archive).lines()
-        is_empty = all(line.what == LEAVE for line in lines)
+        is_empty = all(line.outcome == LEAVE for line in lines)
         if rehearse or is_empty or (expected and digest_of(lines) != expected):
             raise RollBackError
         locked.taken_back, locked.taken_back_by_id = now(), resource.author.id
@@ -108,7 +108,7 @@ def undo_import(
 
 def digest_of(lines: Iterable[Line]) -> str:
     """Return the digest of what undoing would do, so that exactly what was shown is done after the confirmation."""
-    content = [(line.row, str(line.record), line.what, line.fields, line.reasons) for line in lines]
+    content = [(line.row, str(line.record), line.outcome, line.fields, line.reasons) for line in lines]
     return hashlib.sha256(repr(content).encode()).hexdigest()
 
 
@@ -168,7 +168,7 @@ class _Undoing:
         elif fault := _fault_of(lambda: self.archive(line.record), self.resource):
             line.reasons += fault
         else:
-            line.what = ARCHIVED
+            line.outcome = ARCHIVED
 
     def _values(self, line: Line, own: Sequence[Change], later: Sequence[Change]) -> dict[str, Any]:
         """Return the values that the fields had before the import, as an action takes them."""
@@ -211,7 +211,7 @@ class _Undoing:
                 line.fields = []
                 line.reasons += row.faults
             else:
-                line.what = PUT_BACK
+                line.outcome = PUT_BACK
 
 
 def _later(changes: Sequence[Change], own: set[uuid.UUID]) -> list[Change]:

@@ -178,7 +178,7 @@ class Column:
     label: str
     second: str
     value: float
-    says: str
+    title: str
     url: str = ""
     kind: str = ""
     limit: float | None = None
@@ -216,7 +216,7 @@ def draw_columns(chart: Chart, columns: Sequence[Column], levels: Sequence[tuple
                 at(chart.floor - height),
                 at(slot * 0.72),
                 at(height),
-                column.says,
+                column.title,
                 column.url,
                 column.kind,
                 note=_note(column.kind),
@@ -244,7 +244,7 @@ class Row:
 
     name: str
     value: int
-    says: str
+    title: str
     url: str = ""
     kind: str = ""
     cumulative: float | None = None
@@ -268,7 +268,7 @@ def draw_rows(chart: Chart, rows: Sequence[Row]) -> None:
                 y,
                 at(max(min(row.value / most, 1) * PLANE, 2 if row.value else 0)),
                 "12",
-                row.says,
+                row.title,
                 row.url,
                 row.kind,
                 note=shorten(row.name),
@@ -296,7 +296,7 @@ class Dot:
 
     day: datetime.date
     value: float
-    says: str
+    title: str
     url: str = ""
 
 
@@ -313,7 +313,7 @@ def draw_dots(chart: Chart, dots: Sequence[Dot], first: datetime.date, last: dat
     months: dict[datetime.date, list[Dot]] = {}
     for dot in dots:
         months.setdefault(dot.day.replace(day=1), []).append(dot)
-        chart.marks.append(Mark(at(x_of(dot.day)), at(chart.floor - dot.value * scale), "", "", dot.says, dot.url))
+        chart.marks.append(Mark(at(x_of(dot.day)), at(chart.floor - dot.value * scale), "", "", dot.title, dot.url))
     chart.points = " ".join(f"M{mark.x},{mark.y}h0" for mark in chart.marks)
     points = [
         (

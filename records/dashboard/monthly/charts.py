@@ -218,7 +218,7 @@ def _audits(report: Report) -> OverdueKind:
         url = list_of(AuditRecord, **status, **address_part("finish_date", month, last_day(month)))
         mean = counts["total"] / counts["scored"] if counts["scored"] else None
         name, score = long_name(month), NOTHING if mean is None else f"{mean:.1f}"
-        says = (
+        title = (
             gettext("%(name)s: %(shown)s, mean of %(scored)s")
             % {"name": name, "shown": score, "scored": counts["scored"]}
             if counts["scored"]
@@ -226,7 +226,7 @@ def _audits(report: Report) -> OverdueKind:
         )
         kind = "gap" if mean is None else "" if period.is_over(month) else "running"
         label, second = month_letters(month), f"{month.year:04}"
-        columns.append(Column(label, second, float(mean or 0), says, url if counts["rows"] else "", kind))
+        columns.append(Column(label, second, float(mean or 0), title, url if counts["rows"] else "", kind))
         rows.append(
             (Cell(name), _cell(counts["rows"], url), Cell(str(counts["scored"])), Cell(score, url if mean else ""))
         )

@@ -64,14 +64,14 @@ def draw_shares(chart: Chart, shares: Sequence[Share], period: Period, columns: 
         value = NOTHING if share.value is None else percent(share.value)
         kinds = ("gap" if share.value is None else "", "below beyond" if low else "", "running")
         kind = " ".join(kind for kind in kinds if kind and (kind != "running" or not period.is_over(share.month)))
-        says = (
+        title = (
             gettext("%(name)s: %(shown)s of %(whole)s") % {"name": name, "shown": value, "whole": share.whole}
             + (f" ({remark})" if remark else "")
             if share.whole
             else gettext("%(name)s: none") % {"name": name}
         )
         label, second = month_letters(share.month), f"{share.month.year:04}"
-        bars.append(Column(label, second, 100 * (share.value or 0), says, share.url, kind, limit or None))
+        bars.append(Column(label, second, 100 * (share.value or 0), title, share.url, kind, limit or None))
         rows.append((Cell(name), *share.cells, Cell(value), Cell(remark)))
     levels = (
         [(gettext("mean %(percent)s") % {"percent": percent(mean)}, 100 * mean, "mean")] if mean is not None else []

@@ -139,7 +139,7 @@ def undo_import(client: Client, model: Any, reason: str = "Wrong file", seen: st
 
 def outcome(shown: Any) -> dict[int, tuple[str, list[str], list[str]]]:
     """Return what happens to the record of each row, its fields and the reasons."""
-    return {line.row: (line.what, line.fields, line.reasons) for line in shown.context["lines"]}
+    return {line.row: (line.outcome, line.fields, line.reasons) for line in shown.context["lines"]}
 
 
 def test_an_import_is_taken_back_as_one(site: Site) -> None:
