@@ -203,7 +203,7 @@ class ProvisioningView(stock.SCIMView):
         return dict(self.body)
 
     def read_query(self, request: HttpRequest, known_names: Sequence[str] = SHOWN_NAMES) -> Query:
-        """Return the query in the request's address, of which the endpoint reads the `known` names."""
+        """Return the query in the request's address, of which the endpoint reads the `known_names`."""
         if not request.META.get("QUERY_STRING"):
             return Query()
         return self.note_unread(query_of_request(request), unread_names(request.GET, known_names))

@@ -58,8 +58,9 @@ def desired_person(
 ) -> DesiredPerson:
     """Return the desired state that a User document describes.
 
-    The document of a POST and the result of a PATCH are the whole state (`whole`): what they omit becomes unassigned. A
-    PUT that omits an extension keeps the values of the extension. If `active` is absent, the state stays as it is.
+    The document of a POST and the result of a PATCH are the whole state (`is_complete`): what they omit becomes
+    unassigned. A PUT that omits an extension keeps the values of the extension. If `active` is absent, the state stays
+    as it is.
     """
     _refuse_excess(after)
     account = _account(after, before)
@@ -256,7 +257,7 @@ def _reporting_line(caller: Caller, value: str, before: Representation | None) -
 def _manager(enterprise: Representation, then: Representation | None = None, *, is_complete: bool = False) -> str:
     """Return the manager's id: the value, or the last part of `$ref` where only the reference was sent or changed.
 
-    The result of a PATCH (`whole`) still has the former reference: a value that is missing there was taken away.
+    The result of a PATCH (`is_complete`) still has the former reference: a value that is missing there was taken away.
     """
     manager, past = enterprise.get("manager") or {}, (then or {}).get("manager") or {}
     value, reference = manager.get("value"), manager.get("$ref")

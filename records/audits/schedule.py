@@ -82,9 +82,9 @@ def free_due_dates(program: AuditProgram, count: int) -> list[datetime.datetime]
 def next_due_date(program: AuditProgram, completed: AuditRecord | None = None) -> datetime.datetime | None:
     """Return the program's next due date after a change of its audits; one query.
 
-    If `finished` is None, that is the earliest due date of its open regular audits, or else its present one. After
-    `finished` was completed, the date moves on only if that audit stood for it: to another open audit that stands for
-    it too, or else to the first of the following due dates that has an open audit, or has no audit and is after the
+    Without an audit that was just `completed`, that is the earliest due date of its open regular audits, or else its
+    present one. With one, the date moves on only if that audit stood for it: to another open audit that stands for it
+    too, or else to the first of the following due dates that has an open audit, or has no audit and is after the
     completion date. So a date without an audit is not left out because a later audit was completed. The result is None
     if there is neither an open audit nor a frequency.
     """

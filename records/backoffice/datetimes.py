@@ -31,7 +31,7 @@ def wall_clock(value: datetime.datetime) -> tuple[datetime.datetime, bool]:
 def format_datetime(value: datetime.datetime | None, *, day: bool = False) -> str:
     """Return the date-time for users: `2024-05-17` or `2024-05-17 14:30`.
 
-    `day` is for a field that contains only days, whatever time of day was sent; see `shown_day` for any other.
+    `day` is for a field that contains only days, whatever time of day was sent; see `format_day` for any other.
     """
     if value is None:
         return ""

@@ -38,7 +38,7 @@ class Step(NamedTuple):
 
 
 def stamp_deviations(model: Any, changes_by_id: Mapping[str, list[Row]]) -> dict[str, list[str]]:
-    """Return the names of the stamps that differ from the changes of a record, by its id; `known` has the changes.
+    """Return the names of the stamps that differ from the changes of a record, by its id.
 
     No other id lies between these in the order of all ids. Costs one query for the records, and one for each relation
     with steps; another for each write elsewhere that stamped records (`HISTORY_STAMPED_WITH`).

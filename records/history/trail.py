@@ -100,7 +100,7 @@ class Trail:
     def at_end(self, statements: Iterable[Statement], callback: RowsCallback | None = None) -> None:
         """Run statements at the end of the transaction, in one round trip with the changes and the COMMIT.
 
-        `answered` is called with the rows of each. Use it only if nothing else reads what they write: see `ends_next`.
+        `callback` is called with the rows of each. Use it only if nothing else reads what they write: see `ends_next`.
         """
         self.last += [(statement, callback) for statement in statements]
 

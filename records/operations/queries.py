@@ -69,7 +69,7 @@ def filter_rows(
     query: Mapping[str, list[str]],
     filters: Sequence[Parameter],
 ) -> models.QuerySet[M, R]:
-    """Return those of the rows `asked` that the query's filters choose; `records` are all of the list."""
+    """Return those of the `rows` that the query's filters choose; `records` are all of the list."""
     many = False
     for parameter in filters:
         rows = rows.filter(

@@ -110,7 +110,7 @@ class TraceResult:
 def lots_in(text: str) -> list[str]:
     """Return the lots in a text, which commas, semicolons or line breaks separate; each once, at most 20.
 
-    One in quotation marks can itself contain commas and semicolons, see `written`.
+    One in quotation marks can itself contain commas and semicolons, see `quote_lot`.
     """
     read = (quoted.replace('""', '"') if quoted else bare for quoted, bare in _LOT.findall(text.replace("\x00", " ")))
     parts = (" ".join(part.split())[:LONGEST] for part in read)
