@@ -17,6 +17,7 @@ from django.test import Client
 from django.test.utils import override_settings
 from hypothesis import settings as hypothesis_settings
 
+from config.server import huge_pages
 from records.accounts import calendar_links, keys, opening
 from records.accounts.models import DefaultRole
 from records.backoffice import rooms
@@ -66,6 +67,7 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[N
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000)
+    huge_pages.collapse()
     with reset.by_kept(kept):
         yield
 

@@ -34,10 +34,9 @@ def unloaded(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[str], Any]]
     return by
 
 
-@pytest.mark.long
 def test_the_pages_are_loaded_when_somebody_first_asks_for_them() -> None:
     code = """
-import os, sys
+import contextlib, os, sys
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
 import django
 django.setup()
@@ -52,10 +51,10 @@ from records.items.models import Item
 asking = (
     lambda: admin.site.get_model_admin(Item),
     lambda: admin.site.get_urls(),
-    lambda: reverse("admin:items_item_changelist"),
     lambda: resolve("/admin/items/item/"),
     lambda: resource_of(Item),
     lambda: run_checks(tags=["admin"]),
+    lambda: reverse("admin:items_item_changelist"),
 )
 for number, ask in enumerate(asking):
     if os.fork():
@@ -63,6 +62,13 @@ for number, ask in enumerate(asking):
         assert ended == 0, (number, ended)
         continue
     assert "records.items.admin" not in sys.modules
+    if number < len(asking) - 1:  # Loading takes more than a second; for these it is enough that they ask for it.
+        loaded = []
+        rooms.autodiscover_modules = loaded.append
+        with contextlib.suppress(Exception):
+            ask()
+        assert loaded == ["admin", "resources"]
+        break
     ask()
     assert rooms._is_done
     assert type(admin.site._registry[Item]).__name__ == "ItemAdmin"
@@ -150,6 +156,7 @@ def test_pages_that_could_not_be_loaded_are_loaded_by_the_next_who_asks(unloaded
 
 def test_registering_a_page_does_not_load_the_others(unloaded: Any) -> None:
     loaded: list[str] = []
+    rooms.load()
     unloaded(loaded.append)
     with rooms.registering():
         assert admin.site._registry
