@@ -25,7 +25,7 @@ def surround_by(around: Callable[[object], AbstractContextManager[None]] | None)
     _around[:] = [] if around is None else [around]
 
 
-def without_values(sql: Any) -> str:
+def without_values(sql: object) -> str:
     """Return a statement without any value: parameters are placeholders, and quoted texts are left out."""
     if not isinstance(sql, str):
         return type(sql).__name__

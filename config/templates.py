@@ -3,7 +3,7 @@
 from html import escape
 from typing import Any
 
-from django.template import base, defaulttags
+from django.template import Context, base, defaulttags
 from django.template.backends.django import DjangoTemplates
 from django.templatetags import i18n
 from django.utils.safestring import SafeString
@@ -21,7 +21,7 @@ class Templates(DjangoTemplates):
             module.render_value_in_context = render_value
 
 
-def render_value(value: Any, context: Any) -> str:
+def render_value(value: Any, context: Context) -> str:
     """Return a value as a template shows it, escaped if it is not HTML already. Whole numbers have no separators."""
     kind = type(value)
     if kind is str:

@@ -81,7 +81,7 @@ class Spans:
                         span.set_status(Status(StatusCode.ERROR))
 
     @contextmanager
-    def of_statement(self, sql: Any) -> Iterator[None]:
+    def of_statement(self, sql: object) -> Iterator[None]:
         """Run a statement in a span below the one of its request or task."""
         if origin() is None:
             yield

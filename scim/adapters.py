@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django_scim.adapters import SCIMGroup, SCIMUser
-from scim2_models import Context, InvalidValueException, MutabilityException
+from scim2_models import Context, InvalidValueException, MutabilityException, Resource
 
 from records.accounts import provisioning as accounts
 from records.accounts import role_provisioning
@@ -49,7 +49,7 @@ from scim.schemas import (
 from scim.wording import by_lower_name
 
 
-def _dump(resource: Any) -> Representation:
+def _dump(resource: Resource[Any]) -> Representation:
     return dict(resource.model_dump(scim_ctx=Context.DEFAULT))
 
 
@@ -273,7 +273,7 @@ class GroupAdapter(_Adapter, SCIMGroup):
         members = desired_members(entries_of(value), exact=self.obj is not None) if has_members else None
         self.desired = DesiredRole(resource.display_name, resource.external_id, members)
 
-    def _place(self, site: Any) -> None:
+    def _place(self, site: SiteExtension | None) -> None:
         """Use the site that the extension names; raises MutabilityException when an existing role has another site."""
         if site is None or not site.value:
             return

@@ -68,7 +68,7 @@ class RequiredColumn:
     """A date-time or boolean that every row has, with the function that compares it."""
 
     expression: Term
-    comparison: Callable[[Term, CompareOperator, Any], Condition]
+    comparison: Callable[[Term, CompareOperator, object], Condition]
 
     def compare(self, op: CompareOperator, value: object) -> Condition:
         """Return the comparison."""

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -181,7 +181,7 @@ class ProvisioningView(stock.SCIMView):
         is_dry_run = self.caller is not None and self.caller.dry_run
         return lost_deadlock(error) or (is_dry_run and waited_too_long(error))
 
-    def _handler(self, request: HttpRequest) -> Any:
+    def _handler(self, request: HttpRequest) -> Callable[..., HttpResponse]:
         method = (request.method or "").lower()
         handler = getattr(self, method, None) if method in self.http_method_names else None
         if method == "head" and handler is None:

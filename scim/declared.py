@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from scim2_models import InvalidFilterException, InvalidPathException, Path, ScimFilter
-from scim2_models.path import Comparison, FilterNode, LogicalExpr, Not, Present
+from scim2_models.path import AttributeBinding, Comparison, FilterNode, LogicalExpr, Not, Present
 
 from scim.schemas import MODELS, Group, User, bind
 
@@ -78,7 +78,7 @@ def is_declared(kind: str, path: str) -> bool:
         return False
 
 
-def _is_part(binding: Any, node: Comparison | Present) -> bool:
+def _is_part(binding: AttributeBinding, node: Comparison | Present) -> bool:
     item: Any = binding.field_type
     if not hasattr(item, "model_fields"):
         return node.attr_path.attr.lower() == "value"

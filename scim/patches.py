@@ -52,7 +52,7 @@ def operations_of(kind: str, body: dict[str, Any], notes: list[str]) -> list[Any
         tidy = _clean_operation(kind, operation, skipped_paths, ignored_names)
         if tidy is None:
             continue
-        if _has_many(tidy):
+        if not tidy.get("path") and isinstance(tidy.get("value"), dict):
             result += _without_path(kind, tidy, ignored_names)
         else:
             result.append(tidy)
@@ -124,7 +124,7 @@ def _in_its_schema(kind: str, key: str, item: Any) -> dict[str, Any]:
     return item if urn.lower() in ("", _ROOT_SCHEMAS[kind]) else {urn: item}
 
 
-def clean_schemas(schemas: Any, urn: str) -> Any:
+def clean_schemas(schemas: object, urn: str) -> object:
     """Return the schemas with this URN spelt as it is declared; case does not matter in a URN (RFC 8141)."""
     if not isinstance(schemas, list):
         return schemas
@@ -169,7 +169,7 @@ def _clean_operation(
     return tidy
 
 
-def _plain_value(kind: str, op: str, path: str, value: Any) -> object:
+def _plain_value(kind: str, op: str, path: str, value: object) -> object:
     """Return the value for a path: a list of one as the value in it, and no value for a remove of a single value.
 
     The value of a remove says which entries of a list to remove, so for a list, an empty one removes none. Elsewhere
@@ -181,7 +181,7 @@ def _plain_value(kind: str, op: str, path: str, value: Any) -> object:
     return only if only is not value and _takes_one_plain_value(kind, path) else value
 
 
-def _is_one_value(kind: str, path: str, value: Any) -> bool:
+def _is_one_value(kind: str, path: str, value: object) -> bool:
     """Return whether a value is plain, or is the object or list of one in which Microsoft's library sends it."""
     one = value[0] if isinstance(value, list) and len(value) == 1 else value
     if not isinstance(one, dict):
@@ -270,7 +270,7 @@ def without_read_only(kind: str, operations: list[Any], own_id: str) -> tuple[li
     """
     read_only_values: list[Representation] = []
 
-    def without(value: Any, path: str) -> object:
+    def without(value: object, path: str) -> object:
         if kind == "Group" and is_members(path):
             return value
         if isinstance(value, list):
@@ -316,7 +316,7 @@ def _clean_path(kind: str, path: str, *, is_full_path: bool = True) -> str:
     return tidy
 
 
-def apply_patch(kind: str, document: Representation, operations: list[Any], schemas: Any) -> Any:
+def apply_patch(kind: str, document: Representation, operations: list[Any], schemas: object) -> Any:
     """Return the resource after the operations are applied to its document; raises the errors that RFC 7644 names."""
     model: Any = MODELS[kind]
     body: dict[str, Any] = {"Operations": operations}
@@ -355,7 +355,3 @@ def _refuse_without_entries(kind: str, resource: Any, operations: list[Any]) -> 
 def _is_whole_resource(kind: str, path: object) -> bool:
     """Return whether a path is left out, or is the schema of the resource itself, which stands for the resource."""
     return not path or (isinstance(path, str) and colon_after_schema(path.strip()).lower() in ("", _ROOT_SCHEMAS[kind]))
-
-
-def _has_many(operation: Any) -> bool:
-    return isinstance(operation, dict) and not operation.get("path") and isinstance(operation.get("value"), dict)

@@ -1,6 +1,6 @@
 """Selects the attributes that an answer carries: applies attributes and excludedAttributes to a finished document."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -92,7 +92,7 @@ class Projection:
             subs = attributes.get(name) or attributes.get("*")
             if subs is None:
                 return None
-            return value if "*" in subs else _subs(value, lambda sub: sub in subs)
+            return value if "*" in subs else _subs(value, subs.__contains__)
         left_out = self.excluded_attributes.get(schema, {})
         subs = left_out.get(name) or left_out.get("*") or set()
         if "*" in subs:
@@ -100,7 +100,7 @@ class Projection:
         return _subs(value, lambda sub: sub not in subs) if subs else value
 
 
-def _subs(value: Any, keep: Any) -> object:
+def _subs(value: object, keep: Callable[[str], bool]) -> object:
     if isinstance(value, dict):
         return {name: item for name, item in value.items() if keep(name.lower())} or None
     if isinstance(value, list):

@@ -102,7 +102,7 @@ def user_documents(caller: Caller, keys: Keys, projection: Projection) -> list[R
     scope = caller.scope
     read = {name: make for name, make in _ALSO_READ.items() if projection.holds(name)}
 
-    def users() -> QuerySet[User, Any]:
+    def users() -> QuerySet[User, tuple[Any, ...]]:
         rows = User.objects.seen_by(scope).filter(pk__in=the_ids())
         also = {f"read_{name}": make(scope) for name, make in read.items()}
         return rows.annotate(**also).values_list(*USER_COLUMNS, *also)

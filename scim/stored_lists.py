@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, TextField, When
+from scim2_models.path import CompareOperator
 
 from records.accounts.models import Role, RoleMembership, UserAttribute
 from scim.attributes import Nothing, Source, Term, Text
@@ -73,7 +74,7 @@ class AttributePart:
             )
         return UserAttribute.objects.filter(user_id=OuterRef("pk"), attribute=self.attribute, part=self.part)
 
-    def compare(self, op: Any, value: Any) -> Condition:
+    def compare(self, op: CompareOperator, value: Any) -> Condition:
         """Return the condition that the row exists and matches; for `ne`, a missing row differs from every value."""
         if op == op.ne:
             return ~Q(self.compare(op.eq, value))

@@ -34,7 +34,7 @@ from scim.requests import (
 from scim.schemas import BULK_REQUEST, SEARCH_REQUEST
 
 
-def _resource_response(adapter: Any, document: Representation, status: int = 200) -> HttpResponse:
+def _write_response(adapter: UserAdapter | GroupAdapter, document: Representation, status: int = 200) -> HttpResponse:
     """Return the response to a write, with the document that the adapter returned."""
     return scim_response(document, status, ETag=adapter.version, Location=adapter.location)
 
@@ -79,7 +79,7 @@ class ResourceView(ProvisioningView):
             adapter = self.scim_adapter(None, request=request)
             adapter.from_dict(body)
             adapter.save()
-            return _resource_response(adapter, adapter.document_after_write(self.read_query(request)), 201)
+            return _write_response(adapter, adapter.document_after_write(self.read_query(request)), 201)
 
     def put(self, request: ProvisioningRequest, uuid: str | None = None) -> HttpResponse:
         """Replace a resource."""
@@ -106,7 +106,7 @@ class ResourceView(ProvisioningView):
             if says_nothing and not adapter.requested_values:
                 return empty_response(ETag=version_of(adapter.obj.revision))
             document = adapter.document_after_write(query)
-            return empty_response(ETag=adapter.version) if says_nothing else _resource_response(adapter, document)
+            return empty_response(ETag=adapter.version) if says_nothing else _write_response(adapter, document)
 
     def _writing(self, request: ProvisioningRequest, write: Callable[[], HttpResponse]) -> HttpResponse:
         """Call a write; one that sets a password ends after its checks, and begins again when the password is hashed.
@@ -265,7 +265,7 @@ class NotImplementedView(ProvisioningView):
 
     what = ""
 
-    def _handler(self, request: HttpRequest) -> Any:
+    def _handler(self, request: HttpRequest) -> Callable[..., HttpResponse]:
         def refuse(*_: object, **__: object) -> HttpResponse:
             return error_response(501, f"{self.what} is not supported; see ServiceProviderConfig.")
 
@@ -275,5 +275,5 @@ class NotImplementedView(ProvisioningView):
 class UnknownPathView(ProvisioningView):
     """Every other path below a mount, which answers 404 in the SCIM format."""
 
-    def _handler(self, request: HttpRequest) -> Any:
+    def _handler(self, request: HttpRequest) -> Callable[..., HttpResponse]:
         raise ScimError(404, "There is no such endpoint.")

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from psycopg import OperationalError
 from psycopg._preparing import Key, Prepare
 from psycopg._queries import PostgresQuery, _query2pg_nocache
+from psycopg.abc import PQGen
 from psycopg.adapt import Transformer
 from psycopg.errors import error_from_result
 from psycopg.generators import execute, fetch_many, send
@@ -124,18 +125,18 @@ class Trips:
         """Return what has to be sent for a command without parameters."""
         return _Step(partial(self._connection.pgconn.send_query_params, text.encode(), None))
 
-    def _alone(self, step: _Step) -> Any:
+    def _alone(self, step: _Step) -> PQGen[list[Any]]:
         """Send a single statement, for which a pipeline would cost more than the statement itself."""
         step.command()
         return [(yield from execute(self._connection.pgconn))]
 
-    def _send_first(self, steps: Sequence[_Step]) -> Any:
+    def _send_first(self, steps: Sequence[_Step]) -> PQGen[None]:
         """Send the first part, without waiting for its results."""
         for step in steps:
             step.command()
         yield from send(self._connection.pgconn)
 
-    def _together(self, steps: Sequence[_Step], sent_count: int) -> Any:
+    def _together(self, steps: Sequence[_Step], sent_count: int) -> PQGen[list[Any]]:
         """Send all but what is sent already with one system call; returns the results as far as there are any."""
         pgconn = self._connection.pgconn
         for step in steps[sent_count:]:

@@ -93,7 +93,7 @@ class Answer:
             self._remaining -= len(part)
         self._send(b"%x\r\n%b\r\n" % (len(part), part) if self._is_chunked else part)
 
-    def _send_file(self, file: Any) -> bool:
+    def _send_file(self, file: IO[bytes]) -> bool:
         """Send a file of the disk from its place; return False if it is not one or its length is not known."""
         if not self._has_body:
             return True

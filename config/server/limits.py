@@ -34,7 +34,7 @@ def largest_body(path: str, environ: Mapping[str, Any]) -> int:
     return PAGE_LIMIT
 
 
-def _has_cookie(environ: Mapping[str, Any], name: Any) -> bool:
+def _has_cookie(environ: Mapping[str, Any], name: str) -> bool:
     try:
         return name in SimpleCookie(environ.get("HTTP_COOKIE", ""))
     except CookieError:

@@ -2,13 +2,13 @@
 
 import re
 import string
-from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.password_validation import CommonPasswordValidator, MinimumLengthValidator
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 
+from records.accounts.models import User
 from records.sites.models import Site
 from records.sites.text import fold
 
@@ -55,7 +55,7 @@ class GuessablePasswordValidator(CommonPasswordValidator):
 class NameInPasswordValidator:
     """Refuses passwords that contain a name of the organisation, of one of its sites, or of the person."""
 
-    def validate(self, password: str, user: Any = None) -> None:
+    def validate(self, password: str, user: User | None = None) -> None:
         """Raise ValidationError if the password contains a word of such a name with four letters or more."""
         text = fold(password)
         names = [settings.ORGANISATION_NAME, *Site.objects.values_list("name", flat=True)]

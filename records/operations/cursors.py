@@ -17,6 +17,7 @@ from django.conf import settings
 from django.db import connection, models
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import F, Q
+from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast, Left
 from django.db.models.sql.compiler import SQLCompiler
 
@@ -79,7 +80,7 @@ class Order:
         return Left(Cast(column, models.TextField()), NAME) if self.is_long else column
 
     @property
-    def selection(self) -> Any:
+    def selection(self) -> Combinable | str:
         """Return what selects the value that the list is sorted by."""
         return self.expression if self.is_long else self.attribute
 

@@ -37,7 +37,7 @@ class CompositeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """An id that the body refers to; `resolve` in records.operations.references replaces it by the record."""
+    """An id that the body refers to; `resolve_all` in records.operations.references replaces it by the record."""
 
     id: uuid.UUID
     model: type[models.Model]

@@ -8,9 +8,7 @@ from typing import Any
 
 import orjson
 from django.db import connection, models
-from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import OuterRef, Subquery
-from django.db.models.sql.compiler import SQLCompiler
 
 from records.operations import values
 
@@ -39,18 +37,13 @@ class JsonRows(Subquery):
         )
         # Only quoted column names are inserted into the SQL.
         sql = f"(SELECT COALESCE(json_agg(json_build_array({columns})), '[]')::text FROM (%(subquery)s) r)"  # noqa: S608
-        return self._as_sql(compiler, connection, sql, **extra)
+        return super().as_sql(compiler, connection, template=sql, **extra)
 
     def as_sqlite(self, compiler: Any, connection: Any, **extra: object) -> Any:
         """Wrap the subquery in the aggregate of SQLite."""
         columns = ", ".join(f"r.{connection.ops.quote_name(field.column)}" for field in self.row_fields)
         sql = f"(SELECT json_group_array(json_array({columns})) FROM (%(subquery)s) r)"  # noqa: S608
-        return self._as_sql(compiler, connection, sql, **extra)
-
-    def _as_sql(
-        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, template: str, **extra: object
-    ) -> tuple[str, tuple[str | int, ...]]:
-        return super().as_sql(compiler, connection, template=template, **extra)
+        return super().as_sql(compiler, connection, template=sql, **extra)
 
 
 def rows_of(model: type[models.Model], owner: str, names: Sequence[str], order: Sequence[str]) -> JsonRows:

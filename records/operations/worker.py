@@ -53,7 +53,7 @@ class ResilientWorker(Worker):
             finally:
                 life.end()
 
-    def run_task(self, db_task_result: Any) -> None:
+    def run_task(self, db_task_result: DBTaskResult[Any, Any]) -> None:
         """Run a task; if an outage or the end of this process interrupted it, it runs again instead of failing."""
         fail = db_task_result.set_failed
 

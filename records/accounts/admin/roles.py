@@ -1,7 +1,7 @@
 """The pages of roles: what they permit, as a matrix, and who holds them."""
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar, Unpack
 
@@ -11,7 +11,7 @@ from django.contrib.admin.utils import quote
 from django.contrib.auth.models import Permission
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Q, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -104,7 +104,7 @@ class RoleAdmin(PlainAdmin):
             record.is_archived and not record.default_role and self.may(request, "change", record)
         )
 
-    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+    def get_fieldsets(self, request: HttpRequest, obj: Role | None = None) -> Any:
         """Return the name and, in a form, the permissions; everywhere else a panel shows them."""
         fieldsets = super().get_fieldsets(request, obj)
         state = form_state(request)
@@ -216,7 +216,7 @@ class MembersForm(ReasonForm):
 
     field_order = ("users", "roles", "change_reason")
 
-    def __init__(self, data: Any, *, role: Role, people: Any) -> None:
+    def __init__(self, data: QueryDict | None, *, role: Role, people: QuerySet[User]) -> None:
         super().__init__(data)
         self.post_data = data
         url = partial(choose_url, RoleMembership._meta.get_field("user"), role.site_id)
@@ -238,7 +238,7 @@ class MembersForm(ReasonForm):
     def clean(self) -> dict[str, object]:
         """Return the cleaned data with the selected memberships."""
         data = super().clean() or self.cleaned_data
-        texts: Iterable[str] = self.post_data.getlist("remove") if self.post_data is not None else ()
+        texts = self.post_data.getlist("remove") if self.post_data is not None else ()
         data["remove"] = [key for key in map(read_uuid, texts) if key is not None]
         if not (data["remove"] or data.get("users") or data.get("roles")):
             raise ValidationError(gettext("Choose whom to add or to remove."))
