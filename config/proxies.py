@@ -32,7 +32,7 @@ def name_sender(environ: dict[str, Any]) -> None:
     """Set REMOTE_ADDR and the scheme to what a trusted proxy reports; change nothing if the peer is not one."""
     if not settings.TRUSTED_PROXIES:
         if "HTTP_X_FORWARDED_FOR" in environ:
-            _tell_of_proxy()
+            _warn_about_proxy()
         return
     if _is_trusted(_address(environ.get("REMOTE_ADDR", ""))):
         environ["REMOTE_ADDR"] = reported_sender(environ["REMOTE_ADDR"], environ.get("HTTP_X_FORWARDED_FOR", ""))
@@ -41,7 +41,7 @@ def name_sender(environ: dict[str, Any]) -> None:
 
 
 @cache
-def _tell_of_proxy() -> None:
+def _warn_about_proxy() -> None:
     """Warn, once per process, that a peer that TRUSTED_PROXIES does not contain forwards requests."""
     logger.warning(
         "A request has X-Forwarded-For, but TRUSTED_PROXIES is empty, so all callers behind a proxy share their limits "

@@ -77,7 +77,7 @@ def full_name(*parts: str) -> Trim:
     return Trim(Concat(text(""), *terms, output_field=TextField()))
 
 
-def shown_name(prefix: str = "") -> Coalesce:
+def display_name(prefix: str = "") -> Coalesce:
     """Return the expression for an account's display name: its own, or given and family name, or else the user name."""
     return Coalesce(
         NullIf(F(f"{prefix}display_name"), text(""), output_field=TextField()),
@@ -130,7 +130,7 @@ def user_attributes(caller: Scope) -> Attributes:
         "name.familyname": caseless_text(F("family_name")),
         "name.honorificprefix": caseless_text(F("honorific_prefix")),
         "name.formatted": Text(formatted),
-        "displayname": caseless_text(shown_name()),
+        "displayname": caseless_text(display_name()),
         "profileurl": Text(profile),
         "usertype": caseless_text(F("user_type")),
         "preferredlanguage": caseless_text(F("preferred_language")),
@@ -177,7 +177,7 @@ def user_attributes(caller: Scope) -> Attributes:
         f"{ENTERPRISE}:manager.$ref".lower(): Text(_reference(users, manager)),
         f"{ENTERPRISE}:manager.displayname".lower(): caseless_text(
             Case(
-                When(Q(_is_assigned(manager)), then=shown_name("employee__reporting_to__user__")),
+                When(Q(_is_assigned(manager)), then=display_name("employee__reporting_to__user__")),
                 default=text(""),
                 output_field=TextField(),
             )
@@ -231,7 +231,7 @@ def group_attributes(caller: Scope) -> Attributes:
     member = Coalesce(F("user_id"), F("member_role_id"))
     display = Case(
         When(~Q(display=""), then=F("display")),
-        When(user__isnull=False, then=shown_name("user__")),
+        When(user__isnull=False, then=display_name("user__")),
         default=Coalesce(F("member_role__name"), text(""), output_field=TextField()),
         output_field=TextField(),
     )

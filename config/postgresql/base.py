@@ -166,7 +166,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     ) -> list[Rows]:
         """Send the statements together, after a pending BEGIN and followed by those of `meanwhile` and by `then`."""
         if self.queries_logged or len(self.execute_wrappers) > self._own_wrappers:
-            self._tell_followers(statements)
+            self._notify_observers(statements)
         first = "BEGIN" if self._begin_is_pending() else ""
         text = "; ".join([*(sql for sql, _ in statements), *([then] if then else [])])
         connection, seconds = self.connection, self._longest()
@@ -205,12 +205,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
         connection._prepared.clear()
         return OutdatedPlanError(*error.args)
 
-    def _tell_followers(self, statements: Sequence[Statement]) -> None:
+    def _notify_observers(self, statements: Sequence[Statement]) -> None:
         """Report each of the statements to the observers of this connection, as a cursor of Django does."""
         for sql, parameters in statements:
             execute: Callable[..., object] = _nothing
-            for follow in reversed(self.execute_wrappers[self._own_wrappers :]):
-                execute = partial(follow, execute)
+            for wrapper in reversed(self.execute_wrappers[self._own_wrappers :]):
+                execute = partial(wrapper, execute)
             execute(sql, parameters, False, {"connection": self})
             if self.queries_logged:
                 text = self.ops.last_executed_query(None, sql, parameters)

@@ -103,7 +103,7 @@ def install(using: str) -> None:
         present = cursor.fetchall()
         if sorted((name, text) for name, _, text in present) == sorted(texts.items()):
             return
-        # Whatever else an earlier release has made goes, too: a name may have stood for another table.
+        # Triggers of an earlier release are removed, too: a name may have been that of another table's trigger.
         for name, table, _ in present:
             cursor.execute(f"DROP TRIGGER IF EXISTS {name}" + (f" ON {table}" if vendor == "postgresql" else ""))
         for name, (trigger, _) in triggers.items():

@@ -84,8 +84,8 @@ class DesiredAccount:
     password_hash: str | None = None
     """The hash of the password."""
     emails: Sequence[DesiredEmail] = ()
-    kept_email: str | None = None
-    """The employee's address, where the directory's main address stays and staff have set or emptied the employee's."""
+    present_email: str | None = None
+    """The employee's present address, which stays if the directory's main one does: staff may have changed it."""
     attributes: dict[str, Any] = field(default_factory=dict)
     keys: tuple[Key, ...] = ()
     notes: list[str] = field(default_factory=list)
@@ -93,8 +93,8 @@ class DesiredAccount:
 
     @property
     def email(self) -> str:
-        """Return the employee's address: the one that is kept, or else the main one; '' if there are no addresses."""
-        return main_address(self.emails)[0] if self.kept_email is None else self.kept_email
+        """Return the employee's address: the present one if it stays, or else the main one; '' without addresses."""
+        return main_address(self.emails)[0] if self.present_email is None else self.present_email
 
 
 def main_address(entries: Iterable[DesiredEmail | UserEmail]) -> tuple[str, bool]:
@@ -171,7 +171,7 @@ def change_account(
     actor = Actor(directory=directory)
     require(actor, Act.ADOPT, user)
     if main_address(desired.emails) == main_address(user.emails.all()):
-        desired.kept_email = user.email
+        desired.present_email = user.email
     _check_password(desired, directory, user)
     _leave_undone(user, desired, actor)
     before_name, was_active = user.user_name, user.is_active

@@ -285,8 +285,8 @@ class CalledViewSet(ViewSet):
                     400, "UnknownParameter", unknown(query_name, known_names.values(), "query parameter")
                 )
             self.query.setdefault(name, []).extend(queries.text(name, str(value)) for value in query_values)
-        for name, values_given in self.query.items():
-            if len(values_given) > 1 and len(set(values_given)) > 1 and _takes_one_value(self.operation, name):
+        for name, texts in self.query.items():
+            if len(texts) > 1 and len(set(texts)) > 1 and _takes_one_value(self.operation, name):
                 raise queries.invalid(name, "This has more than one value; send one.")
 
     def render_refusal(self, refusal: errors.ApiError) -> HttpResponse:

@@ -200,7 +200,7 @@ class ReadPlan:
         return texts.index(attribute) if attribute in texts else -1
 
     @property
-    def tells_of_others(self) -> bool:
+    def depends_on_targets(self) -> bool:
         """Return whether an answer can change although the record does not, because a target becomes visible."""
         return self.reader is not None and bool(self.pointers or self.lists)
 

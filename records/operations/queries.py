@@ -118,11 +118,11 @@ def _any_text(
     return condition
 
 
-def _one_of(lookup: str, texts_sent: Sequence[str]) -> Q:
+def _one_of(lookup: str, texts: Sequence[str]) -> Q:
     """Return the condition that a text is one of the given ones, as sent or without the blanks around it."""
     # A value of blanks alone does not mean the records without a value.
-    texts = list(dict.fromkeys(text for raw in texts_sent for text in (raw, raw.strip() or raw)))
-    return Q(**{f"{lookup}__whole_in": texts})
+    spellings = list(dict.fromkeys(value for text in texts for value in (text, text.strip() or text)))
+    return Q(**{f"{lookup}__whole_in": spellings})
 
 
 def _single(parameter: Parameter, lookup: str, text: str) -> Q:

@@ -200,7 +200,7 @@ class OperationViewSet(CalledViewSet):
         if row is None:
             raise errors.not_found()
         with_private = self.sees_private(serializer)
-        variant = self.variant + (conditional.fingerprint(plan.targets(row)) if plan.tells_of_others else "")
+        variant = self.variant + (conditional.fingerprint(plan.targets(row)) if plan.depends_on_targets else "")
         tag = conditional.etag(row[len(plan.names)], with_private=with_private, variant=variant)
         if conditional.is_current(self.http_request, tag):
             response = HttpResponse(status=304)

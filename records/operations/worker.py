@@ -36,7 +36,7 @@ class ResilientWorker(Worker):
 
     def run(self) -> None:
         """Work until a signal ends it, whatever happens to the database."""
-        chosen_id = self.worker_id
+        original_id = self.worker_id
         while self.running:
             life = HeartbeatThread(self.worker_id, regular_jobs=not self.batch)
             try:
@@ -46,7 +46,7 @@ class ResilientWorker(Worker):
             except (OperationalError, InterfaceError) as error:
                 outage_of(error)
                 # Tasks started in this run are resumed when its heartbeat is old, so the next run needs another id.
-                self.worker_id = f"{chosen_id[:50]}-{get_random_string(8)}"
+                self.worker_id = f"{original_id[:50]}-{get_random_string(8)}"
                 with suppress(Exception):
                     connections.close_all()
                 time.sleep(PAUSE_SECONDS)
@@ -125,8 +125,8 @@ def take_up_abandoned() -> int:
             continue
         mine = DBTaskResult.objects.running().filter(pk=task.pk, started_at=task.started_at)
         if len(task.worker_ids) >= MOST_ATTEMPTS:
-            given_up = {"status": TaskResultStatus.FAILED, "finished_at": now(), "traceback": "Its worker was killed."}
-            if mine.update(**given_up):
+            failure = {"status": TaskResultStatus.FAILED, "finished_at": now(), "traceback": "Its worker was killed."}
+            if mine.update(**failure):
                 logger.error("A task was given up: its workers were killed.", extra={"task": task.task_name})
         elif mine.update(status=TaskResultStatus.READY, run_after=now()):
             logger.warning("A task that a worker left is taken up again.", extra={"task": task.task_name})

@@ -51,7 +51,7 @@ def test_only_a_trusted_proxy_may_say_that_the_caller_came_by_https(settings):
 
 
 def test_without_a_named_proxy_no_header_is_read_and_the_log_says_so_once(settings, caplog):
-    proxies._tell_of_proxy.cache_clear()
+    proxies._warn_about_proxy.cache_clear()
     assert sender(settings, "10.0.0.5", named=()) == ("10.0.0.5", "http")
     assert sender(settings, "10.0.0.5", "198.51.100.1", "https", named=()) == ("10.0.0.5", "http")
     assert sender(settings, "10.0.0.5", "198.51.100.2", named=()) == ("10.0.0.5", "http")
