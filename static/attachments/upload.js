@@ -9,7 +9,7 @@
     if (!form) continue;
     const [list, uploads, said, drop] = ["list", "uploads", "said", "drop"].map((name) => panel.querySelector(`[data-${name}]`));
     const limit = Number(form.dataset.limit);
-    let left = 0;
+    let remaining = 0;
     let added = 0;
     let lost = [];
     let unsent = false;
@@ -26,11 +26,11 @@
 
     const tell = () => {
       const done = added === 1 ? say("1 file attached.") : say("%(added)s files attached.", { added });
-      said.textContent = left ? say("%(left)s still to be sent.", { left }) : [added ? done : "", ...faults].join(" ").trim();
+      said.textContent = remaining ? say("%(left)s still to be sent.", { left: remaining }) : [added ? done : "", ...faults].join(" ").trim();
     };
 
     const finish = (row, answer, file) => {
-      left -= 1;
+      remaining -= 1;
       if (answer.lost) lost.push(file);
       row.remove();
       for (const html of answer.added || []) {
@@ -68,18 +68,18 @@
       });
 
     const sendAll = async (files) => {
-      if (left) return;
+      if (remaining) return;
       added = 0;
       lost = [];
       faults.length = 0;
-      left = files.length;
+      remaining = files.length;
       tell();
       for (const file of files) await send(file);
       for (const input of form.querySelectorAll("input[type=file]")) input.value = "";
       unsent = lost.length > 0;
     };
     form.addEventListener("input", () => { unsent = true; });
-    window.addEventListener("beforeunload", (event) => { if (left || unsent) event.preventDefault(); });
+    window.addEventListener("beforeunload", (event) => { if (remaining || unsent) event.preventDefault(); });
 
     form.addEventListener("submit", (event) => {
       const files = [...lost, ...[...form.querySelectorAll("input[type=file]")].flatMap((input) => [...input.files])];

@@ -25,9 +25,9 @@
   let isKept = Boolean(account);
   const waiting = [];
   try {
-    for (const found of Object.keys(localStorage).filter((name) => name.startsWith(START))) {
-      waiting.push(...(JSON.parse(localStorage.getItem(found))?.answers || []));
-      localStorage.removeItem(found);
+    for (const key of Object.keys(localStorage).filter((name) => name.startsWith(START))) {
+      waiting.push(...(JSON.parse(localStorage.getItem(key))?.answers || []));
+      localStorage.removeItem(key);
     }
   } catch {
     isKept = false;
@@ -44,23 +44,23 @@
 
   // --- The present answer to each question --------------------------------------------------------------------------
 
-  const stored = new Map(questions.map((card) => [card.dataset.question, {
+  const storedAnswers = new Map(questions.map((card) => [card.dataset.question, {
     response: card.querySelector("[name=seen_response]").value,
     comment: card.querySelector("[name=seen_comment]").value,
   }]));
   // A page that was opened without a connection shows older answers than those that were sent from it since.
   const knownKey = `larder-typed:${account}:known-${page.dataset.checklist}`;
-  const know = (answers) => { for (const [id, now] of Object.entries(answers)) if (stored.has(id)) stored.set(id, now); };
+  const know = (answers) => { for (const [id, now] of Object.entries(answers)) if (storedAnswers.has(id)) storedAnswers.set(id, now); };
   try {
-    const known = JSON.parse(localStorage.getItem(knownKey));
-    if (known?.at > Number(page.dataset.at)) know(known.answers);
+    const draft = JSON.parse(localStorage.getItem(knownKey));
+    if (draft?.at > Number(page.dataset.at)) know(draft.answers);
     else localStorage.removeItem(knownKey);
   } catch {
     // Without local storage there are no earlier answers.
   }
   const same = (one, two) => one.response === two.response && one.comment.trim() === two.comment.trim();
   const lastOf = (id) => waiting.findLast((entry) => entry.finding === id && !entry.conflict && !entry.refused);
-  const answerTo = (id) => lastOf(id)?.answer || stored.get(id);
+  const answerTo = (id) => lastOf(id)?.answer || storedAnswers.get(id);
   const isAnswered = (id) => Boolean(isRated ? answerTo(id).response : answerTo(id).comment.trim());
   const nameOf = (card, response) => [...card.querySelectorAll(".responses button")].find((one) => one.value === response)?.textContent || say("no response");
 
@@ -77,27 +77,27 @@
     notice.hidden = !entry;
     if (entry && notice.dataset.shown !== JSON.stringify(entry)) {
       notice.dataset.shown = JSON.stringify(entry);
-      const said = (answer) => answer.comment
+      const textOf = (answer) => answer.comment
         ? say("“%(answer)s” with the comment “%(comment)s”", { answer: nameOf(card, answer.response), comment: answer.comment })
         : say("“%(answer)s”", { answer: nameOf(card, answer.response) });
-      const theirs = element("button", { type: "button", textContent: say("Keep that answer") });
-      const mine = element("button", { type: "button", textContent: say("Use my answer") });
-      theirs.addEventListener("click", () => settle(card, entry, false));
-      mine.addEventListener("click", () => settle(card, entry, true));
+      const keepTheirs = element("button", { type: "button", textContent: say("Keep that answer") });
+      const keepMine = element("button", { type: "button", textContent: say("Use my answer") });
+      keepTheirs.addEventListener("click", () => settle(card, entry, false));
+      keepMine.addEventListener("click", () => settle(card, entry, true));
       notice.replaceChildren(
         element("p", { textContent: [
           entry.conflict.at
-            ? say("%(who)s answered %(answer)s at %(at)s.", { who: entry.conflict.who, answer: said(entry.conflict), at: entry.conflict.at })
-            : say("%(who)s answered %(answer)s.", { who: entry.conflict.who, answer: said(entry.conflict) }),
-          say("Your answer %(answer)s was not saved.", { answer: said(entry.answer) }),
+            ? say("%(who)s answered %(answer)s at %(at)s.", { who: entry.conflict.who, answer: textOf(entry.conflict), at: entry.conflict.at })
+            : say("%(who)s answered %(answer)s.", { who: entry.conflict.who, answer: textOf(entry.conflict) }),
+          say("Your answer %(answer)s was not saved.", { answer: textOf(entry.answer) }),
         ].join(" ") }),
-        theirs, " ", mine,
+        keepTheirs, " ", keepMine,
       );
     }
   };
   const settle = (card, entry, useMine) => {
     waiting.splice(waiting.indexOf(entry), 1);
-    if (useMine) waiting.push({ finding: entry.finding, seen: stored.get(entry.finding), answer: entry.answer });
+    if (useMine) waiting.push({ finding: entry.finding, seen: storedAnswers.get(entry.finding), answer: entry.answer });
     keep();
     showAll();
     card.querySelector("h2").focus();
@@ -150,13 +150,13 @@
     const id = card.dataset.question;
     const last = lastOf(id);
     const before = answerTo(id);
-    const wanted = { response: change.response ?? before.response, comment: change.comment ?? card.querySelector("[name=comment]").value };
-    if (same(wanted, before)) return;
+    const answer = { response: change.response ?? before.response, comment: change.comment ?? card.querySelector("[name=comment]").value };
+    if (same(answer, before)) return;
     // An answer whose sending was tried may have arrived although the reply was lost, so it is not changed.
     if (last && !last.tried) {
-      last.answer = wanted;
-      if (same(wanted, last.seen)) waiting.splice(waiting.indexOf(last), 1);
-    } else waiting.push({ finding: id, seen: before, answer: wanted });
+      last.answer = answer;
+      if (same(answer, last.seen)) waiting.splice(waiting.indexOf(last), 1);
+    } else waiting.push({ finding: id, seen: before, answer });
     keep();
     showAll();
     send();
@@ -185,7 +185,7 @@
       know(body.answers);
       if (isKept) localStorage.setItem(knownKey, JSON.stringify({ end: endOfSession(), fields: {}, at: body.at, answers: body.answers }));
     } else if (body.conflict) {
-      stored.set(entry.finding, { response: body.conflict.response, comment: body.conflict.comment });
+      storedAnswers.set(entry.finding, { response: body.conflict.response, comment: body.conflict.comment });
       entry.conflict = body.conflict;
       // Later answers to this question wait for the same decision of the person.
       for (const next of waiting.filter((one) => one.finding === entry.finding && one !== entry && !one.refused)) {
@@ -224,8 +224,8 @@
   // --- One question at a time ---------------------------------------------------------------------------------------
 
   let place = 0;
-  const go = (wanted, withFocus) => {
-    place = Math.min(Math.max(wanted, 0), cards.length - 1);
+  const go = (target, withFocus) => {
+    place = Math.min(Math.max(target, 0), cards.length - 1);
     cards.forEach((card, index) => (card.hidden = index !== place));
     part("previous").disabled = place === 0;
     part("next").hidden = place === cards.length - 1;
@@ -237,9 +237,9 @@
     }
   };
   const fromHash = (withFocus) => {
-    const wanted = cards.findIndex((card) => `#${card.id}` === location.hash);
+    const index = cards.findIndex((card) => `#${card.id}` === location.hash);
     const open = cards.findIndex((card) => card.dataset.question && !isAnswered(card.dataset.question));
-    go(wanted >= 0 ? wanted : open >= 0 ? open : cards.length - 1, withFocus);
+    go(index >= 0 ? index : open >= 0 ? open : cards.length - 1, withFocus);
   };
   part("steps").hidden = false;
   part("previous").addEventListener("click", () => go(place - 1, true));
@@ -274,23 +274,23 @@
     const row = element("li", { textContent: `${file.name} ` });
     const bar = element("progress", { max: 100, value: 0 });
     bar.setAttribute("aria-label", file.name);
-    const said = element("span");
-    said.setAttribute("role", "status");
+    const status = element("span");
+    status.setAttribute("role", "status");
     const again = element("button", { type: "button", className: "plain", textContent: say("Send again"), hidden: true });
-    row.append(bar, " ", said, " ", again);
+    row.append(bar, " ", status, " ", again);
     uploads.append(row);
     const fields = { finding: card.dataset.question, once: random() };
     const attempt = async () => {
       unsentPhotos.delete(attempt);
       again.hidden = true;
       bar.hidden = false;
-      said.textContent = "";
+      status.textContent = "";
       const reply = await window.larderSendFile(page.dataset.attach, { ...fields, csrfmiddlewaretoken: tokenNow() }, file, (percent) => (bar.value = percent));
       bar.hidden = true;
       again.hidden = !reply.lost;
       if (reply.lost) unsentPhotos.add(attempt);
       showAll();
-      said.textContent = reply.added?.length ? say("is attached.") : (reply.faults || []).join(" ");
+      status.textContent = reply.added?.length ? say("is attached.") : (reply.faults || []).join(" ");
     };
     again.addEventListener("click", attempt);
     attempt();

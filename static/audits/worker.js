@@ -9,10 +9,10 @@ const PATIENCE = 6000; // milliseconds before a weak connection counts as none
 
 const names = async () => (await caches.keys()).filter((name) => name.startsWith(PREFIX) && name.endsWith(`:${PAGE}`));
 const forget = async (except) => Promise.all((await names()).filter((name) => name !== except).map((name) => caches.delete(name)));
-const kept = async (address) => {
+const keptCopy = async (address) => {
   for (const name of await names()) {
-    const found = Number(name.split(":")[2]) > Date.now() && (await (await caches.open(name)).match(address));
-    if (found) return found;
+    const copy = Number(name.split(":")[2]) > Date.now() && (await (await caches.open(name)).match(address));
+    if (copy) return copy;
   }
   return undefined;
 };
@@ -24,7 +24,7 @@ const keep = async (response) => {
   if (!response.ok || !account || !end || !text.includes("data-checklist=")) return forget();
   const name = `${PREFIX}${account}:${end}:${PAGE}`;
   const cache = await caches.open(name);
-  const assets = [...text.matchAll(/(?:src|href)="([^"]+\.(?:js|css|svg))"/g)].map((found) => found[1]);
+  const assets = [...text.matchAll(/(?:src|href)="([^"]+\.(?:js|css|svg))"/g)].map((match) => match[1]);
   await cache.addAll([...new Set(assets)]);
   // The page is cached last, so that it is there only with all that it needs; with its headers, such as the content policy.
   const headers = new Headers(response.headers);
@@ -34,20 +34,20 @@ const keep = async (response) => {
 };
 
 // A server that is down, or a connection so weak that no answer comes in time, counts as no connection.
-const fromNetwork = async (asked, address) => {
-  const late = new Promise((resolve) => setTimeout(async () => { const found = await kept(address); if (found) resolve(found); }, PATIENCE));
+const fromNetwork = async (answer, address) => {
+  const afterPatience = new Promise((resolve) => setTimeout(async () => { const copy = await keptCopy(address); if (copy) resolve(copy); }, PATIENCE));
   try {
-    const response = await Promise.race([asked, late]);
-    return (response.status >= 500 && (await kept(address))) || response;
+    const response = await Promise.race([answer, afterPatience]);
+    return (response.status >= 500 && (await keptCopy(address))) || response;
   } catch (error) {
-    const found = await kept(address);
-    if (found) return found;
+    const copy = await keptCopy(address);
+    if (copy) return copy;
     throw error;
   }
 };
-const refresh = async (asked) => {
+const refresh = async (answer) => {
   try {
-    const response = await asked;
+    const response = await answer;
     if (response.ok) await keep(response.clone());
     else if (response.status < 500) await forget(); // The audit is handed in, or nobody is signed in any more.
   } catch {
@@ -65,7 +65,7 @@ self.addEventListener("fetch", (event) => {
   if (request.method !== "GET" || origin !== self.location.origin) return;
   const isPage = request.mode === "navigate" && pathname === PAGE;
   if (!isPage && !["script", "style", "image"].includes(request.destination)) return;
-  const asked = fetch(request);
-  if (isPage) event.waitUntil(refresh(asked));
-  event.respondWith(fromNetwork(asked, isPage ? PAGE : request.url));
+  const answer = fetch(request);
+  if (isPage) event.waitUntil(refresh(answer));
+  event.respondWith(fromNetwork(answer, isPage ? PAGE : request.url));
 });

@@ -4,10 +4,10 @@
   let count = 0;
 
   const element = (tag, attributes = {}, text = "") => {
-    const made = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-    if (text) made.textContent = text;
-    return made;
+    const node = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+    if (text) node.textContent = text;
+    return node;
   };
 
   const upgrade = (select) => {
@@ -40,32 +40,32 @@
     box.append(input, list, status, fault);
     input.setAttribute("aria-describedby", [input.getAttribute("aria-describedby"), fault.id].filter(Boolean).join(" "));
 
-    const chosen = () => [...select.selectedOptions].filter((option) => option.value);
+    const chosenOptions = () => [...select.selectedOptions].filter((option) => option.value);
     const describe = () => {
       if (select.multiple) {
-        chips.replaceChildren(...chosen().map((option) => {
+        chips.replaceChildren(...chosenOptions().map((option) => {
           const chip = element("li", {}, option.text);
           const button = element("button", { type: "button", class: "plain", "aria-label": window.larderSay("Remove %(text)s", { text: option.text }) }, "×");
-          button.addEventListener("click", () => { option.remove(); changed(); input.focus(); });
+          button.addEventListener("click", () => { option.remove(); announceChange(); input.focus(); });
           chip.append(button);
           return chip;
         }));
         chips.hidden = !chips.childElementCount;
         input.value = "";
       } else {
-        input.value = chosen()[0] ? chosen()[0].text : "";
+        input.value = chosenOptions()[0] ? chosenOptions()[0].text : "";
       }
     };
-    const changed = () => { unmatched(""); describe(); select.dispatchEvent(new Event("change", { bubbles: true })); };
+    const announceChange = () => { unmatched(""); describe(); select.dispatchEvent(new Event("change", { bubbles: true })); };
     const unmatched = (text) => {
       fault.textContent = text;
       fault.hidden = !text;
       input.toggleAttribute("data-unmatched", Boolean(text));
     };
-    let asked = 0;
+    let turns = 0;
     let waiting;
     const close = () => {
-      ++asked; // An answer that comes later must not open the list again, over what is pressed next.
+      ++turns; // An answer that comes later must not open the list again, over what is pressed next.
       clearTimeout(waiting);
       list.hidden = true;
       input.setAttribute("aria-expanded", "false");
@@ -85,17 +85,17 @@
       } else {
         [...select.options].find((known) => known.value === option.dataset.id).selected = true;
       }
-      changed();
+      announceChange();
       close();
     };
     const look = async () => {
-      const turn = ++asked;
+      const turn = ++turns;
       unmatched("");
-      const text = select.multiple || input.value !== (chosen()[0] || {}).text ? input.value.trim() : "";
+      const text = select.multiple || input.value !== (chosenOptions()[0] || {}).text ? input.value.trim() : "";
       let answer;
       try {
-        const other = select.dataset.chooseWith && select.form.elements[select.dataset.chooseWith];
-        const within = other ? `&${other.name}=${encodeURIComponent(other.value)}` : "";
+        const partner = select.dataset.chooseWith && select.form.elements[select.dataset.chooseWith];
+        const within = partner ? `&${partner.name}=${encodeURIComponent(partner.value)}` : "";
         const response = await fetch(`${select.dataset.choose}${within}&q=${encodeURIComponent(text)}`, { headers: { Accept: "application/json" } });
         if (!response.ok) throw new Error(String(response.status));
         answer = await response.json();
@@ -103,7 +103,7 @@
         status.textContent = window.larderSay("The choices cannot be loaded at the moment. Try again.");
         return;
       }
-      if (turn !== asked || document.activeElement !== input) return;
+      if (turn !== turns || document.activeElement !== input) return;
       list.replaceChildren(...answer.results.map((found, place) => {
         const option = element("li", { role: "option", id: `${listId}-${place}`, "aria-selected": "false" }, found.text);
         option.dataset.id = found.id;
@@ -120,34 +120,34 @@
     input.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(look, 180); });
     input.addEventListener("click", look);
     input.addEventListener("keydown", (event) => {
-      const shown = options();
-      const at = shown.findIndex((option) => option.id === input.getAttribute("aria-activedescendant"));
+      const entries = options();
+      const at = entries.findIndex((option) => option.id === input.getAttribute("aria-activedescendant"));
       if (event.key === "ArrowDown" || event.key === "ArrowUp") {
         event.preventDefault();
         if (list.hidden) return look();
         const step = event.key === "ArrowDown" ? 1 : -1;
-        activate(shown[(at + step + shown.length) % shown.length]);
+        activate(entries[(at + step + entries.length) % entries.length]);
       } else if (event.key === "Enter" && !list.hidden) {
         event.preventDefault();
-        if (shown[at] || shown.length === 1) pick(shown[at] || shown[0]);
+        if (entries[at] || entries.length === 1) pick(entries[at] || entries[0]);
       } else if (event.key === "Escape" && !list.hidden) {
         event.preventDefault();
         unmatched("");
         describe();
         close();
-      } else if (event.key === "Backspace" && select.multiple && !input.value && chosen().length) {
-        chosen().at(-1).remove();
-        changed();
+      } else if (event.key === "Backspace" && select.multiple && !input.value && chosenOptions().length) {
+        chosenOptions().at(-1).remove();
+        announceChange();
       }
     });
     input.addEventListener("blur", () => {
       close();
       const text = input.value.trim();
-      if (!text && !select.multiple && chosen().length) {
+      if (!text && !select.multiple && chosenOptions().length) {
         select.replaceChildren(element("option", { value: "" }));
-        changed();
+        announceChange();
       }
-      const open = text && (select.multiple || text !== (chosen()[0] || {}).text);
+      const open = text && (select.multiple || text !== (chosenOptions()[0] || {}).text);
       if (open) unmatched(window.larderSay("“%(text)s” is not chosen: choose one of the entries that are offered, or empty the field.", { text }));
       else unmatched("");
     });

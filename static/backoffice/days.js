@@ -8,7 +8,7 @@
   const EXAMPLES = { date: "2026-11-28", "datetime-local": "2026-11-28 14:30", month: "2026-11" };
   const upgrade = (field) => {
     const example = EXAMPLES[field.type];
-    const written = (value) => value.replace("T", " ");
+    const textOf = (value) => value.replace("T", " ");
     const label = field.labels?.[0];
     const picker = Object.assign(document.createElement("input"), { type: field.type, tabIndex: -1 });
     picker.setAttribute("aria-hidden", "true");
@@ -19,7 +19,7 @@
     }
     const value = field.defaultValue;
     const now = field.value;
-    Object.assign(field, { type: "text", defaultValue: written(value), value: written(now), size: example.length + 1, autocomplete: "off", placeholder: example });
+    Object.assign(field, { type: "text", defaultValue: textOf(value), value: textOf(now), size: example.length + 1, autocomplete: "off", placeholder: example });
     const box = Object.assign(document.createElement("span"), { className: "with-picker" });
     field.replaceWith(box);
     box.append(field, picker, button);
@@ -28,7 +28,7 @@
       picker.showPicker();
     });
     picker.addEventListener("change", () => {
-      field.value = written(picker.value);
+      field.value = textOf(picker.value);
       for (const name of ["input", "change"]) field.dispatchEvent(new Event(name, { bubbles: true }));
     });
     button.disabled = field.disabled;

@@ -9,7 +9,7 @@
     button.hidden = false;
     button.addEventListener("click", async () => {
       const field = document.getElementById(button.dataset.copy);
-      const said = button.textContent;
+      const label = button.textContent;
       try {
         await navigator.clipboard.writeText(field.value);
         button.textContent = window.larderSay("Copied");
@@ -18,7 +18,7 @@
         field.select();
         button.textContent = window.larderSay("Press Ctrl+C");
       }
-      setTimeout(() => (button.textContent = said), 3000);
+      setTimeout(() => (button.textContent = label), 3000);
     });
   }
   // A filter by days is either one of the usual spans or two dates: choosing one clears the other.
@@ -31,40 +31,40 @@
   // Other records are searched in parts, each of which names the next one. Until the last is there, or one failed, the
   // button waits.
   for (const search of document.querySelectorAll("[data-search]")) {
-    const [found, said] = [search.querySelector("[data-found]"), search.querySelector("[data-said]")];
+    const [matches, status] = [search.querySelector("[data-found]"), search.querySelector("[data-said]")];
     const button = document.querySelector("button.default");
     const show = (isLoading, hasFailed = false) => {
-      const link = said.querySelector("a");
+      const link = status.querySelector("a");
       button.disabled = isLoading && Boolean(link);
       if (!link) return;
-      for (const wait of said.querySelectorAll("[data-wait]")) wait.hidden = !isLoading;
-      said.querySelector("[data-failed]").hidden = !hasFailed;
+      for (const wait of status.querySelectorAll("[data-wait]")) wait.hidden = !isLoading;
+      status.querySelector("[data-failed]").hidden = !hasFailed;
       link.hidden = isLoading;
     };
     const load = async () => {
-      for (let link = said.querySelector("a"); link; link = said.querySelector("a")) {
+      for (let link = status.querySelector("a"); link; link = status.querySelector("a")) {
         show(true);
         try {
           const answer = await fetch(`${link.href}&part`, { redirect: "error" });
           if (answer.status === 400) {
             // The record was changed: the search begins again.
             link.href = "?searched";
-            found.replaceChildren();
+            matches.replaceChildren();
           }
           if (!answer.ok) throw answer;
           const part = new DOMParser().parseFromString(await answer.text(), "text/html");
-          const [list, more] = [found, part].map((place) => place.querySelector("ul"));
+          const [list, more] = [matches, part].map((place) => place.querySelector("ul"));
           if (list && more) list.append(...more.children);
-          else if (more) found.replaceChildren(...part.querySelector("[data-found]").childNodes);
+          else if (more) matches.replaceChildren(...part.querySelector("[data-found]").childNodes);
           part.querySelector("[data-former]")?.remove(); // What parts before this one have found is on this page.
-          said.innerHTML = part.querySelector("[data-said]").innerHTML;
+          status.innerHTML = part.querySelector("[data-said]").innerHTML;
         } catch {
           return show(false, true);
         }
       }
       show(false);
     };
-    said.addEventListener("click", (event) => {
+    status.addEventListener("click", (event) => {
       if (!event.target.closest("a")) return;
       event.preventDefault();
       load();
@@ -156,11 +156,11 @@
     others[0].before(more);
     tools.classList.add("can-fold");
   }
-  const wanted = document.getElementById("global-search");
-  if (wanted) {
+  const searchField = document.getElementById("global-search");
+  if (searchField) {
     // On a phone there is no room for a hint or a button, so the field has the text that is on the button elsewhere.
-    const hint = wanted.placeholder;
-    const arrange = () => { wanted.placeholder = phone.matches ? wanted.form.querySelector("button").textContent : hint; };
+    const hint = searchField.placeholder;
+    const arrange = () => { searchField.placeholder = phone.matches ? searchField.form.querySelector("button").textContent : hint; };
     arrange();
     phone.addEventListener("change", arrange);
   }

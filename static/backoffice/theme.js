@@ -5,8 +5,8 @@
   const names = { auto: window.larderSay("Theme: system"), light: window.larderSay("Theme: light"), dark: window.larderSay("Theme: dark") };
   const read = () => {
     try {
-      const kept = localStorage.getItem(KEY);
-      return kept in names ? kept : "auto";
+      const theme = localStorage.getItem(KEY);
+      return theme in names ? theme : "auto";
     } catch {
       return "auto";
     }

@@ -10,7 +10,7 @@
   const endOfSession = () => Number(body.dataset.sessionEnd);
   const isOver = () => Date.now() >= endOfSession();
 
-  const stored = () => Object.keys(localStorage).filter((key) => key.startsWith(PREFIX));
+  const draftKeys = () => Object.keys(localStorage).filter((key) => key.startsWith(PREFIX));
   const read = (key) => {
     try {
       return JSON.parse(localStorage.getItem(key));
@@ -27,7 +27,7 @@
   };
   const tidy = () => {
     const saved = savedTokens();
-    for (const key of stored()) {
+    for (const key of draftKeys()) {
       const draft = read(key);
       const done = saved.includes("signed-out") || saved.includes(key.split(":").at(-1));
       if (done || !draft || !(draft.end > Date.now())) localStorage.removeItem(key);
@@ -69,11 +69,11 @@
     const before = form.previousElementSibling;
     const notice = before?.matches("[data-session-over]") ? before : Object.assign(document.createElement("section"), { className: "kept" });
     const link = Object.assign(document.createElement("a"), { href: document.querySelector(".brand").href, target: "_blank", rel: "noopener", textContent: window.larderSay("Sign in again in another tab") });
-    const said = document.createElement("p");
-    said.append(link, ". ", window.larderSay("Then send this page: what you typed is on it, and is not kept anywhere else."));
+    const advice = document.createElement("p");
+    advice.append(link, ". ", window.larderSay("Then send this page: what you typed is on it, and is not kept anywhere else."));
     notice.dataset.sessionOver = "";
     notice.setAttribute("role", "alert");
-    notice.replaceChildren(Object.assign(document.createElement("h2"), { textContent: window.larderSay("Your session has ended") }), said);
+    notice.replaceChildren(Object.assign(document.createElement("h2"), { textContent: window.larderSay("Your session has ended") }), advice);
     form.before(notice);
     return link;
   };
@@ -99,7 +99,7 @@
 
   const isKept = (control) =>
     control.name && !["hidden", "password", "file", "submit", "button", "reset", "image", "fieldset", "output"].includes(control.type);
-  const chosen = (control, atFirst) => {
+  const valuesOfControl = (control, atFirst) => {
     if (control.type === "checkbox" || control.type === "radio") {
       return (atFirst ? control.defaultChecked : control.checked) ? [[control.value, ""]] : [];
     }
@@ -112,7 +112,7 @@
   const valuesOf = (form, atFirst) => {
     const values = {};
     for (const control of form.elements) {
-      if (isKept(control)) (values[control.name] ??= []).push(...chosen(control, atFirst));
+      if (isKept(control)) (values[control.name] ??= []).push(...valuesOfControl(control, atFirst));
     }
     return values;
   };
@@ -126,8 +126,8 @@
   };
 
   // After a form was refused, leaving the page warns, unless one of its forms is sent again.
-  let sent = false;
-  window.addEventListener("submit", (event) => { if (!event.defaultPrevented) sent = true; });
+  let isSent = false;
+  window.addEventListener("submit", (event) => { if (!event.defaultPrevented) isSent = true; });
 
   const watch = (form) => {
     const address = new URL(form.action, location.href);
@@ -145,26 +145,26 @@
     let leaving = false;
     let saved = false;
 
-    const typed = () => {
+    const changedFields = () => {
       const now = valuesOf(form, false);
       const names = Object.keys(now).filter((name) => name in before || !same(now[name], first[name]));
       return Object.fromEntries(names.map((name) => [name, now[name]]));
     };
     const rows = () =>
       Object.fromEntries(groupsOf(form).map(({ dataset: { prefix } }) => {
-        const known = Number(counter(form, prefix, "INITIAL").value);
-        const ids = [...Array(known).keys()].map((place) => form.elements[`${prefix}-${place}-id`]?.value || "");
+        const count = Number(counter(form, prefix, "INITIAL").value);
+        const ids = [...Array(count).keys()].map((place) => form.elements[`${prefix}-${place}-id`]?.value || "");
         return [prefix, ids];
       }));
     const hasFiles = () => [...form.elements].some((control) => control.type === "file" && control.files.length);
     const isTouched = () =>
-      (refused && !sent) || hasFiles() || Object.keys(typed()).length > 0 ||
+      (refused && !isSent) || hasFiles() || Object.keys(changedFields()).length > 0 ||
       groupsOf(form).some(({ dataset: { prefix } }) => counter(form, prefix, "TOTAL").value !== rowsAtFirst[prefix]);
 
     watched.set(form, isTouched);
 
     const keep = () => {
-      const fields = typed();
+      const fields = changedFields();
       try {
         if (isOver() || !Object.keys(fields).length) return localStorage.removeItem(key);
         const labels = [...new Set(Object.keys(fields).map((name) => labelOf(form, name)).filter(Boolean))];
@@ -207,11 +207,11 @@
         const total = counter(form, prefix, "TOTAL");
         const add = form.querySelector(`[data-prefix="${CSS.escape(prefix)}"] [data-add-row]`);
         if (!total) continue;
-        const known = rows()[prefix];
+        const ids = rows()[prefix];
         const places = [...new Set(Object.keys(draft.fields).filter((name) => name.startsWith(`${prefix}-`)).map((name) => Number(name.slice(prefix.length + 1).split("-")[0])))].sort((a, b) => a - b);
         for (const place of places) {
           const id = draft.rows[prefix][place];
-          let target = id ? known.indexOf(id) : -1;
+          let target = id ? ids.indexOf(id) : -1;
           if (!id && add) {
             target = Number(total.value);
             add.click();
@@ -237,26 +237,26 @@
       if (draft.seen !== null && form.elements.larder_seen) form.elements.larder_seen.value = draft.seen;
     };
 
-    const offer = (found, draft) => {
+    const offer = (draftKey, draft) => {
       const notice = Object.assign(document.createElement("section"), { className: "kept" });
-      const title = Object.assign(document.createElement("h2"), { textContent: window.larderSay("You typed something here that was not saved"), id: `kept-${found.split(":").at(-1)}` });
+      const title = Object.assign(document.createElement("h2"), { textContent: window.larderSay("You typed something here that was not saved"), id: `kept-${draftKey.split(":").at(-1)}` });
       notice.setAttribute("aria-labelledby", title.id);
       const offset = new Date(draft.at).getTimezoneOffset() * 60_000;
       const when = new Date(draft.at - offset).toISOString().slice(0, 16).replace("T", " ");
       const about = document.createElement("p");
       about.textContent = `${when}${draft.labels?.length ? `: ${draft.labels.join(", ")}` : ""}. ${window.larderSay("It is kept in this browser only.")}`;
-      const changed = draft.seen !== null && form.elements.larder_seen && draft.seen !== form.elements.larder_seen.value;
-      if (changed) about.append(" ", window.larderSay("The record was changed since then. When you save, you see what others changed."));
+      const isOutdated = draft.seen !== null && form.elements.larder_seen && draft.seen !== form.elements.larder_seen.value;
+      if (isOutdated) about.append(" ", window.larderSay("The record was changed since then. When you save, you see what others changed."));
       const button = (text, className, act) => {
-        const made = Object.assign(document.createElement("button"), { type: "button", textContent: text, className });
-        made.addEventListener("click", () => {
+        const node = Object.assign(document.createElement("button"), { type: "button", textContent: text, className });
+        node.addEventListener("click", () => {
           act();
-          localStorage.removeItem(found);
+          localStorage.removeItem(draftKey);
           notice.remove();
           const control = form.querySelector("input:not([type=hidden]), select:not([hidden]), textarea");
           if (control) control.focus();
         });
-        return made;
+        return node;
       };
       const buttons = Object.assign(document.createElement("p"), { className: "buttons" });
       buttons.append(button(window.larderSay("Put it back"), "default", () => { fill(draft); keep(); }), button(window.larderSay("Discard it"), "", () => {}));
@@ -264,11 +264,11 @@
       form.before(notice);
     };
     const now = valuesOf(form, false);
-    for (const found of stored()) {
-      const draft = read(found);
-      if (!found.startsWith(`${PREFIX}${account}:`) || draft?.path !== path || (found === key && refused)) continue;
-      if (Object.entries(draft.fields).every(([name, values]) => name in now && same(values, now[name]))) localStorage.removeItem(found);
-      else offer(found, draft);
+    for (const draftKey of draftKeys()) {
+      const draft = read(draftKey);
+      if (!draftKey.startsWith(`${PREFIX}${account}:`) || draft?.path !== path || (draftKey === key && refused)) continue;
+      if (Object.entries(draft.fields).every(([name, values]) => name in now && same(values, now[name]))) localStorage.removeItem(draftKey);
+      else offer(draftKey, draft);
     }
     if (refused) keep();
   };

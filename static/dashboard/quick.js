@@ -5,7 +5,7 @@
   const form = document.querySelector("[data-quick]");
   if (!form) return;
   const list = form.querySelector("[data-photos]");
-  const said = form.querySelector("[data-said]");
+  const status = form.querySelector("[data-said]");
   const button = form.querySelector("button[type=submit]");
   const photos = [];
   let saved = null;
@@ -52,13 +52,13 @@
     event.preventDefault();
     if (button.disabled) return;
     button.disabled = true;
-    said.className = "";
-    said.textContent = window.larderSay("Sending…");
+    status.className = "";
+    status.textContent = window.larderSay("Sending…");
     try {
       saved = saved || (await save());
     } catch (error) {
-      said.className = "errornote";
-      said.textContent = error instanceof TypeError ? window.larderSay("The connection was lost. Nothing is lost: press Send again.") : error.message;
+      status.className = "errornote";
+      status.textContent = error instanceof TypeError ? window.larderSay("The connection was lost. Nothing is lost: press Send again.") : error.message;
       button.disabled = false;
       const field = form.elements.complaint_description;
       field.setAttribute("aria-invalid", String(!field.value.trim()));
@@ -86,6 +86,6 @@
     }
     button.disabled = false;
     button.textContent = window.larderSay("Send the photos again");
-    said.replaceChildren(`${window.larderSay("The complaint was kept.")} ${faults.join(" ")} `, element("a", { href: saved.page, textContent: window.larderSay("Open the complaint without them") }));
+    status.replaceChildren(`${window.larderSay("The complaint was kept.")} ${faults.join(" ")} `, element("a", { href: saved.page, textContent: window.larderSay("Open the complaint without them") }));
   });
 })();

@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const list = document.querySelector("[data-packs]");
-  const said = document.querySelector("[data-said]");
+  const status = document.querySelector("[data-said]");
   if (!list || !list.hasAttribute("data-unfinished")) return;
   const until = Date.now() + 30 * 60 * 1000;
   const again = async () => {
@@ -14,7 +14,7 @@
       if (!fresh) return;
       if (fresh.innerHTML !== list.innerHTML && !list.contains(document.activeElement)) list.innerHTML = fresh.innerHTML;
       const text = page.querySelector("[data-said]").textContent || window.larderSay("No pack is being made any more.");
-      if (said.textContent !== text) said.textContent = text;
+      if (status.textContent !== text) status.textContent = text;
       if (!fresh.hasAttribute("data-unfinished") && fresh.innerHTML === list.innerHTML) return;
     } catch {
       return;
