@@ -12,7 +12,7 @@ from tests import make
 from tests.make import documents as docs
 
 
-def stored(folder: Path) -> list[Path]:
+def files_in(folder: Path) -> list[Path]:
     """Return every file in the folder."""
     return sorted(path for path in folder.rglob("*") if path.is_file())
 

@@ -11,7 +11,7 @@ import pytest
 from documents.models import Document, DocumentVersion
 from records.history.models import Change
 from tests import make
-from tests.documents.conftest import stored
+from tests.documents.conftest import files_in
 from tests.make import documents as docs
 
 
@@ -95,7 +95,7 @@ def test_a_site_that_demands_an_approver_refuses_a_document_without_one(api: Any
     assert answer.status_code == 400
     assert [one["Field"] for one in answer.json()["Fields"]] == ["UserToApprove"]
     assert not Document.objects.exists()
-    assert stored(files) == []
+    assert files_in(files) == []
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_file_content_that_is_no_file_is_refused(api: Any, files: Path, content:
     assert answer.status_code == 400, answer.content
     assert [(one["Field"], one["Code"]) for one in answer.json()["Fields"]] == [("FileContent", code)]
     assert not Document.objects.exists()
-    assert stored(files) == []
+    assert files_in(files) == []
 
 
 def test_all_faults_of_a_document_are_named_at_once(api: Any, other_site: Any) -> None:
@@ -155,7 +155,7 @@ def test_all_faults_of_a_document_are_named_at_once(api: Any, other_site: Any) -
 def test_a_body_that_is_no_json_object_is_400(api: Any, files: Path, raw: str) -> None:
     answer = api.post("/document/AddDocument", raw.encode("latin-1"))
     assert answer.status_code == 400, answer.content
-    assert stored(files) == []
+    assert files_in(files) == []
 
 
 @pytest.mark.parametrize("first", ["QQ==", "Q" * 400_000 + "==", "not base64", 5])
@@ -165,7 +165,7 @@ def test_a_file_that_is_sent_twice_is_400(api: Any, files: Path, first: Any, sec
     answer = api.post("/document/AddDocument", f'{{"FileContent": {json.dumps(first)}, {body[1:]}')
     assert (answer.status_code, answer.json()["Error"]) == (400, "MalformedJson")
     assert "'FileContent' occurs twice" in answer.json()["Message"]
-    assert stored(files) == []
+    assert files_in(files) == []
 
 
 @pytest.mark.parametrize("number", [0, -1, 2_147_483_648, 1.5, "2", True])
@@ -178,8 +178,8 @@ def test_a_version_number_out_of_range_is_refused(api: Any, number: Any) -> None
 def test_escaped_base64_as_other_languages_write_it_is_understood(api: Any) -> None:
     content = bytes(range(256)) * 3000
     text = docs.encoded(content)
-    for escaped in (text.replace("/", "\\/"), text.replace("+", "\\u002B").replace("/", "\\u002f")):
-        raw = '{"Name": "n", "FileType": "t", "FileName": "f", "FileContent" : "' + escaped + '" }'
+    for variant in (text.replace("/", "\\/"), text.replace("+", "\\u002B").replace("/", "\\u002f")):
+        raw = '{"Name": "n", "FileType": "t", "FileName": "f", "FileContent" : "' + variant + '" }'
         answer = api.post("/document/AddDocument", raw)
         assert answer.status_code == 200, answer.content
         shape = api.get(f"/document/GetDocument/{answer.json()['Id']}").json()
@@ -194,7 +194,7 @@ def test_a_file_above_the_limit_is_413(api: Any, settings: Any, files: Path, ove
     if over:
         assert answer.json()["Error"] == "PayloadTooLarge"
         assert not Document.objects.exists()
-        assert stored(files) == []
+        assert files_in(files) == []
 
 
 def test_a_body_above_the_limit_is_413_in_the_envelope(api: Any) -> None:
@@ -213,7 +213,7 @@ def test_the_storage_path_is_never_the_file_name(api: Any, files: Path) -> None:
         answer = api.post("/document/AddDocument", docs.document_body(FileName=name))
         assert answer.status_code == 200, answer.content
         assert api.get(f"/document/GetDocument/{answer.json()['Id']}").json()["FileName"] == name
-    names = [path.name for path in stored(files)]
+    names = [path.name for path in files_in(files)]
     assert len(names) == 5
     assert all(len(name) == 32 and name.isalnum() for name in names)
     assert api.post("/document/AddDocument", docs.document_body(FileName="a" * 256)).status_code == 400
@@ -224,10 +224,10 @@ def test_a_repeated_add_under_one_key_stores_one_file(api: Any, files: Path) -> 
     first = api.post("/document/AddDocument", body, **{"Idempotency-Key": "k1"})
     again = api.post("/document/AddDocument", body, **{"Idempotency-Key": "k1"})
     assert first.json() == again.json()
-    assert len(stored(files)) == Document.objects.count() == 1
+    assert len(files_in(files)) == Document.objects.count() == 1
     other = api.post("/document/AddDocument", docs.document_body(b"twice"), **{"Idempotency-Key": "k1"})
     assert other.status_code == 409
-    assert len(stored(files)) == 1
+    assert len(files_in(files)) == 1
 
 
 def test_a_storage_that_cannot_be_written_is_503_and_leaves_nothing(api: Any, files: Path) -> None:

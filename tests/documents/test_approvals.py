@@ -14,7 +14,7 @@ from records.history.models import Change
 from records.sites.models import Site
 from records.sites.writing import RecordNotFoundError, archive_record
 from tests import make
-from tests.documents.conftest import stored
+from tests.documents.conftest import files_in
 from tests.make import documents as docs
 
 
@@ -33,11 +33,11 @@ def test_a_version_goes_through_its_reviewers_and_approvers_into_force(site: Sit
     first, second, third, fourth = (docs.make_signer(site) for _ in range(4))
     document = docs.make_document(site, b"one", user_to_review=[first, second], user_to_approve=[third, fourth])
     version = docs.version_of(document)
-    seen = [docs.statuses(document)]
+    statuses = [docs.statuses(document)]
     for user, how in ((second, "sign_review"), (first, "sign_review"), (third, "approve"), (fourth, "approve")):
         docs.sign(version, user, how)
-        seen.append(docs.statuses(document))
-    assert [one[0] for one in seen] == [
+        statuses.append(docs.statuses(document))
+    assert [one[0] for one in statuses] == [
         "Awaiting Review",
         "Awaiting Review",
         "Awaiting Approval",
@@ -94,8 +94,8 @@ def test_a_rejection_needs_a_comment_and_sends_the_version_back(site: Site) -> N
     assert codes(caught) == ["InvalidTransition"]
     docs.add_version(document)
     assert docs.statuses(document) == ["Superseded", "Awaiting Review"]
-    kept = Signature.objects.get(version=version)
-    assert (kept.meaning, kept.comment) == ("Rejected", "Step 3 is missing.")
+    signature = Signature.objects.get(version=version)
+    assert (signature.meaning, signature.comment) == ("Rejected", "Step 3 is missing.")
 
 
 def test_a_newer_file_supersedes_the_one_that_waits_and_its_signers_are_asked_anew(site: Site) -> None:
@@ -159,7 +159,7 @@ def test_only_whoever_is_asked_signs_and_only_in_turn_and_once(site: Site, other
 def test_a_damaged_file_cannot_be_signed(site: Site, files: Path) -> None:
     reviewer = docs.make_signer(site)
     document = docs.make_document(site, b"whole", user_to_review=[reviewer])
-    stored(files)[0].write_bytes(b"other")
+    files_in(files)[0].write_bytes(b"other")
     with pytest.raises(FileDamagedError):
         docs.sign(docs.version_of(document), reviewer)
     assert not Signature.objects.exists()
@@ -170,17 +170,17 @@ def test_an_absent_signer_is_replaced_with_a_reason_and_given_signatures_stay(si
     document = docs.make_document(site, user_to_review=[present, away])
     version = docs.version_of(document)
     docs.sign(version, present)
-    asked = Signer.objects.get(version=version, user=away)
-    refused: list[tuple[Any, Any, str]] = [
-        (asked, deputy, " "),
-        (asked, present, "Away."),
-        (asked, docs.make_signer(other_site), "Away."),
+    absent = Signer.objects.get(version=version, user=away)
+    refusals: list[tuple[Any, Any, str]] = [
+        (absent, deputy, " "),
+        (absent, present, "Away."),
+        (absent, docs.make_signer(other_site), "Away."),
         (Signer.objects.get(version=version, user=present), deputy, "Away."),
     ]
-    for signer, successor, reason in refused:
+    for signer, successor, reason in refusals:
         with pytest.raises(ValidationError):
             approvals.replace_signer(signer.pk, successor, reason=reason, author=make.SYSTEM)
-    approvals.replace_signer(asked.pk, deputy, reason="On leave.", author=make.SYSTEM)
+    approvals.replace_signer(absent.pk, deputy, reason="On leave.", author=make.SYSTEM)
     assert set(Document.objects.get(pk=document.pk).user_to_review.all()) == {present, deputy}
     change = Change.objects.filter(record_id=document.pk).latest("number")
     assert (change.operation, change.reason) == ("ReplaceSigner", "On leave.")

@@ -18,8 +18,8 @@ LIST = "/document/GetDocumentList"
 
 @pytest.mark.parametrize("role", BELOW)
 def test_a_document_reads_as_its_version_in_force(api_of: Callable[..., Any], stock: Stock, role: DefaultRole) -> None:
-    found = api_of(role).get(f"/document/GetDocument/{stock.newer.pk}").json()
-    facts = {name: found[name] for name in ("Version", "RecordStatus", "FileName", "FileType", "FileSize", "FileHash")}
+    body = api_of(role).get(f"/document/GetDocument/{stock.newer.pk}").json()
+    facts = {name: body[name] for name in ("Version", "RecordStatus", "FileName", "FileType", "FileSize", "FileHash")}
     assert facts == {
         "Version": 1,
         "RecordStatus": "Issued",
@@ -28,14 +28,14 @@ def test_a_document_reads_as_its_version_in_force(api_of: Callable[..., Any], st
         "FileSize": 3,
         "FileHash": docs.sha256(b"old"),
     }
-    assert [(line["Version"], line["RecordStatus"]) for line in found["DocumentVersion"]] == [(1, "Issued")]
-    assert "Signer" not in found
+    assert [(line["Version"], line["RecordStatus"]) for line in body["DocumentVersion"]] == [(1, "Issued")]
+    assert "Signer" not in body
 
 
 def test_a_manager_reads_the_newest_version(api: Any, stock: Stock) -> None:
-    found = api.get(f"/document/GetDocument/{stock.newer.pk}").json()
-    assert (found["Version"], found["RecordStatus"], found["FileName"]) == (2, "Awaiting Review", "draft.pdf")
-    assert len(found["DocumentVersion"]) == 2
+    body = api.get(f"/document/GetDocument/{stock.newer.pk}").json()
+    assert (body["Version"], body["RecordStatus"], body["FileName"]) == (2, "Awaiting Review", "draft.pdf")
+    assert len(body["DocumentVersion"]) == 2
     assert api.get(f"/document/GetDocument/{stock.pending.pk}").status_code == 200
 
 
@@ -44,9 +44,9 @@ def test_the_file_in_an_answer_is_that_of_the_version_in_force(
     api_of: Callable[..., Any], stock: Stock, role: DefaultRole
 ) -> None:
     client = api_of(role)
-    found = json.loads(client.get(f"/document/GetDocument/{stock.newer.pk}?WithContent=1&WithURL=1").getvalue())
-    assert found["FileContent"] == docs.encoded(b"old")
-    assert client.get(found["FileURL"].removeprefix("http://127.0.0.1:8000")).getvalue() == b"old"
+    body = json.loads(client.get(f"/document/GetDocument/{stock.newer.pk}?WithContent=1&WithURL=1").getvalue())
+    assert body["FileContent"] == docs.encoded(b"old")
+    assert client.get(body["FileURL"].removeprefix("http://127.0.0.1:8000")).getvalue() == b"old"
 
 
 @pytest.mark.parametrize("role", BELOW)
@@ -71,8 +71,8 @@ def test_versions_that_are_not_in_force_do_not_exist(
         assert client.get(f"/document/GetDocumentVersion/{hidden.pk}").status_code == 404, hidden
         path = f"/document/GetDocumentVersion/{hidden.document_id}?version={hidden.version}"
         assert client.get(path).status_code == 404, hidden
-    shown = client.get(f"/document/GetDocumentVersion/{docs.version_of(again, 2).pk}").json()
-    assert (shown["Version"], "Signer" in shown) == (2, False)
+    body = client.get(f"/document/GetDocumentVersion/{docs.version_of(again, 2).pk}").json()
+    assert (body["Version"], "Signer" in body) == (2, False)
 
 
 @pytest.mark.parametrize("role", BELOW)
@@ -97,15 +97,15 @@ def test_lists_show_count_sort_filter_and_search_what_is_in_force(
 
 def test_pages_of_a_list_follow_the_order_that_is_shown(api_of: Callable[..., Any], site: Site) -> None:
     reviewer = docs.make_signer(site)
-    for shown, newer in (("b", "1"), ("c", "0"), ("a", "2"), ("d", "3")):
-        document = docs.make_document(site, file_name=f"{shown}.txt")
+    for name, newer in (("b", "1"), ("c", "0"), ("a", "2"), ("d", "3")):
+        document = docs.make_document(site, file_name=f"{name}.txt")
         docs.add_version(document, file_name=f"{newer}.txt", user_to_review=[reviewer])
-    client, found, path = api_of(DefaultRole.READER), [], f"{LIST}?sort=FileName&limit=1"
+    client, names, path = api_of(DefaultRole.READER), [], f"{LIST}?sort=FileName&limit=1"
     while path:
         answer = client.get(path)
-        found += [row["FileName"] for row in answer.json()]
+        names += [row["FileName"] for row in answer.json()]
         path = answer.get("Link", "").partition(">")[0].removeprefix("<http://127.0.0.1:8000")
-    assert found == ["a.txt", "b.txt", "c.txt", "d.txt"]
+    assert names == ["a.txt", "b.txt", "c.txt", "d.txt"]
     assert [row["FileName"] for row in client.get(f"{LIST}?sort=FileName&startIndex=2").json()] == ["c.txt", "d.txt"]
 
 
@@ -128,8 +128,8 @@ def test_signers_and_the_uploader_see_their_own_version(
     client = api_of()
     client.headers = make.make_key(site, user=person).headers
     assert client.get(f"/document/GetDocumentVersion/{stock.waiting.pk}").json()["FileName"] == "draft.pdf"
-    shown = client.get(f"/document/GetDocument/{stock.newer.pk}").json()
-    assert (shown["Version"], [line["Version"] for line in shown["DocumentVersion"]]) == (1, [1, 2])
+    body = client.get(f"/document/GetDocument/{stock.newer.pk}").json()
+    assert (body["Version"], [line["Version"] for line in body["DocumentVersion"]]) == (1, [1, 2])
     assert client.get(f"/document/GetDocument/{stock.pending.pk}").json()["FileName"] == "recall.txt"
     assert {row["FileName"] for row in client.get(LIST).json()} == {"old.txt", "recall.txt"}
 

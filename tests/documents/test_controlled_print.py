@@ -106,10 +106,10 @@ def test_copies_are_counted_for_each_version_and_proved_by_the_history(site: Sit
 def test_two_people_who_print_at_once_get_copies_1_and_2(site: Site) -> None:
     document = make_pdf(site)
     clients = [browser(site, DefaultRole.READER) for _ in range(2)]
-    found = together(*(lambda client=client: print_copy(client, document) for client in clients))
-    assert not [one for one in found if isinstance(one, Exception)]
-    printed = sorted(texts_of(one)[0].partition("Copy ")[2][0] for one in found)
-    assert printed == ["1", "2"]
+    answers = together(*(lambda client=client: print_copy(client, document) for client in clients))
+    assert not [one for one in answers if isinstance(one, Exception)]
+    numbers = sorted(texts_of(one)[0].partition("Copy ")[2][0] for one in answers)
+    assert numbers == ["1", "2"]
     assert sorted(ControlledPrint.objects.values_list("number", flat=True)) == [1, 2]
 
 
@@ -127,12 +127,12 @@ def test_a_copy_that_was_overtaken_while_it_was_made_is_made_again(site: Site, m
     document = make_pdf(site)
     other = docs.make_signer(site)
     real = copies.next_number
-    seen: list[int] = []
+    numbers: list[int] = []
 
     def overtaken(version: DocumentVersion) -> int:
         number = real(version)
-        if not seen:
-            seen.append(number)
+        if not numbers:
+            numbers.append(number)
             copies.add(version.pk, number, other, date=now(), author=make.author_of(other))
         return number
 
@@ -232,7 +232,7 @@ def test_a_small_file_whose_pages_unpack_or_share_much_says_so(
     assert ControlledPrint.objects.exists() == (status == 200)
 
 
-def drawn(page: Any) -> tuple[Any, Any, tuple[float, float]]:
+def placements(page: Any) -> tuple[Any, Any, tuple[float, float]]:
     """Return where a page draws its old content and its band, and the band's size."""
     content, band = re.findall(r"q ([-\d. ]+) cm /\w+ Do Q", page.get_contents().get_data().decode())
     size = page["/Resources"]["/XObject"]["/Stamp"]["/BBox"][2:]
@@ -248,35 +248,35 @@ def drawn(page: Any) -> tuple[Any, Any, tuple[float, float]]:
 def test_pages_keep_their_size_and_rotation_and_the_band_hides_nothing(
     site: Site, rotation: int, size: tuple[float, float]
 ) -> None:
-    left, bottom, (right, top) = 10.0, 15.0, size
+    x0, bottom, (right, top) = 10.0, 15.0, size
 
     def turn(writer: Any) -> None:
         writer.pages[0].rotate(rotation)
-        writer.pages[0].cropbox = RectangleObject((left, bottom, right, top))
+        writer.pages[0].cropbox = RectangleObject((x0, bottom, right, top))
 
     content = changed(pdf("Text", size=size), turn)
     page = PdfReader(BytesIO(print_copy(browser(site), make_pdf(site, content)))).pages[0]
     assert tuple(map(float, page.mediabox)) == (0, 0, *size)
-    assert tuple(map(float, page.cropbox)) == (left, bottom, *size)
+    assert tuple(map(float, page.cropbox)) == (x0, bottom, *size)
     assert page.rotation == rotation
 
     def as_seen(point: tuple[float, float]) -> tuple[float, float]:
         """Return a point from the page's left and lower edges as it is turned clockwise by a reader."""
         x, y = point
         return {
-            0: (x - left, y - bottom),
+            0: (x - x0, y - bottom),
             90: (y - bottom, right - x),
             180: (right - x, top - y),
-            270: (top - y, x - left),
+            270: (top - y, x - x0),
         }[rotation]
 
-    width, height = as_seen({0: (right, top), 90: (left, top), 180: (left, bottom), 270: (right, bottom)}[rotation])
-    old, band, band_size = drawn(page)
+    width, height = as_seen({0: (right, top), 90: (x0, top), 180: (x0, bottom), 270: (right, bottom)}[rotation])
+    old, band, band_size = placements(page)
     assert as_seen(band.apply_on((0, 0))) == pytest.approx((0, 0), abs=0.1)
     upper = as_seen(band.apply_on(band_size))
     assert upper[0] == pytest.approx(width, abs=0.1)
     assert 0 < upper[1] <= 0.25 * height + 0.1
-    corners = [as_seen(old.apply_on((x, y))) for x in (left, right) for y in (bottom, top)]
+    corners = [as_seen(old.apply_on((x, y))) for x in (x0, right) for y in (bottom, top)]
     assert min(y for _, y in corners) == pytest.approx(upper[1], abs=0.1)
     assert max(y for _, y in corners) == pytest.approx(height, abs=0.1)
     assert min(x for x, _ in corners) == pytest.approx(width - max(x for x, _ in corners), abs=0.1)
@@ -300,15 +300,15 @@ def test_what_a_file_does_by_itself_is_left_out_and_form_fields_move_with_the_pa
         )
         writer.add_annotation(0, note)
 
-    printed: Any = PdfReader(BytesIO(print_copy(browser(site), make_pdf(site, changed(pdf(), arm)))))
-    names = printed.root_object.get("/Names", {})
+    reader: Any = PdfReader(BytesIO(print_copy(browser(site), make_pdf(site, changed(pdf(), arm)))))
+    names = reader.root_object.get("/Names", {})
     assert "/JavaScript" not in names
-    assert "/OpenAction" not in printed.root_object
-    assert not printed.attachments
-    left, bottom, right, top = (float(edge) for edge in printed.pages[0]["/Annots"][0].get_object()["/Rect"])
+    assert "/OpenAction" not in reader.root_object
+    assert not reader.attachments
+    x0, bottom, right, top = (float(edge) for edge in reader.pages[0]["/Annots"][0].get_object()["/Rect"])
     assert bottom > 15
-    assert right - left == pytest.approx(10 * (top - bottom), rel=0.01)
-    assert right - left < 100
+    assert right - x0 == pytest.approx(10 * (top - bottom), rel=0.01)
+    assert right - x0 < 100
 
 
 def test_content_in_parts_and_content_that_pages_share_is_drawn_on_each(site: Site) -> None:

@@ -61,7 +61,7 @@ def test_a_file_type_that_is_no_media_type_is_served_as_bytes(api: Any, site: Si
 
 
 @pytest.mark.parametrize(
-    ("asked", "expected"),
+    ("ranges", "expected"),
     [
         ("bytes=0-9", (0, 10)),
         ("bytes=1000-", (1000, len(CONTENT))),
@@ -70,25 +70,25 @@ def test_a_file_type_that_is_no_media_type_is_served_as_bytes(api: Any, site: Si
         ("bytes=255990-999999999", (255990, len(CONTENT))),
     ],
 )
-def test_one_range_is_served_alone(api: Any, site: Site, asked: str, expected: tuple[int, int]) -> None:
+def test_one_range_is_served_alone(api: Any, site: Site, ranges: str, expected: tuple[int, int]) -> None:
     start, end = expected
-    answer = got(address(api, site), headers={"Range": asked})
+    answer = got(address(api, site), headers={"Range": ranges})
     assert answer.status_code == 206
     assert answer.body == CONTENT[start:end]
     assert answer["Content-Range"] == f"bytes {start}-{end - 1}/{len(CONTENT)}"
     assert answer["Content-Length"] == str(end - start)
 
 
-@pytest.mark.parametrize("asked", ["bytes=256000-", "bytes=-0", "bytes=999999-1000000"])
-def test_a_range_outside_the_file_is_416(api: Any, site: Site, asked: str) -> None:
-    answer = got(address(api, site), headers={"Range": asked})
+@pytest.mark.parametrize("ranges", ["bytes=256000-", "bytes=-0", "bytes=999999-1000000"])
+def test_a_range_outside_the_file_is_416(api: Any, site: Site, ranges: str) -> None:
+    answer = got(address(api, site), headers={"Range": ranges})
     assert answer.status_code == 416
     assert answer["Content-Range"] == f"bytes */{len(CONTENT)}"
 
 
-@pytest.mark.parametrize("asked", ["bytes=0-1,5-6", "items=0-5", "bytes=9-3", "bytes=-", "bytes=a-b", "0-5"])
-def test_a_range_that_is_not_understood_is_answered_with_the_whole_file(api: Any, site: Site, asked: str) -> None:
-    answer = got(address(api, site), headers={"Range": asked})
+@pytest.mark.parametrize("ranges", ["bytes=0-1,5-6", "items=0-5", "bytes=9-3", "bytes=-", "bytes=a-b", "0-5"])
+def test_a_range_that_is_not_understood_is_answered_with_the_whole_file(api: Any, site: Site, ranges: str) -> None:
+    answer = got(address(api, site), headers={"Range": ranges})
     assert answer.status_code == 200
     assert answer.body == CONTENT
 
@@ -104,25 +104,25 @@ def test_if_range_and_if_none_match_are_honoured(api: Any, site: Site) -> None:
 def test_an_unchanged_file_is_compared_once_and_a_changed_one_again(
     api: Any, site: Site, files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    compared: list[Any] = []
+    paths: list[Any] = []
     compare = storage._compare
 
-    def noted(row: Any, file: Any) -> None:
-        compared.append(row.path)
+    def note(row: Any, file: Any) -> None:
+        paths.append(row.path)
         compare(row, file)
 
-    monkeypatch.setattr(storage, "_compare", noted)
+    monkeypatch.setattr(storage, "_compare", note)
     monkeypatch.setattr(storage, "COMPARED_EVERY", 1e12)  # So no hour ends within this test.
     monkeypatch.setattr(storage, "SETTLED_SECONDS", 3600.0)
     path = address(api, site)
     assert got(path).status_code == got(path).status_code == 200
-    assert len(compared) == 2, "a change right after the comparison might not change the file's times"
+    assert len(paths) == 2, "a change right after the comparison might not change the file's times"
     monkeypatch.setattr(storage, "SETTLED_SECONDS", -1.0)
     assert got(path).body == got(path).body == CONTENT
     assert got(path, headers={"Range": "bytes=5-9"}).body == CONTENT[5:10]
     assert Client().head(path).status_code == 200
-    assert len(compared) == 3
-    place = files / compared[0]
+    assert len(paths) == 3
+    place = files / paths[0]
     before = place.stat()
     place.write_bytes(b"?" + CONTENT[1:])
     os.utime(place, ns=(before.st_atime_ns, before.st_mtime_ns))
@@ -131,7 +131,7 @@ def test_an_unchanged_file_is_compared_once_and_a_changed_one_again(
     assert got(path).body == got(path).body == CONTENT
     monkeypatch.setattr(storage, "COMPARED_EVERY", 1e-6)
     assert got(path).body == got(path).body == CONTENT
-    assert len(compared) == 8
+    assert len(paths) == 8
 
 
 def test_head_has_the_headers_and_no_body_and_other_methods_are_405(api: Any, site: Site) -> None:
@@ -175,9 +175,9 @@ def test_an_address_ends_with_the_key_or_the_access_that_asked_for_it(api: Any, 
     keys.revoke_key(key.pk, author=make.SYSTEM)
     assert got(path).status_code == 403
     other = docs.make_signer(site)
-    held, _ = keys.issue_key(other, site, "k", author=make.SYSTEM)
+    key, _ = keys.issue_key(other, site, "k", author=make.SYSTEM)
     version = docs.version_of(docs.make_document(site))
-    path = ADDRESSES.url_of(version.pk, held.pk).removeprefix("http://127.0.0.1:8000")
+    path = ADDRESSES.url_of(version.pk, key.pk).removeprefix("http://127.0.0.1:8000")
     assert got(path).status_code == 200
     account_actions.end_access(other, author=make.SYSTEM)
     assert got(path).status_code == 403

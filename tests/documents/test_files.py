@@ -16,7 +16,7 @@ from moto.server import ThreadedMotoServer
 
 from records.files import orphans, storage
 from records.sites.models import Site
-from tests.documents.conftest import stored
+from tests.documents.conftest import files_in
 from tests.make import documents as docs
 
 
@@ -35,14 +35,14 @@ def age(path: Path, hours: float) -> None:
 
 def test_sweeping_removes_old_orphans_and_never_a_file_that_is_pointed_at(site: Site, files: Path) -> None:
     document = docs.make_document(site, b"kept")
-    kept = stored(files)[0]
+    path_of_document = files_in(files)[0]
     old, young = (files / storage.store(docs.incoming()).path for _ in range(2))
-    for path in (kept, old):
+    for path in (path_of_document, old):
         age(path, 25)
     assert "1 orphaned file(s) found" in run("sweep_files", dry_run=True)
     assert old.exists()
     assert "1 orphaned file(s) removed" in run("sweep_files")
-    assert stored(files) == sorted([kept, young])
+    assert files_in(files) == sorted([path_of_document, young])
     with storage.open_whole(docs.version_of(document)) as file:
         assert file.read() == b"kept"
     assert "0 orphaned" in run("sweep_files", older_than=2)
@@ -55,9 +55,9 @@ def test_the_daily_sweep_removes_orphans_of_a_week_and_leaves_many_for_a_person(
     site: Site, files: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     docs.make_document(site, b"kept")
-    kept = stored(files)[0]
+    path_of_document = files_in(files)[0]
     week, days = (files / storage.store(docs.incoming()).path for _ in range(2))
-    for path, hours in ((kept, 24 * 30), (week, 24 * 7 + 1), (days, 24 * 6)):
+    for path, hours in ((path_of_document, 24 * 30), (week, 24 * 7 + 1), (days, 24 * 6)):
         age(path, hours)
     monkeypatch.setattr(orphans, "MOST_SWEPT", 0)
     assert orphans.sweep.call() == 0
@@ -65,7 +65,7 @@ def test_the_daily_sweep_removes_orphans_of_a_week_and_leaves_many_for_a_person(
     assert week.exists()
     monkeypatch.setattr(orphans, "MOST_SWEPT", 1)
     assert orphans.sweep.call() == 1
-    assert stored(files) == sorted([kept, days])
+    assert files_in(files) == sorted([path_of_document, days])
     assert "records.files.orphans.sweep" in settings.REGULAR_JOBS
 
 
@@ -95,7 +95,7 @@ def test_verifying_names_every_missing_or_altered_file(site: Site, files: Path) 
 
 def test_files_and_folders_are_closed_to_other_users_of_the_machine(site: Site, files: Path) -> None:
     docs.make_document(site)
-    path = stored(files)[0]
+    path = files_in(files)[0]
     assert path.stat().st_mode & 0o077 == 0
     assert path.parent.stat().st_mode & 0o077 == 0
 
@@ -131,8 +131,8 @@ def bucket() -> Iterator[dict[str, Any]]:
 @pytest.fixture
 def in_bucket(settings: Any, bucket: dict[str, Any]) -> Any:
     """Keep the test's files in the bucket, and return its client."""
-    kept = {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": bucket["options"]}
-    settings.STORAGES = {**settings.STORAGES, "default": kept}
+    storage = {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": bucket["options"]}
+    settings.STORAGES = {**settings.STORAGES, "default": storage}
     return bucket["client"]
 
 
@@ -173,8 +173,8 @@ def test_what_came_from_a_bucket_stays_in_memory_while_it_is_served(api: Any, in
 
 def test_a_bucket_that_does_not_answer_is_503_and_leaves_nothing(api: Any, settings: Any, bucket: Any) -> None:
     options = {**bucket["options"], "bucket_name": "no-such-bucket"}
-    kept = {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
-    settings.STORAGES = {**settings.STORAGES, "default": kept}
+    storage = {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
+    settings.STORAGES = {**settings.STORAGES, "default": storage}
     answer = api.post("/document/AddDocument", docs.document_body())
     assert answer.status_code == 503, answer.content
     assert api.get("/document/GetDocumentList").json() == []

@@ -7,7 +7,7 @@ from typing import Any
 
 from records.sites.models import Site
 from tests import make
-from tests.documents.conftest import stored
+from tests.documents.conftest import files_in
 from tests.make import documents as docs
 
 
@@ -51,9 +51,9 @@ def test_a_version_reads_whole_by_its_id_and_by_its_documents_id_and_number(api:
         "Created": shape["Created"],
         "CreatedBy": str(api.key.user.pk),
     }
-    whole = api.get(f"/document/GetDocumentVersion/{version.pk}").json()
-    assert api.get(f"/document/GetDocumentVersion/{document.pk}?version=1").json() == whole
-    assert api.get(f"/document/GetDocumentVersion/{document.pk}?VERSION=1").json() == whole
+    body = api.get(f"/document/GetDocumentVersion/{version.pk}").json()
+    assert api.get(f"/document/GetDocumentVersion/{document.pk}?version=1").json() == body
+    assert api.get(f"/document/GetDocumentVersion/{document.pk}?VERSION=1").json() == body
 
 
 def test_a_version_that_does_not_exist_is_404_and_a_wrong_number_400(api: Any, site: Site, other_site: Site) -> None:
@@ -117,7 +117,7 @@ def test_a_signature_changes_the_etag_of_document_and_version(api: Any, site: Si
 
 def test_a_missing_or_altered_file_is_a_clear_error_and_is_never_served(api: Any, site: Site, files: Path) -> None:
     document = docs.make_document(site, b"as it was")
-    path = stored(files)[0]
+    path = files_in(files)[0]
     for damage in (lambda: path.write_bytes(b"as it wos"), lambda: path.write_bytes(b"as it"), path.unlink):
         url = api.get(f"/document/GetDocument/{document.pk}?WithURL=1").json()["FileURL"]
         path.parent.chmod(0o700)
@@ -157,7 +157,7 @@ def test_the_list_filters_by_status_name_and_type_and_never_carries_content(api:
 
 def test_metadata_is_read_without_touching_any_file(api: Any, site: Site, files: Path) -> None:
     document = docs.make_document(site)
-    for path in stored(files):
+    for path in files_in(files):
         path.unlink()
     assert api.get(f"/document/GetDocument/{document.pk}").status_code == 200
     assert api.get("/document/GetDocumentList").status_code == 200
@@ -166,10 +166,10 @@ def test_metadata_is_read_without_touching_any_file(api: Any, site: Site, files:
 
 def test_a_job_description_names_a_document_of_its_site(api: Any, site: Site, other_site: Site) -> None:
     document, foreign = docs.make_document(site), docs.make_document(other_site)
-    made = api.post("/employee/AddJobDescription", {"Name": "Baker", "DocumentId": str(document.pk)})
-    assert made.status_code == 200, made.content
-    shape = api.get(f"/employee/GetJobDescription/{made.json()['Id']}").json()
+    answer = api.post("/employee/AddJobDescription", {"Name": "Baker", "DocumentId": str(document.pk)})
+    assert answer.status_code == 200, answer.content
+    shape = api.get(f"/employee/GetJobDescription/{answer.json()['Id']}").json()
     assert shape["DocumentId"] == str(document.pk)
-    refused = api.post("/employee/AddJobDescription", {"Name": "Baker", "DocumentId": str(foreign.pk)})
-    assert refused.status_code == 400
-    assert [one["Code"] for one in refused.json()["Fields"]] == ["InvalidReference"]
+    refusal = api.post("/employee/AddJobDescription", {"Name": "Baker", "DocumentId": str(foreign.pk)})
+    assert refusal.status_code == 400
+    assert [one["Code"] for one in refusal.json()["Fields"]] == ["InvalidReference"]

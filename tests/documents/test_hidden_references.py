@@ -83,21 +83,21 @@ def make_holder(site: Site, reference: Reference, *targets: Document) -> Any:
 @pytest.fixture(params=ROLES)
 def role(request: Any) -> DefaultRole:
     """Return each default role that sees documents as they are in force."""
-    found: DefaultRole = request.param
-    return found
+    value: DefaultRole = request.param
+    return value
 
 
 each_reference = pytest.mark.parametrize("reference", REFERENCES, ids=lambda one: f"{one.model.__name__}.{one.field}")
 
 
 def test_every_reference_to_a_document_is_tried_here() -> None:
-    found = set()
+    references = set()
     for model in apps.get_models():
         if not issubclass(model, SiteRecord | ChildRow) or model._meta.app_label == "documents":
             continue  # The rows of a document are seen as the document is.
         fields = (*model._meta.concrete_fields, *model._meta.many_to_many)
-        found |= {(model.__name__, field.name) for field in fields if field.related_model is Document}
-    assert found == {(one.model.__name__, one.field) for one in REFERENCES} | IN_THE_BACK_OFFICE
+        references |= {(model.__name__, field.name) for field in fields if field.related_model is Document}
+    assert references == {(one.model.__name__, one.field) for one in REFERENCES} | IN_THE_BACK_OFFICE
     about = {
         model.__name__
         for model in apps.get_models()
@@ -113,14 +113,14 @@ def test_every_reference_to_a_document_is_tried_here() -> None:
 def test_an_answer_names_only_documents_that_exist_for_the_caller(
     site: Site, stock: Stock, role: DefaultRole, reference: Reference
 ) -> None:
-    shown, hidden = (make_holder(site, reference, one) for one in (stock.newer, stock.pending))
-    for caller, seen in ((Api(make.make_key(site, role)), set()), (Api(make.make_key(site)), {str(stock.pending.pk)})):
-        assert reference.shown(caller.get(f"{reference.single}{hidden.pk}").json()) == seen
-        assert reference.shown(caller.get(f"{reference.single}{shown.pk}").json()) == {str(stock.newer.pk)}
+    visible, hidden = (make_holder(site, reference, one) for one in (stock.newer, stock.pending))
+    for caller, ids in ((Api(make.make_key(site, role)), set()), (Api(make.make_key(site)), {str(stock.pending.pk)})):
+        assert reference.shown(caller.get(f"{reference.single}{hidden.pk}").json()) == ids
+        assert reference.shown(caller.get(f"{reference.single}{visible.pk}").json()) == {str(stock.newer.pk)}
         rows = {row["Id"]: row for row in caller.get(reference.listed).json()}
-        assert reference.shown(rows[str(hidden.pk)]) == seen
-        assert reference.shown(rows[str(shown.pk)]) == {str(stock.newer.pk)}
-        expected = {str(hidden.pk): seen, str(shown.pk): {str(stock.newer.pk)}}
+        assert reference.shown(rows[str(hidden.pk)]) == ids
+        assert reference.shown(rows[str(visible.pk)]) == {str(stock.newer.pk)}
+        expected = {str(hidden.pk): ids, str(visible.pk): {str(stock.newer.pk)}}
         for query in ({"startIndex": "1"}, {"startIndex": "1", "sort": "LastModified"}):
             (row,) = caller.get(reference.listed, query).json()
             assert reference.shown(row) == expected[row["Id"]]
@@ -131,9 +131,9 @@ def test_a_list_is_sorted_by_what_it_shows(site: Site, stock: Stock) -> None:
     rows = Api(make.make_key(site, DefaultRole.READER)).get(
         "/employee/GetJobDescriptionList", {"sort": "DocumentId", "order": "asc"}
     )
-    found = [row["Id"] for row in rows.json()]
-    assert found[0] == str(jobs[1].pk)
-    assert found[1:] == sorted(found[1:])
+    ids = [row["Id"] for row in rows.json()]
+    assert ids[0] == str(jobs[1].pk)
+    assert ids[1:] == sorted(ids[1:])
 
 
 @each_reference
@@ -164,10 +164,10 @@ def test_reading_editing_and_sending_back_keeps_what_was_hidden(site: Site, stoc
     caller = Api(make.make_key(site, user=user))
     program = holders[1]
     client = sign_in(user, site)
-    for record, changed in ((holders[0], {"purpose": "Another"}), (program, {"name": "Another"})):
-        save(client, record, change_reason="Corrected", **changed)
+    for record, values in ((holders[0], {"purpose": "Another"}), (program, {"name": "Another"})):
+        save(client, record, change_reason="Corrected", **values)
         record.refresh_from_db()
-        assert {name: getattr(record, name) for name in changed} == changed
+        assert {name: getattr(record, name) for name in values} == values
     assert holders[0].document == stock.pending
     assert set(program.procedures.all()) == {stock.newer, stock.pending}
     page = client.get(address(program, "change")).content.decode()
@@ -201,29 +201,29 @@ def test_nobody_refers_to_a_hidden_document_because_another_record_does(site: Si
 
 def test_an_action_about_a_hidden_document_does_not_exist(site: Site, stock: Stock, role: DefaultRole) -> None:
     hidden = make_action(site, about=stock.pending, name="Withdraw the recall plan")
-    shown = make_action(site, about=stock.newer, name="Withdraw the poster")
+    visible = make_action(site, about=stock.newer, name="Withdraw the poster")
     key = make.make_key(site, role)
     caller, client = Api(key), sign_in(key.user, site)
     assert caller.get(f"/action/GetAction/{hidden.pk}").status_code == 404
-    listed = caller.get("/action/GetActionList")
-    assert [row["Id"] for row in listed.json()] == [str(shown.pk)]
-    assert listed["X-Total-Count"] == "1"
+    answer = caller.get("/action/GetActionList")
+    assert [row["Id"] for row in answer.json()] == [str(visible.pk)]
+    assert answer["X-Total-Count"] == "1"
     assert caller.get("/action/GetActionList", {"recordId": str(stock.pending.pk)}).json() == []
     assert caller.get("/action/GetActionList", {"search": "recall"}).json() == []
     body = {"Result": "Done", "RecordStatus": "Done"}
-    refused = caller.put(f"/action/UpdateAction/{hidden.pk}", body)
-    assert refused.status_code == (403 if role == DefaultRole.READER else 404)
+    refusal = caller.put(f"/action/UpdateAction/{hidden.pk}", body)
+    assert refusal.status_code == (403 if role == DefaultRole.READER else 404)
     for page in ("change", "read", "history"):
         assert client.get(address(hidden, page)).status_code == 404, page
     everything = client.get(list_address(Action)).content.decode()
     assert "poster" in everything
     assert "recall plan" not in everything
     assert [row["Name"] for row in table(export(client, Action))] == ["Withdraw the poster"]
-    found = client.get(reverse("admin:search"), {"q": "Withdraw"}).content.decode()
-    assert "the poster" in found
-    assert "the recall plan" not in found
+    results = client.get(reverse("admin:search"), {"q": "Withdraw"}).content.decode()
+    assert "the poster" in results
+    assert "the recall plan" not in results
     feed = caller.get("/change/GetChangeList", {"entity": "Action"}).json()
-    assert {row["RecordId"] for row in feed} == {str(shown.pk)}
+    assert {row["RecordId"] for row in feed} == {str(visible.pk)}
     manager = Api(make.make_key(site))
     assert manager.get(f"/action/GetAction/{hidden.pk}").json()["RecordId"] == str(stock.pending.pk)
     assert manager.get("/action/GetActionList", {"recordId": str(stock.pending.pk)})["X-Total-Count"] == "1"
@@ -238,8 +238,8 @@ def test_the_owner_of_an_action_about_a_hidden_document_does_it_without_learning
     path = f"/action/GetAction/{action.pk}"
     read = caller.get(path).json()
     assert (read["Name"], read["RecordId"]) == ("Withdraw the plan", None)
-    listed = caller.get("/action/GetActionList").json()
-    assert [(row["Id"], row["RecordId"]) for row in listed] == [(str(action.pk), None)]
+    rows = caller.get("/action/GetActionList").json()
+    assert [(row["Id"], row["RecordId"]) for row in rows] == [(str(action.pk), None)]
     assert caller.get("/action/GetActionList", {"recordId": str(stock.pending.pk)}).json() == []
     assert "Withdraw the plan" in client.get(reverse("admin:index")).content.decode()
     assert "Recall" not in client.get(address(action, "read")).content.decode()
@@ -315,22 +315,22 @@ def test_a_pack_tells_what_whoever_asked_for_it_sees(site: Site, stock: Stock, t
     asker = editor(site, "packs.make_pack", "history.view_change")
     kinds = ("jobs", "actions", "attachments", "changes")
     folder = packs.unpacked(packs.made(site, asker, kinds), tmp_path / "narrow")
-    for told in (packs.changes_in(folder), (folder / "changes/changes.jsonl").read_text()):
-        assert job.name in told
-        assert "Recall" not in told
-        assert "Withdraw the plan" not in told
+    for text in (packs.changes_in(folder), (folder / "changes/changes.jsonl").read_text()):
+        assert job.name in text
+        assert "Recall" not in text
+        assert "Withdraw the plan" not in text
     assert packs.checked(folder)[0] == 0
     (row,) = packs.sheet(folder, "job descriptions")
     assert row["Name"] == job.name
     assert "Cleaning" in str(row)
     assert "Recall" not in str(row)
     assert packs.sheet(folder, "actions") == []
-    whole = packs.unpacked(packs.made(site, None, kinds), tmp_path / "whole")
-    assert "Recall" in str(packs.sheet(whole, "job descriptions"))
-    assert "Withdraw the plan" in str(packs.sheet(whole, "actions"))
-    for told in (packs.changes_in(whole), (whole / "changes/changes.jsonl").read_text()):
-        assert "Recall" in told
-        assert "Withdraw the plan" in told
+    pack = packs.unpacked(packs.made(site, None, kinds), tmp_path / "whole")
+    assert "Recall" in str(packs.sheet(pack, "job descriptions"))
+    assert "Withdraw the plan" in str(packs.sheet(pack, "actions"))
+    for text in (packs.changes_in(pack), (pack / "changes/changes.jsonl").read_text()):
+        assert "Recall" in text
+        assert "Withdraw the plan" in text
 
 
 def test_a_reminder_tells_a_superior_only_of_what_exists_for_them(site: Site, stock: Stock) -> None:
@@ -338,14 +338,14 @@ def test_a_reminder_tells_a_superior_only_of_what_exists_for_them(site: Site, st
     boss = make.make_employee(site, id=superior.pk, user=superior)
     worker = make.make_user(site=site, role=DefaultRole.STANDARD, email="worker@corp.example")
     make.make_employee(site, id=worker.pk, user=worker, reporting_to=boss)
-    late = now() - datetime.timedelta(days=30)
-    make_action(site, about=stock.pending, owner=worker, name="Withdraw the plan", due_date=late)
-    make_action(site, owner=worker, name="Sweep", due_date=late)
-    Document.objects.filter(pk=stock.pending.pk).update(review_date=late)
-    told = str(parts_for(superior, now().date()))
-    assert "Sweep" in told
-    assert "Withdraw the plan" not in told
-    assert "Recall" not in told
+    overdue = now() - datetime.timedelta(days=30)
+    make_action(site, about=stock.pending, owner=worker, name="Withdraw the plan", due_date=overdue)
+    make_action(site, owner=worker, name="Sweep", due_date=overdue)
+    Document.objects.filter(pk=stock.pending.pk).update(review_date=overdue)
+    text = str(parts_for(superior, now().date()))
+    assert "Sweep" in text
+    assert "Withdraw the plan" not in text
+    assert "Recall" not in text
     assert "Withdraw the plan" in str(parts_for(worker, now().date()))
     make.give_role(superior, site, DefaultRole.MANAGER)
     assert "Withdraw the plan" in str(parts_for(User.objects.get(pk=superior.pk), now().date()))

@@ -79,7 +79,7 @@ class Server:
             return json.loads(answer.read())
 
 
-def upload_until_it_ends(server: Server, answered: dict[str, str]) -> None:
+def upload_until_it_ends(server: Server, hashes: dict[str, str]) -> None:
     """Add documents one after the other until the server is gone, noting each that was answered."""
     while True:
         content = os.urandom(SIZE)
@@ -89,32 +89,32 @@ def upload_until_it_ends(server: Server, answered: dict[str, str]) -> None:
             key = server.send("/document/AddDocument", body)["Id"]
         except (OSError, ValueError):
             return
-        answered[key] = hashlib.sha256(content).hexdigest()
+        hashes[key] = hashlib.sha256(content).hexdigest()
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="The files are the same, and SQLite's is one more of them.")
 @pytest.mark.long
 def test_a_server_killed_in_the_middle_of_uploads_keeps_what_it_answered(tmp_path: Path) -> None:
     server = Server(tmp_path)
-    answered: dict[str, str] = {}
+    hashes: dict[str, str] = {}
     with server.serving() as process:
-        threads = [threading.Thread(target=upload_until_it_ends, args=(server, answered)) for _ in range(3)]
+        threads = [threading.Thread(target=upload_until_it_ends, args=(server, hashes)) for _ in range(3)]
         for thread in threads:
             thread.start()
         deadline = time.monotonic() + 60
-        while len(answered) < 6 and time.monotonic() < deadline:
+        while len(hashes) < 6 and time.monotonic() < deadline:
             time.sleep(0.05)
         os.killpg(process.pid, signal.SIGKILL)
         for thread in threads:
             thread.join()
-    assert len(answered) >= 6
+    assert len(hashes) >= 6
     with server.serving():
-        listed = server.send("/document/GetDocumentList?limit=1000")
-        stored = {one["Id"]: one["FileHash"] for one in listed}
-        assert answered.items() <= stored.items()
+        rows = server.send("/document/GetDocumentList?limit=1000")
+        stored_hashes = {one["Id"]: one["FileHash"] for one in rows}
+        assert hashes.items() <= stored_hashes.items()
         # What was committed and not answered any more is there as a whole, or not at all.
-        assert [one["SiteSequenceId"] for one in listed] == list(range(1, len(listed) + 1))
-        for one in listed:
+        assert [one["SiteSequenceId"] for one in rows] == list(range(1, len(rows) + 1))
+        for one in rows:
             assert [version["Version"] for version in one["DocumentVersion"]] == [1]
             content = server.send(f"/document/GetDocument/{one['Id']}?WithContent=true")["FileContent"]
             assert hashlib.sha256(base64.b64decode(content)).hexdigest() == one["FileHash"]

@@ -38,8 +38,8 @@ def to() -> list[str]:
 
 @pytest.mark.django_db(transaction=True)
 def test_mails_follow_the_turn_and_tell_who_is_notified(site: Site) -> None:
-    one, two, approver, told = (docs.make_signer(site) for _ in range(4))
-    lists: dict[str, Any] = {"user_to_review": [one, two], "user_to_approve": [approver], "user_to_notify": [told]}
+    one, two, approver, recipient = (docs.make_signer(site) for _ in range(4))
+    lists: dict[str, Any] = {"user_to_review": [one, two], "user_to_approve": [approver], "user_to_notify": [recipient]}
     document = docs.make_document(site, name="Hygiene & <order>", **lists)
     version = docs.version_of(document)
     work()
@@ -57,7 +57,7 @@ def test_mails_follow_the_turn_and_tell_who_is_notified(site: Site) -> None:
     docs.sign(version, approver, "approve")
     work()
     work()
-    assert to() == [approver.email, told.email]
+    assert to() == [approver.email, recipient.email]
     assert mail.outbox[1].subject == "In force: Hygiene & <order>, version 1"
     assert f"http://127.0.0.1:8000{address(document, 'read')}\n" in mail.outbox[1].body
 
@@ -112,11 +112,11 @@ def test_what_a_killed_worker_had_taken_comes_up_again(site: Site, monkeypatch: 
     signer = docs.make_signer(site)
     docs.make_document(site, user_to_review=[signer])
 
-    def killed(*args: Any, **kwargs: Any) -> None:
+    def die(*args: Any, **kwargs: Any) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as broken:
-        broken.setattr("django.core.mail.backends.locmem.EmailBackend.send_messages", killed)
+        broken.setattr("django.core.mail.backends.locmem.EmailBackend.send_messages", die)
         with pytest.raises(KeyboardInterrupt):
             tasks.send_notices.call()
     tasks.send_notices.call()
@@ -135,8 +135,8 @@ def test_what_a_killed_worker_had_taken_comes_up_again(site: Site, monkeypatch: 
 def test_nobody_is_asked_for_what_no_longer_waits(site: Site) -> None:
     away, deputy, quick = (docs.make_signer(site) for _ in range(3))
     document = docs.make_document(site, user_to_review=[away, quick])
-    asked = Signer.objects.get(version=docs.version_of(document), user=away)
-    approvals.replace_signer(asked.pk, deputy, reason="On leave.", author=make.SYSTEM)
+    signer = Signer.objects.get(version=docs.version_of(document), user=away)
+    approvals.replace_signer(signer.pk, deputy, reason="On leave.", author=make.SYSTEM)
     docs.sign(docs.version_of(document), quick)
     work()
     assert to() == [deputy.email]
@@ -149,26 +149,26 @@ def test_nobody_is_asked_for_what_no_longer_waits(site: Site) -> None:
 def test_whoever_was_replaced_and_is_asked_again_gets_another_mail(site: Site) -> None:
     first, second = docs.make_signer(site), docs.make_signer(site)
     docs.make_document(site, user_to_review=[first])
-    asked = Signer.objects.get()
+    signer = Signer.objects.get()
     work()
-    approvals.replace_signer(asked.pk, second, reason="On leave.", author=make.SYSTEM)
-    approvals.replace_signer(asked.pk, first, reason="Back again.", author=make.SYSTEM)
+    approvals.replace_signer(signer.pk, second, reason="On leave.", author=make.SYSTEM)
+    approvals.replace_signer(signer.pk, first, reason="Back again.", author=make.SYSTEM)
     work()
-    approvals.replace_signer(asked.pk, second, reason="On leave.", author=make.SYSTEM)
+    approvals.replace_signer(signer.pk, second, reason="On leave.", author=make.SYSTEM)
     work()
     assert to() == [first.email, first.email, second.email]
 
 
 @pytest.mark.django_db(transaction=True)
 def test_somebody_who_left_the_site_is_told_nothing_of_its_documents(site: Site) -> None:
-    here, left = docs.make_signer(site), docs.make_signer(site)
-    document = docs.make_document(site, user_to_notify=[here, left])
+    member, leaver = docs.make_signer(site), docs.make_signer(site)
+    document = docs.make_document(site, user_to_notify=[member, leaver])
     work()
     mail.outbox.clear()
-    set_members(Role.objects.get(site=site, default_role="standard"), remove=[left], author=make.SYSTEM)
+    set_members(Role.objects.get(site=site, default_role="standard"), remove=[leaver], author=make.SYSTEM)
     docs.add_version(document)
     work()
-    assert to() == [here.email]
+    assert to() == [member.email]
 
 
 def test_an_account_without_address_is_owed_nothing(site: Site) -> None:
@@ -179,15 +179,15 @@ def test_an_account_without_address_is_owed_nothing(site: Site) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_what_was_dropped_while_a_document_was_archived_is_mailed_when_it_is_back(site: Site) -> None:
-    signer, left = docs.make_signer(site), docs.make_signer(site)
-    document = docs.make_document(site, user_to_review=[signer, left])
-    given: dict[str, Any] = {"author": make.SYSTEM, "reason": "Filed twice"}
-    actions.archive_document(site.pk, document.pk, archived=True, **given)
+    signer, leaver = docs.make_signer(site), docs.make_signer(site)
+    document = docs.make_document(site, user_to_review=[signer, leaver])
+    stamps: dict[str, Any] = {"author": make.SYSTEM, "reason": "Filed twice"}
+    actions.archive_document(site.pk, document.pk, archived=True, **stamps)
     work()
     assert to() == []
-    set_members(Role.objects.get(site=site, default_role="standard"), remove=[left], author=make.SYSTEM)
-    actions.archive_document(site.pk, document.pk, archived=False, **given)
+    set_members(Role.objects.get(site=site, default_role="standard"), remove=[leaver], author=make.SYSTEM)
+    actions.archive_document(site.pk, document.pk, archived=False, **stamps)
     work()
-    actions.archive_document(site.pk, document.pk, archived=False, **given)
+    actions.archive_document(site.pk, document.pk, archived=False, **stamps)
     work()
     assert to() == [signer.email]

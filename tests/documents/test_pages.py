@@ -35,8 +35,8 @@ def test_a_document_is_added_with_its_file_and_goes_to_its_signers(site: Site, m
     reviewer = docs.make_signer(site)
     client = sign_in(manager)
     assert client.get(f"{LIST}add/").status_code == 200
-    sent = {"name": "Hygiene", "first_number": "3", "user_to_review": [str(reviewer.pk)], "file": upload()}
-    answer = client.post(f"{LIST}add/", {**sent, "description": "", "larder_site": str(site.pk)})
+    data = {"name": "Hygiene", "first_number": "3", "user_to_review": [str(reviewer.pk)], "file": upload()}
+    answer = client.post(f"{LIST}add/", {**data, "description": "", "larder_site": str(site.pk)})
     assert answer.status_code == 302, answer.content.decode()
     document = Document.objects.get()
     assert (document.version, document.record_status, document.file_name) == (3, "Awaiting Review", "Händewaschen.txt")
@@ -70,8 +70,8 @@ def test_details_are_edited_without_a_new_version(site: Site, manager: User) -> 
     client = sign_in(manager)
     page = client.get(f"{LIST}{document.pk}/change/")
     assert page.status_code == 200
-    sent = {**form_of(page), "name": "New", "review_date": "2031-01-15", "change_reason": "Renamed."}
-    answer = client.post(f"{LIST}{document.pk}/change/", sent)
+    data = {**form_of(page), "name": "New", "review_date": "2031-01-15", "change_reason": "Renamed."}
+    answer = client.post(f"{LIST}{document.pk}/change/", data)
     assert answer.status_code == 302, answer.content.decode()
     document = Document.objects.get()
     assert (document.name, document.version) == ("New", 1)
@@ -81,28 +81,28 @@ def test_details_are_edited_without_a_new_version(site: Site, manager: User) -> 
 
 
 def test_people_whose_access_ended_stay_listed_and_are_replaced_as_signers(site: Site, manager: User) -> None:
-    gone, deputy, notified = (docs.make_signer(site) for _ in range(3))
-    document = docs.make_document(site, user_to_notify=[notified])
+    approver, deputy, recipient = (docs.make_signer(site) for _ in range(3))
+    document = docs.make_document(site, user_to_notify=[recipient])
     change_details(
-        site.pk, document.pk, {"user_to_approve": [gone]}, author=make.SYSTEM, reason="He approves from now on."
+        site.pk, document.pk, {"user_to_approve": [approver]}, author=make.SYSTEM, reason="He approves from now on."
     )
-    User.objects.filter(pk__in=[gone.pk, notified.pk]).update(is_active=False)
+    User.objects.filter(pk__in=[approver.pk, recipient.pk]).update(is_active=False)
     client = sign_in(manager)
     page = f"{LIST}{document.pk}/change/"
-    sent = {**form_of(client.get(page)), "name": "Renamed", "change_reason": "Typing error."}
-    assert client.post(page, sent).status_code == 302
+    data = {**form_of(client.get(page)), "name": "Renamed", "change_reason": "Typing error."}
+    assert client.post(page, data).status_code == 302
     assert (
         press(client, f"{LIST}{document.pk}/do/upload/", {"file": upload(), "change_reason": "New."}).status_code == 302
     )
     document.refresh_from_db()
     assert (document.name, document.record_status) == ("Renamed", "Awaiting Approval")
-    assert [*document.user_to_notify.all()] == [notified]
+    assert [*document.user_to_notify.all()] == [recipient]
     [signer] = Signer.objects.filter(document=document)
-    assert signer.user == gone
+    assert signer.user == approver
     place = f"{LIST}{document.pk}/signers/{signer.pk}/"
     assert client.post(place, {"user": str(deputy.pk), "change_reason": "He left."}).status_code == 302
     assert [*document.user_to_approve.all()] == [deputy]
-    assert client.post(page, {**form_of(client.get(page)), "user_to_notify": [str(gone.pk)]}).status_code == 200
+    assert client.post(page, {**form_of(client.get(page)), "user_to_notify": [str(approver.pk)]}).status_code == 200
 
 
 def test_a_signer_finds_opens_and_signs_what_waits(site: Site) -> None:
@@ -114,9 +114,9 @@ def test_a_signer_finds_opens_and_signs_what_waits(site: Site) -> None:
     version = docs.version_of(document)
     client = sign_in(reviewer)
     assert b"Recall" in client.get(INBOX).content
-    opened = client.get(f"/admin/documents/file/{version.pk}/")
-    assert opened.getvalue() == b"content"
-    assert opened["Content-Disposition"].startswith("attachment")
+    file = client.get(f"/admin/documents/file/{version.pk}/")
+    assert file.getvalue() == b"content"
+    assert file["Content-Disposition"].startswith("attachment")
     path = f"{INBOX}{version.pk}/"
     assert docs.sha256(b"content").encode() in client.get(path).content
     wrong = client.post(path, {"decision": "sign", "password": "wrong"})
@@ -128,16 +128,16 @@ def test_a_signer_finds_opens_and_signs_what_waits(site: Site) -> None:
     second = sign_in(approver)
     missing = second.post(path, {"decision": "reject", "password": make.PASSWORD, "comment": ""})
     assert missing.context["form"].errors["comment"]
-    sent = {"decision": "reject", "password": make.PASSWORD, "comment": "Too short."}
-    assert second.post(path, sent).status_code == 302
+    data = {"decision": "reject", "password": make.PASSWORD, "comment": "Too short."}
+    assert second.post(path, data).status_code == 302
     assert docs.statuses(document) == ["Awaiting Change"]
 
 
 def test_an_uploader_is_warned_and_offered_no_approval_of_the_own_version(site: Site, manager: User) -> None:
     client = sign_in(manager)
-    sent = {"name": "Hygiene", "first_number": "1", "user_to_approve": [str(manager.pk)], "larder_site": str(site.pk)}
+    data = {"name": "Hygiene", "first_number": "1", "user_to_approve": [str(manager.pk)], "larder_site": str(site.pk)}
     warning = "You uploaded this version, so you cannot approve it. Name somebody else."
-    answer = client.post(f"{LIST}add/", {**sent, "file": upload()}, follow=True)
+    answer = client.post(f"{LIST}add/", {**data, "file": upload()}, follow=True)
     assert warning in answer.text
     document = Document.objects.get()
     newer = {"file": upload(), "change_reason": "New tap."}
@@ -174,9 +174,9 @@ def test_versions_show_signatures_and_two_are_compared(site: Site, manager: User
     text = client.get(f"{LIST}{document.pk}/versions/").content.decode()
     for part in ("Reviewed by Rita", "Clear.", "one.txt", "two.txt", "Awaiting Review", "In force"):
         assert part in text
-    compared = client.get(f"{LIST}{document.pk}/compare/?from=2&to=1").content.decode()
-    assert docs.sha256(b"one") in compared
-    assert docs.sha256(b"two") in compared
+    page = client.get(f"{LIST}{document.pk}/compare/?from=2&to=1").content.decode()
+    assert docs.sha256(b"one") in page
+    assert docs.sha256(b"two") in page
     for wrong in ("", "?from=1&to=9", "?from=1&to=1", "?from=x&to=1", "?from=1&to=\u00b2"):
         assert client.get(f"{LIST}{document.pk}/compare/{wrong}").status_code in (200, 302)
 
@@ -241,8 +241,8 @@ def test_a_damaged_file_is_named_and_not_signed(site: Site, files: Any) -> None:
     version = docs.version_of(docs.make_document(site, b"whole", user_to_review=[reviewer]))
     (files / version.path).write_bytes(b"other")
     client = sign_in(reviewer)
-    sent = {"decision": "sign", "password": make.PASSWORD}
-    answer = client.post(f"{INBOX}{version.pk}/", sent)
+    data = {"decision": "sign", "password": make.PASSWORD}
+    answer = client.post(f"{INBOX}{version.pk}/", data)
     assert answer.status_code == 200
     assert "not what was stored" in str(answer.context["form"].non_field_errors())
     page = client.get(f"/admin/documents/file/{version.pk}/")

@@ -31,8 +31,8 @@ HIDDEN = ("Recall", "recall.txt", "draft.pdf", "application/pdf", "Awaiting")
 @pytest.fixture(params=ROLES)
 def role(request: Any) -> DefaultRole:
     """Return each role that sees documents as they are in force."""
-    found: DefaultRole = request.param
-    return found
+    value: DefaultRole = request.param
+    return value
 
 
 def text_of(client: Client, path: str, query: Any = None) -> str:
@@ -56,15 +56,15 @@ def test_neither_list_nor_search_finds_what_is_not_in_force(
 ) -> None:
     client = browser(site, role)
     for path in (list_address(Document), reverse("admin:search")):
-        found = text_of(client, path, {"q": word})
-        assert address(stock.pending, "read") not in found
-        assert address(stock.newer, "read") not in found
+        results = text_of(client, path, {"q": word})
+        assert address(stock.pending, "read") not in results
+        assert address(stock.newer, "read") not in results
 
 
 def test_the_search_finds_the_file_name_in_force(site: Site, stock: Stock, role: DefaultRole) -> None:
-    found = text_of(browser(site, role), reverse("admin:search"), {"q": "old.t"})
-    assert reverse("admin:documents_document_read", args=(stock.newer.pk,)) in found
-    assert not any(word in found for word in HIDDEN)
+    results = text_of(browser(site, role), reverse("admin:search"), {"q": "old.t"})
+    assert reverse("admin:documents_document_read", args=(stock.newer.pk,)) in results
+    assert not any(word in results for word in HIDDEN)
 
 
 @pytest.mark.parametrize("lookup", ["record_status__exact=Awaiting Review", "version=2", "file_name__startswith=d"])
@@ -88,8 +88,8 @@ def test_pages_of_a_document_tell_the_facts_in_force_and_link_its_file(
     assert file in text_of(client, address(stock.newer, "read"))
     for path in (file, reverse("admin:documents_file", args=(docs.version_of(stock.newer, 1).pk,))):
         assert client.get(path).getvalue() == b"old"
-    compared = client.get(address(stock.newer, "compare"), {"from": "1", "to": "2"})
-    assert (compared.status_code, compared["Location"]) == (302, address(stock.newer, "versions"))
+    answer = client.get(address(stock.newer, "compare"), {"from": "1", "to": "2"})
+    assert (answer.status_code, answer["Location"]) == (302, address(stock.newer, "versions"))
 
 
 @pytest.mark.parametrize("page", ["read", "versions", "compare", "readers"])
@@ -102,20 +102,20 @@ def test_pages_of_a_document_that_never_came_into_force_do_not_exist(
 
 
 def test_files_of_versions_that_are_not_in_force_do_not_exist(site: Site, stock: Stock, role: DefaultRole) -> None:
-    rejected = docs.make_document(site, b"rejected", user_to_review=[stock.reviewer])
-    docs.sign(docs.version_of(rejected), stock.reviewer, "reject", comment="Wrong.")
+    rejected_document = docs.make_document(site, b"rejected", user_to_review=[stock.reviewer])
+    docs.sign(docs.version_of(rejected_document), stock.reviewer, "reject", comment="Wrong.")
     superseded = docs.make_document(site, b"before")
     docs.add_version(superseded, b"after")
     client = browser(site, role)
     for version in (
         stock.waiting,
         docs.version_of(stock.pending),
-        docs.version_of(rejected),
+        docs.version_of(rejected_document),
         docs.version_of(superseded, 1),
     ):
         assert client.get(reverse("admin:documents_file", args=(version.pk,))).status_code == 404
-    shown = client.get(reverse("admin:documents_file", args=(docs.version_of(superseded, 2).pk,)))
-    assert shown.getvalue() == b"after"
+    answer = client.get(reverse("admin:documents_file", args=(docs.version_of(superseded, 2).pk,)))
+    assert answer.getvalue() == b"after"
 
 
 def test_a_manager_and_the_signer_see_the_waiting_version(site: Site, stock: Stock) -> None:
@@ -136,10 +136,10 @@ def test_an_export_holds_what_is_in_force(site: Site, stock: Stock, role: Defaul
 
 
 def test_choices_offer_what_exists_for_whoever_chooses(site: Site, stock: Stock, role: DefaultRole) -> None:
-    asked = {"field": "audits.auditprogram.procedures", "site": str(site.pk)}
-    offered = browser(site, role).get(reverse("admin:choose"), asked).json()["results"]
-    assert [one["text"] for one in offered] == ["Cleaning"]
-    assert len(browser(site).get(reverse("admin:choose"), asked).json()["results"]) == 2
+    query = {"field": "audits.auditprogram.procedures", "site": str(site.pk)}
+    results = browser(site, role).get(reverse("admin:choose"), query).json()["results"]
+    assert [one["text"] for one in results] == ["Cleaning"]
+    assert len(browser(site).get(reverse("admin:choose"), query).json()["results"]) == 2
 
 
 def test_other_records_name_only_documents_that_exist_for_the_reader(
@@ -181,18 +181,18 @@ def test_no_action_is_added_about_a_hidden_document(site: Site, stock: Stock) ->
 
 def test_attachments_of_a_hidden_document_do_not_exist(site: Site, stock: Stock, role: DefaultRole) -> None:
     hidden = make_attachment(site, on=stock.pending, file_name="secret.txt", content=b"secret")
-    shown = make_attachment(site, on=stock.newer, file_name="plain.txt", content=b"plain")
+    attachment = make_attachment(site, on=stock.newer, file_name="plain.txt", content=b"plain")
     key = make.make_key(site, role)
     api, client = Api(key), sign_in(key.user, site)
     assert [row["FileName"] for row in api.get("/attachment/GetAttachmentList").json()] == ["plain.txt"]
     assert api.get("/attachment/GetAttachmentList", {"recordId": str(stock.pending.pk)}).json() == []
     assert api.get(f"/attachment/GetAttachment/{hidden.pk}").status_code == 404
-    assert api.get(f"/attachment/GetAttachment/{shown.pk}").status_code == 200
+    assert api.get(f"/attachment/GetAttachment/{attachment.pk}").status_code == 200
     assert "secret.txt" not in text_of(client, list_address(Attachment))
     assert "secret.txt" not in text_of(client, reverse("admin:search"), {"q": "secret"})
     for name in ("attachments_file", "attachments_preview"):
         assert client.get(reverse(f"admin:{name}", args=(hidden.pk,))).status_code == 404
-    assert client.get(reverse("admin:attachments_file", args=(shown.pk,))).getvalue() == b"plain"
+    assert client.get(reverse("admin:attachments_file", args=(attachment.pk,))).getvalue() == b"plain"
     manager = Api(make.make_key(site))
     url = manager.get(f"/attachment/GetAttachment/{hidden.pk}?WithURL=1").json()["FileURL"]
     assert manager.get(url.removeprefix("http://127.0.0.1:8000")).getvalue() == b"secret"
@@ -218,11 +218,11 @@ def test_a_reader_of_one_site_and_manager_of_another_sees_each_as_it_should(
     person = make.make_user(site=site, role=DefaultRole.READER)
     make.give_role(person, other_site, DefaultRole.MANAGER)
     pending = docs.make_document(other_site, name="Allergens", user_to_review=[docs.make_signer(other_site)])
-    found = text_of(sign_in(person, site), reverse("admin:search"), {"q": "a"})
+    results = text_of(sign_in(person, site), reverse("admin:search"), {"q": "a"})
     client = sign_in(person, other_site)
     assert "Awaiting Review" in text_of(client, address(pending, "read"))
     assert "old.txt" in text_of(client, address(stock.newer, "read"))
     hidden = client.get(address(stock.pending, "read"))
     assert hidden.status_code == 404
     assert "or it is not shown to your role" in hidden.text
-    assert "Recall" not in found
+    assert "Recall" not in results

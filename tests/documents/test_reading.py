@@ -90,8 +90,8 @@ def test_saying_it_at_the_same_moment_leaves_one_reading_and_one_change(site: Si
     baker = make_signer(site)
     join(bakers, baker)
     document = make_document(site, must_read=[bakers])
-    found = make.at_once(*[partial(confirm, document, baker)] * 4)
-    assert {getattr(one, "pk", one) for one in found} == {Reading.objects.get().pk}
+    results = make.at_once(*[partial(confirm, document, baker)] * 4)
+    assert {getattr(one, "pk", one) for one in results} == {Reading.objects.get().pk}
     assert Change.objects.filter(operation="ConfirmReading").count() == 1
     assert not verify().faults
 
@@ -311,16 +311,16 @@ def test_roles_named_later_ask_their_members_and_nobody_twice(site: Site, bakers
     client = browser(site, MANAGER)
     answer = save(client, document, must_read=[str(bakers.pk), str(cleaners.pk)], change_reason="Cleaners too")
     assert answer.status_code == 302
-    asked = Notice.objects.filter(kind=Notice.Kind.READ).values_list("user_id", flat=True)
-    assert sorted(asked) == sorted([baker.pk, cleaner.pk])
+    user_ids = Notice.objects.filter(kind=Notice.Kind.READ).values_list("user_id", flat=True)
+    assert sorted(user_ids) == sorted([baker.pk, cleaner.pk])
     change = Change.objects.filter(record_id=document.pk).latest("number")
     assert [entry["field"] for entry in change.fields] == ["must_read"]
 
 
 def test_the_interface_keeps_the_documented_shape(api: Api, site: Site, bakers: Role) -> None:
-    shown = api.get(f"/document/GetDocument/{make_document(site, must_read=[bakers]).pk}").json()
-    assert "MustRead" not in shown
-    assert "Name" in shown
+    body = api.get(f"/document/GetDocument/{make_document(site, must_read=[bakers]).pk}").json()
+    assert "MustRead" not in body
+    assert "Name" in body
 
 
 def test_a_reading_is_due_two_weeks_after_its_version_came_into_force(site: Site, bakers: Role) -> None:

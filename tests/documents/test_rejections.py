@@ -29,7 +29,7 @@ def page_of(version: DocumentVersion) -> str:
     return reverse("admin:documents_rejected", args=(version.pk,))
 
 
-def told(client: Any) -> list[str]:
+def rejection_lines(client: Any) -> list[str]:
     """Return what the start page says about rejected versions."""
     sections = [section for section in client.get(START).context["waiting"] if section.key == "rejected"]
     return [f"{row.name}: {row.task}" for section in sections for row in section.rows]
@@ -66,10 +66,10 @@ def test_who_rejects_an_own_version_or_dismissed_it_or_replaced_it_gets_no_mail(
     uploader = docs.make_signer(site, DefaultRole.MANAGER)
     document = docs.make_document(site, author=make.author_of(uploader), user_to_review=[uploader])
     docs.sign(docs.version_of(document), uploader, "reject", comment="A page is missing.")
-    dismissed, replaced = make_rejected(site, uploader), make_rejected(site, uploader)
+    dismissed_version, replaced_version = make_rejected(site, uploader), make_rejected(site, uploader)
     client = sign_in(uploader, site)
-    client.post(page_of(dismissed))
-    docs.add_version(replaced.document, author=make.author_of(uploader))
+    client.post(page_of(dismissed_version))
+    docs.add_version(replaced_version.document, author=make.author_of(uploader))
     work()
     assert [message.subject for message in mail.outbox if "Rejected" in message.subject] == []
 
@@ -79,13 +79,13 @@ def test_the_start_page_says_so_until_a_new_version(site: Site) -> None:
     version = make_rejected(site, uploader, name="Hygiene")
     client = sign_in(uploader, site)
     who = version.signatures.get().user_name
-    assert told(client) == [f"Your version 1 of Hygiene: Rejected by {who}: {WHY}"]
-    assert told(sign_in(docs.make_signer(site, DefaultRole.MANAGER), site)) == []
+    assert rejection_lines(client) == [f"Your version 1 of Hygiene: Rejected by {who}: {WHY}"]
+    assert rejection_lines(sign_in(docs.make_signer(site, DefaultRole.MANAGER), site)) == []
     page = client.get(page_of(version)).text
     assert "Step 3 lacks the &lt;temperature&gt;." in page
     assert reverse("admin:documents_document_step", args=(version.document_id, "upload")) in page
     docs.add_version(version.document, author=make.author_of(uploader))
-    assert told(client) == []
+    assert rejection_lines(client) == []
     assert client.get(page_of(version)).status_code == 302
 
 
@@ -95,7 +95,7 @@ def test_a_dismissed_notice_does_not_come_back_and_the_version_stays_as_it_is(si
     client = sign_in(uploader, site)
     for _ in range(2):
         assert client.post(page_of(version)).status_code == 302
-    assert [one.partition(" of ")[2].partition(":")[0] for one in told(client)] == [other.document.name]
+    assert [one.partition(" of ")[2].partition(":")[0] for one in rejection_lines(client)] == [other.document.name]
     assert Notice.objects.filter(version=version, kind=Notice.Kind.REJECTED).count() == 1
     assert docs.statuses(version.document) == ["Awaiting Change"]
 
@@ -107,17 +107,17 @@ def test_nobody_else_opens_or_dismisses_it(site: Site, other_site: Site) -> None
         client = sign_in(user, site)
         assert client.get(page_of(version)).status_code == 302
         client.post(page_of(version))
-    assert told(sign_in(uploader, site))
+    assert rejection_lines(sign_in(uploader, site))
     version.document.is_archived = True
     version.document.save(update_fields=["is_archived"])
-    assert told(sign_in(uploader, site)) == []
+    assert rejection_lines(sign_in(uploader, site)) == []
 
 
 def _service_account(site: Site) -> User:
     return docs.make_signer(site, DefaultRole.MANAGER, is_service_account=True)
 
 
-def _gone(site: Site) -> User:
+def _inactive_user(site: Site) -> User:
     user = docs.make_signer(site, DefaultRole.MANAGER)
     User.objects.filter(pk=user.pk).update(is_active=False)
     return user
@@ -131,14 +131,14 @@ def _elsewhere(site: Site) -> User:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("made", [_service_account, _gone, _elsewhere, None])
-def test_who_may_upload_a_new_version_is_told_where_the_uploader_cannot_be(site: Site, made: Any) -> None:
+@pytest.mark.parametrize("make_uploader", [_service_account, _inactive_user, _elsewhere, None])
+def test_who_may_upload_a_new_version_is_told_where_the_uploader_cannot_be(site: Site, make_uploader: Any) -> None:
     manager, other = (docs.make_signer(site, DefaultRole.MANAGER) for _ in range(2))
     reader = docs.make_signer(site, DefaultRole.READER)
     partial = make.make_user(site=site, email="partial@example.org")
     make.make_role(site, ["documents.view_document", "documents.change_document"], [partial])
     reviewer = docs.make_signer(site, DefaultRole.MANAGER)
-    author = make.author_of(made(site)) if made is not None else make.SYSTEM
+    author = make.author_of(make_uploader(site)) if make_uploader is not None else make.SYSTEM
     document = docs.make_document(site, name="Hygiene", author=author, user_to_review=[reviewer])
     version = docs.sign(docs.version_of(document), reviewer, "reject", comment=WHY)
     work()
@@ -147,16 +147,16 @@ def test_who_may_upload_a_new_version_is_told_where_the_uploader_cannot_be(site:
     assert all('version 1 of the document "Hygiene"' in str(message.body) for message in mails)
     assert not any("your version" in str(message.body) for message in mails)
     client = sign_in(manager, site)
-    assert [one.partition(":")[0].partition(",")[0] for one in told(client)] == ["Version 1 of Hygiene"]
+    assert [one.partition(":")[0].partition(",")[0] for one in rejection_lines(client)] == ["Version 1 of Hygiene"]
     for hidden_from in (reader, partial):
-        assert told(sign_in(hidden_from, site)) == []
+        assert rejection_lines(sign_in(hidden_from, site)) == []
         assert sign_in(hidden_from, site).get(page_of(version)).status_code == 302
     assert reverse("admin:documents_document_step", args=(document.pk, "upload")) in client.get(page_of(version)).text
     client.post(page_of(version))
-    assert told(client) == []
-    assert len(told(sign_in(other, site))) == 1
+    assert rejection_lines(client) == []
+    assert len(rejection_lines(sign_in(other, site))) == 1
     docs.add_version(document, author=make.author_of(manager))
-    assert told(sign_in(other, site)) == []
+    assert rejection_lines(sign_in(other, site)) == []
 
 
 def test_who_may_only_read_is_told_without_a_way_to_upload(site: Site) -> None:

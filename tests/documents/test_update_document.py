@@ -12,7 +12,7 @@ from django.db import connections
 from documents.models import IN_FORCE, WAITING, Document, DocumentVersion, Notice, Signature
 from records.history.models import Change
 from records.sites.models import Site
-from tests.documents.conftest import stored
+from tests.documents.conftest import files_in
 from tests.make import documents as docs
 
 
@@ -67,8 +67,8 @@ def test_a_document_read_edited_and_put_back_keeps_what_it_does_not_name(api: An
     body = docs.document_body(Description="d", UserToApprove=[{"Id": str(signer.pk)}])
     key = api.post("/document/AddDocument", body).json()["Id"]
     shape = api.get(f"/document/GetDocument/{key}").json()
-    echoed = {**shape, "FileContent": docs.encoded(b"two"), "Name": "New name"}
-    assert api.put(f"/document/UpdateDocument/{key}", echoed).status_code == 200
+    body = {**shape, "FileContent": docs.encoded(b"two"), "Name": "New name"}
+    assert api.put(f"/document/UpdateDocument/{key}", body).status_code == 200
     assert api.put(f"/document/UpdateDocument/{key}", docs.document_body(b"three")).status_code == 200
     after = api.get(f"/document/GetDocument/{key}").json()
     assert (after["Version"], after["Description"]) == (3, "d")
@@ -106,7 +106,7 @@ def test_an_update_without_a_required_field_changes_nothing(api: Any, files: Pat
     answer = api.put(f"/document/UpdateDocument/{key}", body)
     assert answer.status_code == 400
     assert [one["Field"] for one in answer.json()["Fields"]] == [missing]
-    assert len(stored(files)) == 1
+    assert len(files_in(files)) == 1
     assert docs.statuses(uuid.UUID(key)) == ["Issued"]
 
 
@@ -114,7 +114,7 @@ def test_another_sites_document_is_404_and_no_file_stays(api: Any, other_site: S
     document = docs.make_document(other_site)
     for key in (document.pk, uuid.uuid4()):
         assert api.put(f"/document/UpdateDocument/{key}", docs.document_body()).status_code == 404
-    assert len(stored(files)) == 1
+    assert len(files_in(files)) == 1
 
 
 def test_a_stale_if_match_is_412_and_stores_nothing(api: Any, files: Path) -> None:
@@ -123,7 +123,7 @@ def test_a_stale_if_match_is_412_and_stores_nothing(api: Any, files: Path) -> No
     assert api.put(f"/document/UpdateDocument/{key}", docs.document_body(), **{"If-Match": tag}).status_code == 200
     answer = api.put(f"/document/UpdateDocument/{key}", docs.document_body(), **{"If-Match": tag})
     assert answer.status_code == 412
-    assert len(stored(files)) == 2
+    assert len(files_in(files)) == 2
 
 
 def test_there_is_no_version_after_the_last_number(api: Any) -> None:
@@ -142,7 +142,7 @@ def test_parallel_updates_give_the_next_numbers_without_gap_or_repeat(site: Site
     versions = DocumentVersion.objects.filter(document=document).order_by("version")
     assert [one.version for one in versions] == [1, 2, 3, 4, 5, 6, 7]
     assert docs.statuses(document) == ["Superseded"] * 6 + ["Issued"]
-    assert len({one.path for one in versions}) == len(stored(files)) == 7
+    assert len({one.path for one in versions}) == len(files_in(files)) == 7
     assert Change.objects.filter(record_id=document.pk).count() == 7
 
 
@@ -157,11 +157,11 @@ def test_an_approval_and_a_newer_file_at_once_leave_one_newest_and_one_in_force(
         lambda: docs.sign(waiting, approver, "approve"), lambda: docs.add_version(document, user_to_approve=[approver])
     )
     assert not isinstance(outcome[1], Exception)
-    found = docs.statuses(document)
+    statuses = docs.statuses(document)
     if isinstance(outcome[0], Exception):
-        assert found == ["Issued", "Superseded", "Awaiting Approval"]
+        assert statuses == ["Issued", "Superseded", "Awaiting Approval"]
     else:
-        assert found == ["Superseded", "Approved", "Awaiting Approval"]
+        assert statuses == ["Superseded", "Approved", "Awaiting Approval"]
     document = Document.objects.get(pk=document.pk)
     in_force = DocumentVersion.objects.get(document=document, record_status__in=IN_FORCE)
     assert document.effective_version == in_force.version

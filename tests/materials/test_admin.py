@@ -69,11 +69,11 @@ def test_several_materials_are_archived_at_once_with_a_reason_and_a_change_each(
     client = browser(site)
     page, together = list_address(Material), reverse("admin:materials_material_bulk")
     assert 'name="_selected_action"' in client.get(page).content.decode()
-    chosen = [str(one.pk) for one in (*mine[:2], foreign)]
-    sent = {"step": "archive", "_selected_action": chosen, "confirm": "yes", "change_reason": " "}
-    assert client.post(together, sent, follow=True).status_code == 200
+    ids = [str(one.pk) for one in (*mine[:2], foreign)]
+    data = {"step": "archive", "_selected_action": ids, "confirm": "yes", "change_reason": " "}
+    assert client.post(together, data, follow=True).status_code == 200
     assert not Material.objects.filter(is_archived=True).exists()
-    answer = client.post(together, {**sent, "change_reason": "Range cleared"}, follow=True)
+    answer = client.post(together, {**data, "change_reason": "Range cleared"}, follow=True)
     assert "Archive: 2 of 2 done." in answer.content.decode()
     assert set(Material.objects.filter(is_archived=True)) == set(mine[:2])
     changes = Change.objects.filter(operation="ArchiveMaterial")
@@ -82,7 +82,7 @@ def test_several_materials_are_archived_at_once_with_a_reason_and_a_change_each(
     )
     reader = browser(site, DefaultRole.READER)
     assert 'name="_selected_action"' not in reader.get(page).content.decode()
-    reader.post(together, {**sent, "_selected_action": [str(mine[2].pk)], "change_reason": "Because"}, follow=True)
+    reader.post(together, {**data, "_selected_action": [str(mine[2].pk)], "change_reason": "Because"}, follow=True)
     assert Material.objects.filter(is_archived=True).count() == 2
 
 

@@ -15,11 +15,11 @@ from tests.make.materials import MaterialApi, make_api, make_material
 QUIET = hypothesis_settings(
     max_examples=30, deadline=None, database=None, suppress_health_check=list(HealthCheck), report_multiple_bugs=False
 )
-KNOWN, OTHER = "the Id of the first material", "the Id of the second material"
+FIRST, SECOND = "the Id of the first material", "the Id of the second material"
 VALUES: dict[str, tuple[Any, ...]] = {
-    "externalId": ("", "A", "a", "B", "C", "A ", KNOWN, OTHER, None, 5),
+    "externalId": ("", "A", "a", "B", "C", "A ", FIRST, SECOND, None, 5),
     "name": ("x", "x", "y", "", None),
-    "Id": (KNOWN, OTHER, str(uuid.UUID(int=5)), "5", None, ""),
+    "Id": (FIRST, SECOND, str(uuid.UUID(int=5)), "5", None, ""),
     "isArchived": (True, False, None, "true"),
     "risk": ("low", "High", "", None, "Odd"),
     "countryOfOrigin": ([], ["NZ"], ["NZ", "NZ"], None, "NZ"),
@@ -36,7 +36,7 @@ values = st.fixed_dictionaries(
 rows: st.SearchStrategy[list[Any]] = st.lists(values | values | st.sampled_from([5, None, [], {}]), max_size=6)
 
 
-def shown(material: dict[str, Any]) -> dict[str, Any]:
+def without_stamps(material: dict[str, Any]) -> dict[str, Any]:
     """Return what is the same of a material at both sites."""
     differ = ("Id", "created", "lastModified", "createdBy", "lastModifiedBy")
     return {name: value for name, value in material.items() if name not in differ}
@@ -44,14 +44,14 @@ def shown(material: dict[str, Any]) -> dict[str, Any]:
 
 def everything(api: MaterialApi) -> list[dict[str, Any]]:
     """Return all materials of the client's site."""
-    found: list[dict[str, Any]] = api.get(api.at(isArchived="any", limit=1000)).json()
-    return found
+    materials: list[dict[str, Any]] = api.get(api.at(isArchived="any", limit=1000)).json()
+    return materials
 
 
 def at_site(row: Any, keys: list[str]) -> Any:
     """Return a row with the Ids of the client's site."""
-    meant = {KNOWN: keys[0], OTHER: keys[1]}
-    return {name: meant.get(str(value), value) for name, value in row.items()} if isinstance(row, dict) else row
+    ids = {FIRST: keys[0], SECOND: keys[1]}
+    return {name: ids.get(str(value), value) for name, value in row.items()} if isinstance(row, dict) else row
 
 
 def test_an_array_does_what_its_rows_do_one_by_one(site: Site, other_site: Site, settings: Any) -> None:
@@ -66,18 +66,18 @@ def test_an_array_does_what_its_rows_do_one_by_one(site: Site, other_site: Site,
     }
 
     @QUIET
-    @given(sent=rows)
-    def send(sent: list[Any]) -> None:
-        array = [at_site(row, keys[together]) for row in sent]
+    @given(array_rows=rows)
+    def send(array_rows: list[Any]) -> None:
+        array = [at_site(row, keys[together]) for row in array_rows]
         before = everything(together), Change.objects.count()
-        checked = together.post(f"{together.at()}&validateOnly=true", array)
+        check = together.post(f"{together.at()}&validateOnly=true", array)
         assert (everything(together), Change.objects.count()) == before
         answer = together.upsert(array)
-        assert checked.status_code == answer.status_code == 200, answer.content
-        for asked, line in zip(checked.json(), answer.json(), strict=True):
-            assert asked["Message"].replace("Valid.", "Success.") == line["Message"]
-            assert {**asked, "Message": "", "Id": ""} == {**line, "Message": "", "Id": ""}
-        for row, line in zip(sent, answer.json(), strict=True):
+        assert check.status_code == answer.status_code == 200, answer.content
+        for checked_row, line in zip(check.json(), answer.json(), strict=True):
+            assert checked_row["Message"].replace("Valid.", "Success.") == line["Message"]
+            assert {**checked_row, "Message": "", "Id": ""} == {**line, "Message": "", "Id": ""}
+        for row, line in zip(array_rows, answer.json(), strict=True):
             if not isinstance(row, dict):
                 assert line["Outcome"] == "Refused"
                 continue
@@ -88,15 +88,16 @@ def test_an_array_does_what_its_rows_do_one_by_one(site: Site, other_site: Site,
             assert one.json().get("Fields", []) == line["Fields"]
             assert line["Error"] or one.json()["Message"] == line["Message"]
             assert Change.objects.count() == changes + (line["Outcome"] in ("Added", "Changed"))
-        assert [shown(one) for one in everything(together)] == [
-            {**shown(one), "externalId": swapped(one["externalId"], keys, clients)} for one in everything(single)
+        assert [without_stamps(one) for one in everything(together)] == [
+            {**without_stamps(one), "externalId": same_id(one["externalId"], keys, clients)}
+            for one in everything(single)
         ]
 
     send()
     assert not verify().faults
 
 
-def swapped(text: str, keys: dict[MaterialApi, list[str]], clients: tuple[MaterialApi, MaterialApi]) -> str:
+def same_id(text: str, keys: dict[MaterialApi, list[str]], clients: tuple[MaterialApi, MaterialApi]) -> str:
     """Return an external id of the second site as it is at the first."""
     together, single = clients
     return dict(zip(keys[single], keys[together], strict=True)).get(text, text)

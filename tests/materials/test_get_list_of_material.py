@@ -24,7 +24,7 @@ def walk(api: Any, path: str) -> list[list[dict[str, Any]]]:
 
 
 @pytest.fixture
-def filled(materials: Any) -> Any:
+def filled_client(materials: Any) -> Any:
     """Return the client of a site whose materials tie in every column and lack some values."""
     categories = [make_category(materials.site) for _ in range(2)]
     for number in range(11):
@@ -44,29 +44,29 @@ def filled(materials: Any) -> Any:
 
 @pytest.mark.parametrize("order", ["asc", "desc"])
 @pytest.mark.parametrize("sort", MaterialSerializer.Meta.fields)
-def test_a_walk_meets_every_material_once_in_every_order(filled: Any, sort: str, order: str) -> None:
-    pages = walk(filled, filled.at(limit=3, sort=sort.upper(), order=order))
+def test_a_walk_meets_every_material_once_in_every_order(filled_client: Any, sort: str, order: str) -> None:
+    pages = walk(filled_client, filled_client.at(limit=3, sort=sort.upper(), order=order))
     rows = [row for page in pages for row in page]
     assert [len(page) for page in pages] == [3, 3, 3, 1]
     assert len({row["Id"] for row in rows}) == 10
-    whole = filled.get(filled.at(sort=sort, order=order)).json()
-    assert rows == whole
+    full_list = filled_client.get(filled_client.at(sort=sort, order=order)).json()
+    assert rows == full_list
     for start in (0, 4, 9, 10):
-        window = filled.get(filled.at(sort=sort, order=order, startIndex=start, limit=2)).json()
-        assert window == whole[start : start + 2]
-    other = filled.get(filled.at(sort=sort, order="desc" if order == "asc" else "asc")).json()
-    assert other == whole[::-1]
-    missing = [row[sort] is None for row in whole]
+        window = filled_client.get(filled_client.at(sort=sort, order=order, startIndex=start, limit=2)).json()
+        assert window == full_list[start : start + 2]
+    other = filled_client.get(filled_client.at(sort=sort, order="desc" if order == "asc" else "asc")).json()
+    assert other == full_list[::-1]
+    missing = [row[sort] is None for row in full_list]
     assert missing == sorted(missing, reverse=order == "desc")
 
 
-def test_the_default_order_is_the_number(filled: Any) -> None:
-    assert [row["siteSequenceId"] for row in filled.get(filled.at()).json()] == list(range(1, 11))
+def test_the_default_order_is_the_number(filled_client: Any) -> None:
+    assert [row["siteSequenceId"] for row in filled_client.get(filled_client.at()).json()] == list(range(1, 11))
 
 
-def test_filters_narrow_the_list_and_its_total(filled: Any) -> None:
+def test_filters_narrow_the_list_and_its_total(filled_client: Any) -> None:
     def numbers(**query: Any) -> list[int]:
-        answer = filled.get(filled.at(**query))
+        answer = filled_client.get(filled_client.at(**query))
         assert answer.status_code == 200, answer.content
         assert answer["X-Total-Count"] == str(len(answer.json()))
         return [row["siteSequenceId"] for row in answer.json()]
@@ -78,13 +78,13 @@ def test_filters_narrow_the_list_and_its_total(filled: Any) -> None:
     assert numbers(modifiedSince="2999-01-01") == []
     assert len(numbers(modifiedSince="2000-01-01")) == 10
     assert numbers(externalId="none") == []
-    make_material(filled.site, external_id="")
+    make_material(filled_client.site, external_id="")
     assert numbers(externalId=" ") == []
 
 
-def test_a_sort_by_what_is_no_field_is_refused(filled: Any) -> None:
+def test_a_sort_by_what_is_no_field_is_refused(filled_client: Any) -> None:
     for sort in ("nmae", "", "name,risk", "-name", "external_id"):
-        answer = filled.get(filled.at(sort=sort))
+        answer = filled_client.get(filled_client.at(sort=sort))
         assert (answer.status_code, answer.json()["Error"]) == (400, "InvalidParameter")
 
 

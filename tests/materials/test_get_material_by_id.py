@@ -96,9 +96,9 @@ def test_site_id_must_name_a_site_at_which_the_user_holds_the_permission(materia
         answer = materials.get(f"/materials/{query}")
         assert (answer.status_code, answer.json()["Error"]) == (400, "InvalidParameter"), query
         assert "siteId" in answer.json()["Message"]
-    same = f"siteId={materials.site.pk}"
-    assert materials.get(f"/materials/?{same}&{same}").status_code == 200
-    assert materials.get(f"/materials/?{same}&siteId={other_site.pk}").status_code == 400
+    parameter = f"siteId={materials.site.pk}"
+    assert materials.get(f"/materials/?{parameter}&{parameter}").status_code == 200
+    assert materials.get(f"/materials/?{parameter}&siteId={other_site.pk}").status_code == 400
     unknown, foreign = (materials.get(f"/materials/?siteId={key}") for key in (uuid.uuid4(), other_site.pk))
     assert unknown.status_code == foreign.status_code == 404
     assert unknown.json()["Message"] == foreign.json()["Message"]
@@ -113,8 +113,8 @@ def test_both_credentials_of_one_user_are_needed(materials: Any, site: Any) -> N
     stranger = make.make_key(site)
 
     def ask(**headers: str) -> Any:
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return Client(raise_request_exception=False).get(path, headers=named)
+        headers_by_name = {name.replace("_", "-"): value for name, value in headers.items()}
+        return Client(raise_request_exception=False).get(path, headers=headers_by_name)
 
     assert ask(Ocp_Apim_Subscription_Key=key, Authorization=token).status_code == 200
     assert ask(Ocp_Apim_Subscription_Key=key, Authorization=f"bearer  {token}").status_code == 200
@@ -137,9 +137,9 @@ def test_requests_are_limited_by_key_and_by_token(materials: Any, settings: Any,
     assert [one["X-RateLimit-Remaining"] for one in answers] == ["2", "1"]
     with_second = MaterialApi(second_key, materials.headers["Authorization"].split()[1])
     assert with_second.get(with_second.at())["X-RateLimit-Remaining"] == "0"
-    limited = with_second.get(with_second.at())
-    assert (limited.status_code, limited.json()["Error"]) == (429, "RateLimited")
-    assert int(limited["Retry-After"]) > 0
+    answer = with_second.get(with_second.at())
+    assert (answer.status_code, answer.json()["Error"]) == (429, "RateLimited")
+    assert int(answer["Retry-After"]) > 0
 
 
 def test_wrong_tokens_are_counted_against_the_address_while_good_ones_work(materials: Any, settings: Any) -> None:
@@ -160,9 +160,9 @@ def test_a_single_material_has_an_etag(materials: Any) -> None:
 
 def test_json_and_xml_have_tags_of_their_own_and_either_names_the_revision(materials: Any) -> None:
     xml = {"Accept": "application/xml"}
-    written = materials.upsert({"externalId": "A", "name": "x"}, **xml)["ETag"]
+    xml_tag = materials.upsert({"externalId": "A", "name": "x"}, **xml)["ETag"]
     in_json, in_xml = materials.get(materials.at("A"))["ETag"], materials.get(materials.at("A"), **xml)["ETag"]
-    assert (in_json, in_xml, written) == ('"1"', '"1-x"', '"1-x"')
+    assert (in_json, in_xml, xml_tag) == ('"1"', '"1-x"', '"1-x"')
     assert materials.get(materials.at("A"), **xml, **{"If-None-Match": in_json}).status_code == 200
     assert materials.get(materials.at("A"), **xml, **{"If-None-Match": in_xml})["ETag"] == in_xml
     assert materials.get(materials.at("A"), **{"If-None-Match": in_xml}).status_code == 200
@@ -181,28 +181,28 @@ def test_delete_archives_once_with_its_reason_and_can_be_repeated(materials: Any
         "No longer bought",
         [{"field": "is_archived", "old": False, "new": True}],
     )
-    revived = materials.upsert({"externalId": "a/b", "name": "x", "isArchived": False})
-    assert revived.json()["Id"] == key
+    answer = materials.upsert({"externalId": "a/b", "name": "x", "isArchived": False})
+    assert answer.json()["Id"] == key
     sequence = SiteSequence.objects.get(site=materials.site, entity=Entity.MATERIAL)
     assert (sequence.last, sequence.archived) == (1, 0)
 
 
 def test_a_reason_in_the_body_of_a_delete_is_refused_instead_of_lost(materials: Any) -> None:
     materials.upsert({"externalId": "M-1", "name": "Flour"})
-    refused = materials.send("DELETE", materials.at("M-1"), {"reasonForChange": "Not bought"})
-    assert refused.status_code == 400, refused.content
-    assert [fault["Field"] for fault in refused.json()["Fields"]] == ["reasonForChange"]
+    answer = materials.send("DELETE", materials.at("M-1"), {"reasonForChange": "Not bought"})
+    assert answer.status_code == 400, answer.content
+    assert [fault["Field"] for fault in answer.json()["Fields"]] == ["reasonForChange"]
     assert materials.get(materials.at("M-1")).json()["isArchived"] is False
     assert materials.send("DELETE", materials.at("M-1"), {}).status_code == 200
 
 
 def test_other_methods_are_405_with_what_the_path_takes(materials: Any) -> None:
-    for path, allowed in (
+    for path, methods in (
         (materials.at(), {"GET", "POST", "HEAD", "OPTIONS"}),
         (materials.at("A"), {"GET", "DELETE", "HEAD", "OPTIONS"}),
     ):
         answer = materials.put(path, {})
-        assert (answer.status_code, set(answer["Allow"].split(", "))) == (405, allowed)
+        assert (answer.status_code, set(answer["Allow"].split(", "))) == (405, methods)
         assert materials.send("OPTIONS", path).status_code == 204
         assert materials.send("HEAD", path).content == b""
 

@@ -19,17 +19,17 @@ def test_the_document_names_both_credentials_and_both_media_types(document: Any)
     assert schemes["accessToken"]["type"] == "oauth2"
     flow = schemes["accessToken"]["flows"]["clientCredentials"]
     assert set(flow["scopes"]) == {"materials:read", "materials:write"}
-    found = {}
+    operations = {}
     for path in ("/materials/", "/materials/{id}"):
-        for method, described in document["paths"][path].items():
-            found[described["operationId"]] = (path, method)
+        for method, operation in document["paths"][path].items():
+            operations[operation["operationId"]] = (path, method)
             scope = "materials:read" if method == "get" else "materials:write"
-            assert described["security"] == [{"subscriptionKey": [], "accessToken": [scope]}]
-            (site,) = [one for one in described["parameters"] if one["name"] == "siteId"]
+            assert operation["security"] == [{"subscriptionKey": [], "accessToken": [scope]}]
+            (site,) = [one for one in operation["parameters"] if one["name"] == "siteId"]
             assert site["required"]
-            for response in (one for status, one in described["responses"].items() if status != "304"):
+            for response in (one for status, one in operation["responses"].items() if status != "304"):
                 assert {"application/json", "application/xml"} <= response["content"].keys()
-    assert found == {
+    assert operations == {
         "GetListOfMaterial": ("/materials/", "get"),
         "PostMaterial": ("/materials/", "post"),
         "GetMaterialById": ("/materials/{id}", "get"),

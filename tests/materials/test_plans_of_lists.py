@@ -15,7 +15,7 @@ from tests import make
 from tests.make.materials import make_api
 
 SIZE = 4000
-INDEXED = [
+SORTS = [
     name
     for name in MaterialSerializer.Meta.fields
     if {snake(name), snake(name).removesuffix("_id")} & {*SORT_KEYS, "id", "is_archived"}
@@ -48,35 +48,35 @@ def api() -> Any:
     return client
 
 
-def explained(api: Any, path: str) -> list[str]:
+def plans_of(api: Any, path: str) -> list[str]:
     """Return the plan of every statement on materials that the request ran."""
     with CaptureQueriesContext(connection) as queries:
         answer = api.get(path)
     assert answer.status_code == 200, answer.content
-    found = []
+    plans = []
     for query in queries.captured_queries:
         if 'FROM "materials_material"' in query["sql"]:
             with connection.cursor() as cursor:
                 cursor.execute("EXPLAIN (COSTS OFF) " + query["sql"].replace("%", "%%"))
-                found.append("\n".join(row[0] for row in cursor.fetchall()))
-    assert found
-    return found
+                plans.append("\n".join(row[0] for row in cursor.fetchall()))
+    assert plans
+    return plans
 
 
 def test_no_page_scans_the_table_or_sorts(api: Any) -> None:
     faults = []
-    for sort, order in itertools.product(INDEXED, ("asc", "desc")):
+    for sort, order in itertools.product(SORTS, ("asc", "desc")):
         first, deep = (api.at(sort=sort, order=order, limit=50, startIndex=start) for start in (0, 1000))
-        linked = api.get(deep)["Link"].partition(">")[0].removeprefix("<http://127.0.0.1:8000")
-        for path in (first, deep, linked, api.at(sort=sort, order=order, limit=50, isArchived="true")):
-            plans = explained(api, path)
+        next_page = api.get(deep)["Link"].partition(">")[0].removeprefix("<http://127.0.0.1:8000")
+        for path in (first, deep, next_page, api.at(sort=sort, order=order, limit=50, isArchived="true")):
+            plans = plans_of(api, path)
             faults += [f"{path}\n{plan}" for plan in plans if re.search(r"Seq Scan|Sort", plan)]
     assert not faults, "\n".join(faults)
 
 
 def test_materials_are_found_by_external_id_without_scanning(api: Any) -> None:
     for path in (api.at("E77"), api.at(externalId="e77")):
-        for plan in explained(api, path):
+        for plan in plans_of(api, path):
             assert "Seq Scan" not in plan, plan
 
 

@@ -109,8 +109,8 @@ def test_null_clears_an_optional_field_and_is_refused_for_a_required_one(materia
     assert answer.status_code == 200, answer.content
     shape = materials.get(materials.at("A")).json()
     assert (shape["risk"], shape["countryOfOrigin"], shape["ourCode"], shape["isArchived"]) == ("", [], "", False)
-    refused = materials.upsert({"externalId": None, "name": None})
-    assert {(one["Field"], one["Code"]) for one in refused.json()["Fields"]} == {
+    answer = materials.upsert({"externalId": None, "name": None})
+    assert {(one["Field"], one["Code"]) for one in answer.json()["Fields"]} == {
         ("externalId", "RequiredField"),
         ("name", "RequiredField"),
     }
@@ -202,8 +202,8 @@ def test_references_must_be_of_the_site_of_the_list_and_not_archived(materials: 
     ]
     for name, key in wrong:
         answer = materials.upsert({"externalId": "A", "name": "x", name: str(key)})
-        found = [(one["Field"], one["Code"]) for one in answer.json()["Fields"]]
-        assert (answer.status_code, found) == (400, [(name, "InvalidReference")])
+        faults = [(one["Field"], one["Code"]) for one in answer.json()["Fields"]]
+        assert (answer.status_code, faults) == (400, [(name, "InvalidReference")])
 
 
 def test_an_archived_category_stays_valid_on_a_material_that_has_it(materials: Any) -> None:
@@ -217,14 +217,14 @@ def test_an_archived_category_stays_valid_on_a_material_that_has_it(materials: A
 
 
 def test_each_row_of_an_array_stands_alone_and_is_answered_in_order(materials: Any) -> None:
-    kept = materials.upsert({"externalId": "K", "name": "kept"}).json()["Id"]
+    key = materials.upsert({"externalId": "K", "name": "kept"}).json()["Id"]
     rows = [
         {"externalId": "A", "name": "one"},
         {"externalId": "B"},
         "no object",
         {"externalId": "K", "name": "changed"},
         {"externalId": "A", "name": "two"},
-        {"externalId": kept, "name": "three"},
+        {"externalId": key, "name": "three"},
         {"Id": str(uuid.uuid4()), "externalId": "C", "name": "x"},
         {"externalId": 7, "name": "x", "nmae": 1},
     ]
@@ -238,11 +238,11 @@ def test_each_row_of_an_array_stands_alone_and_is_answered_in_order(materials: A
         ("", "ValidationFailed"),
         ("K", ""),
         ("A", ""),
-        (kept, "Duplicate"),
+        (key, "Duplicate"),
         ("C", "NotFound"),
         ("", "ValidationFailed"),
     ]
-    assert results[3]["Id"] == kept
+    assert results[3]["Id"] == key
     assert results[0]["Id"] == results[4]["Id"]
     assert "externalId" in results[7]["Message"]
     assert "nmae" in results[7]["Message"]
@@ -250,7 +250,7 @@ def test_each_row_of_an_array_stands_alone_and_is_answered_in_order(materials: A
     assert {one["Id"] for one in results if one["Error"]} == {""}
     assert materials.get(materials.at("A")).json()["name"] == "two"
     assert Change.objects.filter(record_id=results[0]["Id"]).count() == 2
-    assert Change.objects.filter(record_id=kept).count() == 2
+    assert Change.objects.filter(record_id=key).count() == 2
     assert list(Material.objects.order_by("site_sequence_id").values_list("site_sequence_id", flat=True)) == [1, 2]
 
 
@@ -263,14 +263,14 @@ def test_external_ids_can_change_hands_within_one_array(materials: Any) -> None:
     ]
     results = materials.upsert(rows).json()
     assert [one["Error"] for one in results] == ["", "", ""]
-    shown = {row["externalId"]: row["name"] for row in materials.get(materials.at()).json()}
-    assert shown == {"C": "first", "A": "second", "B": "third"}
+    names = {row["externalId"]: row["name"] for row in materials.get(materials.at()).json()}
+    assert names == {"C": "first", "A": "second", "B": "third"}
 
 
 def test_an_array_holds_up_to_500_materials_and_nothing_else(materials: Any) -> None:
     rows = [{"externalId": str(number), "name": "x"} for number in range(501)]
-    refused = materials.upsert(rows)
-    assert (refused.status_code, refused.json()["Error"]) == (400, "ValidationFailed")
+    answer = materials.upsert(rows)
+    assert (answer.status_code, answer.json()["Error"]) == (400, "ValidationFailed")
     assert not Material.objects.exists()
     assert materials.upsert([]).json() == []
     assert len(materials.upsert(rows[:500]).json()) == 500
@@ -344,13 +344,13 @@ def test_a_row_that_is_no_object_is_refused_in_a_plain_sentence(materials: Any) 
 
 def test_texts_of_an_array_are_stored_as_they_were_sent(materials: Any) -> None:
     texts = ['"', "\\", '\\"', "{a,b}", "NULL", "null", "a\nb\tc", "Käse 🧀", "'", "a, b", "%s", "$1", "{}"]
-    sent = [{"externalId": f"E {text}", "name": text, "countryOfOrigin": ["NZ"]} for text in texts]
+    materials_sent = [{"externalId": f"E {text}", "name": text, "countryOfOrigin": ["NZ"]} for text in texts]
     for description in ("first", 'second "{}"\\'):
-        rows = [{**row, "description": description} for row in sent]
+        rows = [{**row, "description": description} for row in materials_sent]
         assert {row["Error"] for row in materials.upsert(rows).json()} == {""}
-        listed = materials.get(materials.at()).json()
-        assert [(row["externalId"], row["name"], row["description"]) for row in listed] == [
+        shapes = materials.get(materials.at()).json()
+        assert [(row["externalId"], row["name"], row["description"]) for row in shapes] == [
             (f"E {text}", text, description) for text in texts
         ]
-        assert {tuple(row["countryOfOrigin"]) for row in listed} == {("NZ",)}
+        assert {tuple(row["countryOfOrigin"]) for row in shapes} == {("NZ",)}
     assert not verify().faults

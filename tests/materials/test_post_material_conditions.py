@@ -43,8 +43,8 @@ def test_archiving_through_a_post_needs_the_permission_to_archive(site: Any) -> 
     account_actions.set_members(role, add=[user], author=make.SYSTEM)
     api = MaterialApi(make.make_key(site, user=user), make_token(user))
     assert api.upsert({"externalId": "A", "name": "x"}).status_code == 200
-    refused = api.upsert({"externalId": "A", "name": "y", "isArchived": True})
-    assert (refused.status_code, refused.json()["Error"]) == (403, "Forbidden")
+    answer = api.upsert({"externalId": "A", "name": "y", "isArchived": True})
+    assert (answer.status_code, answer.json()["Error"]) == (403, "Forbidden")
     assert api.send("DELETE", api.at("A")).status_code == 404
     assert api.get(api.at("A")).json()["name"] == "x"
 

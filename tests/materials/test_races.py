@@ -38,7 +38,7 @@ def test_racing_upserts_of_one_external_id_leave_one_material_and_all_answer_200
 
 
 def test_racing_arrays_that_overlap_leave_each_material_once_and_no_gap(api: MaterialApi) -> None:
-    known = make_material(api.site, external_id="E0")
+    material = make_material(api.site, external_id="E0")
     arrays = [
         [{"externalId": f"E{(number * 7 + caller * 3) % 20}", "name": f"by {caller}"} for number in range(20)]
         for caller in range(CALLERS)
@@ -48,7 +48,7 @@ def test_racing_arrays_that_overlap_leave_each_material_once_and_no_gap(api: Mat
     assert all(row["Error"] == "" for one in answers for row in one.json())
     numbers = list(Material.objects.order_by("site_sequence_id").values_list("site_sequence_id", flat=True))
     assert numbers == list(range(1, 21))
-    assert {row["Id"] for one in answers for row in one.json() if row["externalId"] == "E0"} == {str(known.pk)}
+    assert {row["Id"] for one in answers for row in one.json() if row["externalId"] == "E0"} == {str(material.pk)}
     assert not verify().faults
 
 

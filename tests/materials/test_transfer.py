@@ -65,9 +65,9 @@ def test_materials_are_imported_in_a_constant_number_of_statements(site: Site) -
 
     def cost(start: int, count: int) -> int:
         rows = [{"externalId": f"{number:06}", "name": "Flour"} for number in range(start, start + count)]
-        with CaptureQueriesContext(connection) as captured:
+        with CaptureQueriesContext(connection) as queries:
             bring_in(client, Material, rows)
-        return len(captured)
+        return len(queries)
 
     cost(0, 2)
     assert cost(100, 20) == cost(10, 3)

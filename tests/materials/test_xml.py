@@ -11,13 +11,13 @@ from materials.models import Material
 ODD = "a & <b> ]]> \"q\" 'p' é € 😀 \ufffe\uffff\u0085 \t\n end "
 
 
-def parsed(answer: Any) -> ET.Element:
+def parse(answer: Any) -> ET.Element:
     assert answer["Content-Type"] == "application/xml; charset=utf-8", answer.content
     return ET.fromstring(answer.content)  # noqa: S314 (our own answer)
 
 
 def xml(api: Any, path: str) -> ET.Element:
-    return parsed(api.get(path, Accept="application/xml"))
+    return parse(api.get(path, Accept="application/xml"))
 
 
 def test_the_list_holds_one_element_a_material_with_every_field_in_the_documents_order(materials: Any) -> None:
@@ -47,28 +47,28 @@ def test_an_empty_list_is_an_empty_root(materials: Any) -> None:
 
 
 def test_one_material_a_write_and_an_array_of_results_are_xml_too(materials: Any) -> None:
-    written = parsed(materials.upsert({"externalId": "A", "name": "x"}, Accept="application/xml"))
-    assert {one.tag: one.text or "" for one in written} == {
+    fields = parse(materials.upsert({"externalId": "A", "name": "x"}, Accept="application/xml"))
+    assert {one.tag: one.text or "" for one in fields} == {
         "Error": "",
         "Message": "Success.",
         "Id": str(Material.objects.get().pk),
     }
     assert xml(materials, materials.at("A")).tag == "ExternalIdMaterialDto"
-    rows = parsed(materials.upsert([{"externalId": "<&>", "name": "x"}, {"externalId": "C"}], Accept="application/xml"))
+    rows = parse(materials.upsert([{"externalId": "<&>", "name": "x"}, {"externalId": "C"}], Accept="application/xml"))
     assert [[one.tag for one in row] for row in rows] == [
         ["externalId", "Error", "Message", "Id", "Outcome", "Fields"]
     ] * 2
     assert [row.find("Error").text or "" for row in rows] == ["", "ValidationFailed"]  # type: ignore[union-attr]
-    deleted = parsed(materials.send("DELETE", materials.at("A"), Accept="application/xml"))
+    deleted = parse(materials.send("DELETE", materials.at("A"), Accept="application/xml"))
     assert deleted.find("Message").text == "Success."  # type: ignore[union-attr]
 
 
 def test_every_refusal_is_xml_with_the_same_fields(materials: Any) -> None:
     accept = {"Accept": "application/xml"}
-    unauthorized = materials.get(materials.at(), Authorization="", **accept)
+    refusal = materials.get(materials.at(), Authorization="", **accept)
     body = materials.upsert({"externalId": "\u0001", "na\u0001<me": 1, "risk": "x"}, **accept)
     answers = [
-        unauthorized,
+        refusal,
         materials.get("/materials/", **accept),
         materials.get(materials.at("none"), **accept),
         materials.put(materials.at(), {}, **accept),
@@ -79,10 +79,10 @@ def test_every_refusal_is_xml_with_the_same_fields(materials: Any) -> None:
     ]
     assert [one.status_code for one in answers] == [401, 400, 404, 405, 400, 415, 400, 400]
     for answer in answers:
-        root = parsed(answer)
+        root = parse(answer)
         assert root.tag == "ErrorResult"
         assert [one.tag for one in root] == ["Error", "Message", "Id", "Fields", "RequestId"]
-    faults = parsed(body).find("Fields")
+    faults = parse(body).find("Fields")
     assert faults is not None
     assert {one.tag for one in faults} == {"FieldError"}
     assert {one.find("Code").text for one in faults} == {"UnknownField", "InvalidValue", "RequiredField"}  # type: ignore[union-attr]
