@@ -150,10 +150,10 @@ def test_a_caller_is_remembered_for_a_minute_and_not_beyond_the_keys_end(key: ma
 
 def test_no_more_callers_are_remembered_than_allowed(site: Site, monkeypatch: Any) -> None:
     monkeypatch.setattr(opening, "MOST_REMEMBERED", 2)
-    made = [make.make_key(site) for _ in range(3)]
-    for one in made:
-        keys.caller_of(one.secret)
-    assert [keys.remembered_caller(one.secret) is None for one in made] == [True, False, False]
+    issued_keys = [make.make_key(site) for _ in range(3)]
+    for key in issued_keys:
+        keys.caller_of(key.secret)
+    assert [keys.remembered_caller(key.secret) is None for key in issued_keys] == [True, False, False]
 
 
 def test_no_secret_is_kept_in_memory(key: make.Key) -> None:
@@ -334,7 +334,7 @@ def test_what_a_token_does_not_depend_on_does_not_make_a_process_forget_it(direc
 
 
 def test_every_column_that_a_provisioning_token_opens_is_watched() -> None:
-    watched = {of.table: of.columns for of in access_triggers.TRIGGERS}
-    assert set(directories.DIRECTORY) - {"id"} <= set(watched["accounts_directory"])
-    shown = {name.removeprefix("t.") for name in directories.PROVISIONING_TOKEN.columns if name.startswith("t.")}
-    assert shown <= set(watched["accounts_provisioningtoken"])
+    columns_by_table = {of.table: of.columns for of in access_triggers.TRIGGERS}
+    assert set(directories.DIRECTORY) - {"id"} <= set(columns_by_table["accounts_directory"])
+    columns = {name.removeprefix("t.") for name in directories.PROVISIONING_TOKEN.columns if name.startswith("t.")}
+    assert columns <= set(columns_by_table["accounts_provisioningtoken"])

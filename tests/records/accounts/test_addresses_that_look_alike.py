@@ -113,8 +113,8 @@ def test_an_address_in_one_script_for_each_word_is_taken(
 @pytest.mark.parametrize("address", ODD.values(), ids=ODD.keys())
 def test_nobody_new_gets_such_an_address(site: Site, address: str) -> None:
     scim = Scim(people.make_token(people.make_directory(site)))
-    refused = scim.post("/Users", people.user_body("new", emails=[{"value": address, "type": "work"}]))
-    assert (refused.status_code, refused.json()["scimType"]) == (400, "invalidValue")
+    response = scim.post("/Users", people.user_body("new", emails=[{"value": address, "type": "work"}]))
+    assert (response.status_code, response.json()["scimType"]) == (400, "invalidValue")
     headers = make.make_key(site).headers
     body = make.employee_body(EmailAddress=address)
     answer: Any = Client().post("/employee/AddEmployee", body, content_type="application/json", headers=headers)

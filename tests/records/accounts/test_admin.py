@@ -49,8 +49,8 @@ def test_an_account_is_added_and_its_access_ended_and_given_back(site: Site) -> 
     assert client.post(add, data).status_code == 302
     user = User.objects.get(user_name="Noor")
     assert (user.home_site_id, user.has_usable_password()) == (site.pk, False)
-    taken = client.post(add, data | {"user_name": "NOOR"})
-    assert taken.status_code == 200
+    response = client.post(add, data | {"user_name": "NOOR"})
+    assert response.status_code == 200
     assert press(client, reverse("admin:accounts_user_step", args=(user.pk, "end-access")), {"change_reason": "Left"})
     assert not User.objects.get(pk=user.pk).is_active
     press(client, reverse("admin:accounts_user_step", args=(user.pk, "give-access")), {"change_reason": "Back"})
@@ -60,19 +60,19 @@ def test_an_account_is_added_and_its_access_ended_and_given_back(site: Site) -> 
 @pytest.mark.django_db(transaction=True)
 def test_two_who_give_one_name_at_once_are_told_as_if_one_came_later(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both look before either has written, so that only the database's constraint can tell."""
-    site, both_have_looked, checked = make.make_site(), threading.Barrier(2), User.full_clean
+    site, both_have_looked, full_clean = make.make_site(), threading.Barrier(2), User.full_clean
 
     def check_and_wait(self: User, *args: Any, **kwargs: Any) -> None:
-        checked(self, *args, **kwargs)
+        full_clean(self, *args, **kwargs)
         with suppress(threading.BrokenBarrierError):
             both_have_looked.wait(1)
 
     monkeypatch.setattr(User, "full_clean", check_and_wait)
     add = functools.partial(add_user, author=make.SYSTEM)
     answers = make.at_once(*(lambda name=name: add(User(user_name=name, home_site=site)) for name in ("Noor", "NOOR")))
-    refused = [one for one in answers if isinstance(one, ValidationError)]
-    assert len(refused) == 1, answers
-    assert "Another account has this user name." in str(refused[0])
+    errors = [one for one in answers if isinstance(one, ValidationError)]
+    assert len(errors) == 1, answers
+    assert "Another account has this user name." in str(errors[0])
 
 
 def test_a_role_is_made_with_permissions_and_members(site: Site, other_site: Site) -> None:
@@ -151,8 +151,8 @@ def test_how_somebody_is_reached_and_signs_in_is_shown_to_managers_and_above(
     client, users = browser(site, role), list_address(User)
     page = client.get(address(person, "read"))
     assert page.status_code == 200
-    for told in ("mira@corp.example", "mira@home.example", "2026-03-04"):
-        assert (told in page.text) == sees, told
+    for detail in ("mira@corp.example", "mira@home.example", "2026-03-04"):
+        assert (detail in page.text) == sees, detail
     assert f"{site}: Standard; further roles at other sites" in page.text
     assert str(other_site) not in page.text
     assert ("mira@corp.example" in client.get(users).text) == sees
@@ -182,17 +182,17 @@ def test_whoever_joins_leaves_or_sees_a_role_renamed_or_archived_has_changed_for
     def revision() -> int:
         return User.objects.get(pk=person.pk).revision
 
-    seen = [revision()]
+    revisions = [revision()]
     client.post(members, {"users": [str(person.pk)], "change_reason": "Joined"})
-    seen.append(revision())
+    revisions.append(revision())
     save(client, role, name="Head clerk", change_reason="Promoted")
-    seen.append(revision())
+    revisions.append(revision())
     for step in ("archive", "restore"):
         press(client, reverse("admin:accounts_role_step", args=(role.pk, step)), {"change_reason": "Tidied"})
-        seen.append(revision())
+        revisions.append(revision())
     client.post(members, {"remove": [str(role.memberships.get().pk)], "change_reason": "Left"})
-    seen.append(revision())
-    assert seen == [seen[0] + step for step in range(6)]
+    revisions.append(revision())
+    assert revisions == [revisions[0] + step for step in range(6)]
 
 
 def test_an_archived_employees_account_gets_neither_access_nor_keys(site: Site) -> None:

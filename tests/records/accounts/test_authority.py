@@ -74,8 +74,8 @@ def test_a_role_at_an_archived_site_comes_back_with_it_and_so_protects_its_accou
 @pytest.mark.parametrize("at", ["site", "elsewhere"])
 @pytest.mark.parametrize(("name", "role"), list(itertools.product(EVERYBODY, ROLES)))
 def test_roles_are_given_by_those_who_hold_all_that_they_permit(world: World, name: str, role: str, at: str) -> None:
-    given = Role.objects.get(site=getattr(world, at), default_role=ROLES[role])
-    assert may_act(Actor(user=world.actors[name]), Act.GIVE_ROLE, given) == ((name, at) in GIVERS)
+    target = Role.objects.get(site=getattr(world, at), default_role=ROLES[role])
+    assert may_act(Actor(user=world.actors[name]), Act.GIVE_ROLE, target) == ((name, at) in GIVERS)
 
 
 @pytest.mark.parametrize("what", ["add oneself", "add a permission", "nest the own role"])
@@ -84,10 +84,10 @@ def test_change_role_alone_adds_nobody_and_no_permission(world: World, what: str
     author = make.author_of(user)
     administrators = Role.objects.get(site=world.site, default_role=DefaultRole.SITE_ADMINISTRATOR)
     own = Role.objects.get(memberships__user=user)
-    wanted = Permission.objects.filter(codename="change_user")
+    permissions = Permission.objects.filter(codename="change_user")
     ways: dict[str, Callable[[], Any]] = {
         "add oneself": lambda: actions.set_members(administrators, add=[user], author=author),
-        "add a permission": lambda: actions.update_role(own, permissions=wanted, author=author, reason="x"),
+        "add a permission": lambda: actions.update_role(own, permissions=permissions, author=author, reason="x"),
         "nest the own role": lambda: actions.set_members(administrators, add=[own], author=author),
     }
     with pytest.raises(NotAllowedError):
@@ -112,26 +112,26 @@ def directory_of(site: Site, *more: Site, **fields: bool) -> Directory:
 
 
 OWNERS = ("made", "adopted", "unowned", "another's")
-PROVISIONED = [name for name in TARGETS if name not in ("service account", "owned", "equal custom role")]
+PROVISIONED_TARGETS = [name for name in TARGETS if name not in ("service account", "owned", "equal custom role")]
 
 
 @pytest.mark.parametrize("may_administer", [False, True], ids=["plain", "administers"])
-@pytest.mark.parametrize(("owned", "name"), list(itertools.product(OWNERS, PROVISIONED)))
-def test_identity_acts_of_directories(world: World, owned: str, name: str, may_administer: bool) -> None:
+@pytest.mark.parametrize(("ownership", "name"), list(itertools.product(OWNERS, PROVISIONED_TARGETS)))
+def test_identity_acts_of_directories(world: World, ownership: str, name: str, may_administer: bool) -> None:
     directory = directory_of(world.site, may_administer=may_administer)
-    owner = {"unowned": None, "another's": directory_of(world.site)}.get(owned, directory)
+    owner = {"unowned": None, "another's": directory_of(world.site)}.get(ownership, directory)
     target = User.objects.get(pk=world.targets[name].pk)
-    target.directory, target.made_by_directory = owner, owned == "made"
+    target.directory, target.made_by_directory = owner, ownership == "made"
     inside = {"no role", "reader", "standard", "manager"} | ({"site_administrator"} if may_administer else set())
-    ours, within = owner in (None, directory), name in inside
+    is_manageable, is_inside = owner in (None, directory), name in inside
     expected = {
-        Act.ADOPT: ours and name != "superuser" and (within or owner is not None),
-        Act.END_ACCESS: ours and name != "superuser" and (within or owner is not None),
-        Act.RENAME: ours and within,
-        Act.GIVE_ACCESS: ours and within,
-        Act.REMOVE: ours and within,
-        Act.SET_PASSWORD: owned == "made" and within,
-        Act.SET_RECOVERY_ADDRESS: owned == "made" and within,
+        Act.ADOPT: is_manageable and name != "superuser" and (is_inside or owner is not None),
+        Act.END_ACCESS: is_manageable and name != "superuser" and (is_inside or owner is not None),
+        Act.RENAME: is_manageable and is_inside,
+        Act.GIVE_ACCESS: is_manageable and is_inside,
+        Act.REMOVE: is_manageable and is_inside,
+        Act.SET_PASSWORD: ownership == "made" and is_inside,
+        Act.SET_RECOVERY_ADDRESS: ownership == "made" and is_inside,
         Act.SET_FACTOR: False,
     }
     assert {act: may_act(Actor(directory=directory), act, target) for act in expected} == expected

@@ -25,7 +25,7 @@ from tests.scim.conftest import Scim
 
 pytestmark = pytest.mark.django_db
 
-REACHED = {
+REACHABLE_TARGETS = {
     "superuser": set(TARGETS),
     "site_administrator": {"no role", "reader", "standard", "manager", "service account", "owned", "equal custom role"},
     "accounts.change_user": {"no role"},
@@ -38,7 +38,7 @@ Never an equal or a higher account, never one with a role at a site where the ac
 
 def reaches(actor: str, target: str) -> bool:
     """Return the expected answer of the table."""
-    return target in REACHED.get(actor, set())
+    return target in REACHABLE_TARGETS.get(actor, set())
 
 
 each_pair = pytest.mark.parametrize(("actor", "target"), list(itertools.product(ACTORS, TARGETS)))
@@ -46,8 +46,8 @@ each_pair = pytest.mark.parametrize(("actor", "target"), list(itertools.product(
 
 @pytest.mark.parametrize(("actor", "target"), list(itertools.product((*ACTORS, *ALONE), TARGETS)))
 def test_the_one_question_answers_as_the_table_says(world: World, actor: str, target: str) -> None:
-    asked = Actor(user=world.actors[actor])
-    answers = {act: may_act(asked, act, world.targets[target]) for act in IDENTITY_ACTS}
+    asker = Actor(user=world.actors[actor])
+    answers = {act: may_act(asker, act, world.targets[target]) for act in IDENTITY_ACTS}
     assert answers == dict.fromkeys(IDENTITY_ACTS, reaches(actor, target))
 
 
@@ -60,7 +60,7 @@ class Door:
 
     act: Act
     path: str
-    sent: dict[str, str]
+    data: dict[str, str]
     was_done: Callable[[User], bool]
     applies: Callable[[str], bool] = lambda target: True
     prepare: Callable[[User], Any] = lambda user: None
@@ -113,9 +113,9 @@ def test_the_pages_of_accounts_do_what_the_table_says(world: World, door: Door, 
     door.prepare(user)
     client, page = world.browser_of(world.actors[actor]), f"/admin/accounts/user/{user.pk}/"
     if door.act is Act.RENAME:
-        client.post(page + door.path, _form(client, page + door.path) | door.sent | {"change_reason": "Asked for"})
+        client.post(page + door.path, _form(client, page + door.path) | door.data | {"change_reason": "Asked for"})
     else:
-        press(client, page + door.path, {**door.sent, "change_reason": "Asked for"})
+        press(client, page + door.path, {**door.data, "change_reason": "Asked for"})
     user = User.objects.get(pk=user.pk)
     assert door.was_done(user) == (reaches(actor, target) and door.applies(target))
 
@@ -163,9 +163,9 @@ def test_the_recovery_address_follows_the_fact_as_the_table_says(
 ) -> None:
     user = world.targets[target]
     door(world, world.actors[actor], Employee.objects.get(user=user))
-    stored = User.objects.get(pk=user.pk)
-    assert stored.email == NEW
-    assert (stored.recovery_address == NEW) == reaches(actor, target)
+    account = User.objects.get(pk=user.pk)
+    assert account.email == NEW
+    assert (account.recovery_address == NEW) == reaches(actor, target)
 
 
 @pytest.mark.parametrize("actor", sorted(set(ACTORS) - EDITORS))
@@ -177,8 +177,8 @@ def test_whoever_may_not_change_employees_changes_no_address(
     # The pages that the door goes through are closed to this actor.
     with suppress(AssertionError, AttributeError, KeyError, TypeError):
         door(world, world.actors[actor], Employee.objects.get(user=user))
-    stored = User.objects.get(pk=user.pk)
-    assert NEW not in (stored.email, stored.recovery_address)
+    account = User.objects.get(pk=user.pk)
+    assert NEW not in (account.email, account.recovery_address)
 
 
 # --- Roles ----------------------------------------------------------------------------------------------------------
@@ -189,16 +189,16 @@ def test_whoever_may_not_change_employees_changes_no_address(
 def test_a_role_is_given_by_the_page_of_its_members_as_the_table_says(
     world: World, actor: str, role: str, at: str
 ) -> None:
-    given = Role.objects.get(site=getattr(world, at), default_role=ROLES[role])
+    target = Role.objects.get(site=getattr(world, at), default_role=ROLES[role])
     client, member = world.browser_of(world.actors[actor]), world.targets["no role"]
-    client.post(f"/admin/accounts/role/{given.pk}/members/", {"users": [str(member.pk)], "change_reason": "Asked for"})
+    client.post(f"/admin/accounts/role/{target.pk}/members/", {"users": [str(member.pk)], "change_reason": "Asked for"})
     expected = actor == "superuser" or (actor == "site_administrator" and at == "site")
-    assert RoleMembership.objects.filter(role=given, user=member).exists() == expected
+    assert RoleMembership.objects.filter(role=target, user=member).exists() == expected
 
 
 # --- Directories ----------------------------------------------------------------------------------------------------
 
-PROVISIONED = ("no role", "reader", "manager", "site_administrator", "reader elsewhere", "superuser")
+PROVISIONED_TARGETS = ("no role", "reader", "manager", "site_administrator", "reader elsewhere", "superuser")
 OWNERS = ("made", "adopted", "unowned", "another's")
 INSIDE = {"no role", "reader", "manager"}
 """Whom a directory that administers nothing can hold: accounts with roles of its site that are not administrative."""
@@ -221,22 +221,22 @@ def _replace(**values: Any) -> Any:
     return {"op": "replace", "value": values}
 
 
-OURS = frozenset({"made", "adopted", "unowned"})
+NOT_ANOTHERS = frozenset({"made", "adopted", "unowned"})
 EMAILS = [{"value": NEW, "type": "work", "primary": True}]
 PASSWORD = "quite-unlike-a-word"
 PROVISIONS = (
-    Provision("rename", _replace(userName="renamed"), lambda user: user.user_name == "renamed", OURS),
+    Provision("rename", _replace(userName="renamed"), lambda user: user.user_name == "renamed", NOT_ANOTHERS),
     Provision("password", _replace(password=PASSWORD), lambda user: user.check_password(PASSWORD), frozenset({"made"})),
     Provision(
         "recovery address", _replace(emails=EMAILS), lambda user: user.recovery_address == NEW, frozenset({"made"})
     ),
-    Provision("end access", _replace(active=False), lambda user: not user.is_active, OURS, any_rank=True),
-    Provision("give access", _replace(active=True), lambda user: user.is_active, OURS, prepare=_switch_off),
-    Provision("remove", None, lambda user: user.removed is not None, OURS),
+    Provision("end access", _replace(active=False), lambda user: not user.is_active, NOT_ANOTHERS, any_rank=True),
+    Provision("give access", _replace(active=True), lambda user: user.is_active, NOT_ANOTHERS, prepare=_switch_off),
+    Provision("remove", None, lambda user: user.removed is not None, NOT_ANOTHERS),
 )
 
 
-def allowed(act: Provision, owner: str, target: str) -> bool:
+def is_allowed(act: Provision, owner: str, target: str) -> bool:
     """Return the expected answer of the table of directories."""
     if owner not in act.owners or target == "superuser":
         return False
@@ -244,7 +244,7 @@ def allowed(act: Provision, owner: str, target: str) -> bool:
 
 
 BY_RULE = [
-    *itertools.product([""], OWNERS, PROVISIONED),
+    *itertools.product([""], OWNERS, PROVISIONED_TARGETS),
     *itertools.product(["read_only", "dry_run"], ["made"], ["reader"]),
     *itertools.product(["read_only", "dry_run"], ["unowned"], ["no role"]),
 ]
@@ -261,8 +261,8 @@ def _by_patch(scim: Scim, path: str, operation: Any) -> None:
 
 def _by_put(scim: Scim, path: str, operation: Any) -> None:
     """Replace the user by what is read of it, with the values of the operation."""
-    found = scim.get(path)
-    body = found.json() if found.status_code == 200 else people.user_body("anybody")
+    response = scim.get(path)
+    body = response.json() if response.status_code == 200 else people.user_body("anybody")
     scim.put(path, {**body, **operation["value"]})
 
 
@@ -275,13 +275,13 @@ def _do(
     world: World, act: Provision, rule: str, owner: str, target: str, by: Callable[[Scim, str, Any], None] = _by_patch
 ) -> User:
     """Let a directory do the act with a token of this rule, and return the account as it is then."""
-    ours, theirs = (people.make_directory(world.site, may_set_passwords=True) for _ in range(2))
+    directory, other_directory = (people.make_directory(world.site, may_set_passwords=True) for _ in range(2))
     user = world.targets[target]
     act.prepare(user)
-    owners = {"unowned": None, "another's": theirs}
-    User.objects.filter(pk=user.pk).update(directory=owners.get(owner, ours), made_by_directory=owner == "made")
+    owners = {"unowned": None, "another's": other_directory}
+    User.objects.filter(pk=user.pk).update(directory=owners.get(owner, directory), made_by_directory=owner == "made")
     rules: dict[str, Any] = {rule: True} if rule else {}
-    scim = Scim(people.make_token(ours, **rules))
+    scim = Scim(people.make_token(directory, **rules))
     if act.body is None:
         scim.delete(f"/Users/{user.pk}")
     else:
@@ -294,7 +294,7 @@ def _do(
 def test_a_directory_does_what_the_table_says_and_nothing_with_a_token_that_only_reads_or_tries(
     world: World, act: Provision, rule: str, owner: str, target: str
 ) -> None:
-    assert act.was_done(_do(world, act, rule, owner, target)) == (allowed(act, owner, target) and not rule)
+    assert act.was_done(_do(world, act, rule, owner, target)) == (is_allowed(act, owner, target) and not rule)
 
 
 @pytest.mark.parametrize(
@@ -306,7 +306,7 @@ def test_a_directory_does_what_the_table_says_and_nothing_with_a_token_that_only
 def test_a_put_and_an_operation_of_bulk_do_no_more_than_a_patch(
     world: World, act: Provision, by: Callable[[Scim, str, Any], None], owner: str, target: str
 ) -> None:
-    assert act.was_done(_do(world, act, "", owner, target, by)) == allowed(act, owner, target)
+    assert act.was_done(_do(world, act, "", owner, target, by)) == is_allowed(act, owner, target)
 
 
 @pytest.mark.parametrize("rule", ["read_only", "dry_run"])

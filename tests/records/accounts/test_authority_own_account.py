@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 NEW = "new@corp.example"
 OWN = (*ACTORS, "service account", "ended")
 """Everybody who could ask; the last two have no way to sign in, so that even a session of theirs opens nothing."""
-CHOSEN = "salt and flour and 77"
+NEW_PASSWORD = "salt and flour and 77"
 
 
 @dataclass(frozen=True)
@@ -37,20 +37,20 @@ class OwnAct:
     prepare: Callable[[User], Any] = lambda user: None
 
 
-def _proven(client: Client) -> None:
+def _prove_identity(client: Client) -> None:
     """Confirm the identity of whoever is signed in, as the page before each of these acts asks."""
     client.post("/accounts/confirm/password/", {"password": make.PASSWORD})
 
 
 def _change_password(client: Client, user: User, is_proven: bool) -> None:
     old = make.PASSWORD if is_proven else "not the password"
-    sent = {"old_password": old, "new_password1": CHOSEN, "new_password2": CHOSEN}
-    client.post("/admin/password_change/", sent)
+    data = {"old_password": old, "new_password1": NEW_PASSWORD, "new_password2": NEW_PASSWORD}
+    client.post("/admin/password_change/", data)
 
 
 def _set_up_app(client: Client, user: User, is_proven: bool) -> None:
     if is_proven:
-        _proven(client)
+        _prove_identity(client)
     page = client.get("/accounts/security/app/")
     secret = page.context["form"].secret if page.status_code == 200 else SECRET
     code = format_hotp_value(hotp_value(secret, int(time.time()) // 30))
@@ -59,13 +59,13 @@ def _set_up_app(client: Client, user: User, is_proven: bool) -> None:
 
 def _remove_app(client: Client, user: User, is_proven: bool) -> None:
     if is_proven:
-        _proven(client)
+        _prove_identity(client)
     client.post("/accounts/security/app/remove/")
 
 
 def _end_other_sessions(client: Client, user: User, is_proven: bool) -> None:
     if is_proven:
-        _proven(client)
+        _prove_identity(client)
     client.post("/accounts/security/sessions/", {"others": "1"})
 
 
@@ -74,29 +74,29 @@ def _confirm_address(client: Client, user: User, is_proven: bool) -> None:
     client.post(urlsplit(link).path if is_proven else f"{urlsplit(link).path[:-3]}abc")
 
 
-def _elsewhere(user: User) -> None:
+def _sign_in_elsewhere(user: User) -> None:
     """Let the person be signed in in another browser too."""
     other = Client()
     other.force_login(user, backend="records.accounts.sign_in.AccountBackend")
     UserSession.objects.create(user=user, session_key=other.session.session_key, ip="192.0.2.1", user_agent="other")
 
 
-def _awaits_address(user: User) -> None:
+def _request_address(user: User) -> None:
     User.objects.filter(pk=user.pk).update(pending_address=NEW)
     user.refresh_from_db()
 
 
 OWN_ACTS = (
-    OwnAct("password", _change_password, lambda user: user.check_password(CHOSEN)),
+    OwnAct("password", _change_password, lambda user: user.check_password(NEW_PASSWORD)),
     OwnAct("set up a factor", _set_up_app, lambda user: Authenticator.objects.filter(user=user, type="totp").exists()),
     OwnAct("remove a factor", _remove_app, lambda user: not Authenticator.objects.filter(user=user).exists(), give_app),
     OwnAct(
         "end sessions",
         _end_other_sessions,
         lambda user: not UserSession.objects.filter(user=user, user_agent="other").exists(),
-        _elsewhere,
+        _sign_in_elsewhere,
     ),
-    OwnAct("recovery address", _confirm_address, lambda user: user.recovery_address == NEW, _awaits_address),
+    OwnAct("recovery address", _confirm_address, lambda user: user.recovery_address == NEW, _request_address),
 )
 
 

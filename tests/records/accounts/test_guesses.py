@@ -32,10 +32,10 @@ def ann(site: Site) -> Any:
 def test_the_eleventh_guess_at_an_account_is_refused_from_anywhere_and_in_any_case(ann: Any) -> None:
     for count, name in enumerate(["ann", "ANN", " Ann "] * 3 + ["ann"]):
         assert try_password(Client(), name, "wrong", address=f"203.0.113.{count}").status_code == 200
-    refused = try_password(Client(), "ann", address="198.51.100.1")
-    assert refused.status_code == 429
-    assert 0 < int(refused["Retry-After"]) <= 15 * 60
-    assert "Too many wrong attempts. Try again in 15 minutes." in refused.content.decode()
+    response = try_password(Client(), "ann", address="198.51.100.1")
+    assert response.status_code == 429
+    assert 0 < int(response["Retry-After"]) <= 15 * 60
+    assert "Too many wrong attempts. Try again in 15 minutes." in response.content.decode()
 
 
 def test_another_account_is_not_locked_with_it(ann: Any, site: Site) -> None:
@@ -50,17 +50,17 @@ def test_a_name_that_no_account_has_is_locked_alike() -> None:
 
 def test_the_lock_ends_after_its_minutes(ann: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     wrong(10)
-    started = time.time()
-    monkeypatch.setattr(guesses, "time", SimpleNamespace(time=lambda: started + 14 * 60))
+    start = time.time()
+    monkeypatch.setattr(guesses, "time", SimpleNamespace(time=lambda: start + 14 * 60))
     assert try_password(Client(), "ann").status_code == 429
-    monkeypatch.setattr(guesses, "time", SimpleNamespace(time=lambda: started + 15 * 60 + 5))
+    monkeypatch.setattr(guesses, "time", SimpleNamespace(time=lambda: start + 15 * 60 + 5))
     assert try_password(Client(), "ann").status_code == 302
 
 
 def test_ten_guesses_within_any_fifteen_minutes_lock_not_ten_in_all(ann: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    started = time.time()
+    start = time.time()
     for count in range(20):
-        monkeypatch.setattr(guesses, "time", SimpleNamespace(time=lambda count=count: started + count * 120))
+        monkeypatch.setattr(guesses, "time", SimpleNamespace(time=lambda count=count: start + count * 120))
         assert try_password(Client(), "ann", "wrong", address=f"203.0.113.{count}").status_code == 200
 
 
@@ -70,12 +70,12 @@ def test_a_right_password_counts_for_nothing(ann: Any) -> None:
 
 
 def test_a_browser_that_signed_in_before_is_not_locked_out_by_guesses_elsewhere(ann: Any) -> None:
-    known = Client()
-    try_password(known, "ann")
-    known.post(reverse("admin:logout"))
-    assert not is_signed_in(known)
+    browser = Client()
+    try_password(browser, "ann")
+    browser.post(reverse("admin:logout"))
+    assert not is_signed_in(browser)
     wrong(12, address="203.0.113.9")
-    assert try_password(known, "ann").status_code == 302
+    assert try_password(browser, "ann").status_code == 302
 
 
 def test_a_known_browser_is_known_to_its_own_account_only(ann: Any, site: Site) -> None:
@@ -95,23 +95,23 @@ def test_a_forged_cookie_makes_no_known_browser(ann: Any) -> None:
 
 
 def test_a_known_browser_has_ten_guesses_too(ann: Any) -> None:
-    known = Client()
-    try_password(known, "ann")
-    known.post(reverse("admin:logout"))
-    assert [try_password(known, "ann", "wrong").status_code for _ in range(11)] == [200] * 10 + [429]
+    browser = Client()
+    try_password(browser, "ann")
+    browser.post(reverse("admin:logout"))
+    assert [try_password(browser, "ann", "wrong").status_code for _ in range(11)] == [200] * 10 + [429]
 
 
 def test_an_address_is_refused_after_thirty_guesses_but_not_its_known_browsers(ann: Any, site: Site) -> None:
-    known = Client()
-    try_password(known, "ann", address="203.0.113.7")
-    known.post(reverse("admin:logout"))
+    browser = Client()
+    try_password(browser, "ann", address="203.0.113.7")
+    browser.post(reverse("admin:logout"))
     states = [
         try_password(Client(), f"name{number}", "wrong", address="203.0.113.7").status_code for number in range(31)
     ]
     assert states == [200] * 30 + [429]
     assert try_password(Client(), "ann", address="203.0.113.7").status_code == 429
     assert try_password(Client(), "ann", address="203.0.113.8").status_code == 302
-    assert try_password(known, "ann", address="203.0.113.7").status_code == 302
+    assert try_password(browser, "ann", address="203.0.113.7").status_code == 302
 
 
 def test_a_refused_address_leaves_no_counter_of_the_names_that_it_types(settings: Any) -> None:
@@ -149,15 +149,15 @@ def test_above_the_installations_limit_unknown_browsers_wait_and_known_ones_do_n
     waits: list[float] = []
     # Only this module's clock: other threads of the process go on sleeping.
     monkeypatch.setattr(guesses, "time", SimpleNamespace(time=time.time, sleep=waits.append))
-    known = Client()
-    try_password(known, "ann")
-    known.post(reverse("admin:logout"))
+    known_browser = Client()
+    try_password(known_browser, "ann")
+    known_browser.post(reverse("admin:logout"))
     for number in range(5):
         try_password(Client(), f"name{number}", "wrong", address=f"203.0.113.{number}")
     assert waits == []
     assert try_password(Client(), "ann", address="198.51.100.1").status_code == 302
     assert waits == [guesses.SLOW_SECONDS]
-    assert try_password(known, "ann").status_code == 302
+    assert try_password(known_browser, "ann").status_code == 302
     assert waits == [guesses.SLOW_SECONDS]
 
 
@@ -203,5 +203,5 @@ def test_codes_of_the_second_factor_count_as_passwords_do(ann: Any) -> None:
 def test_guesses_made_at_the_same_moment_do_not_exceed_the_limit(settings: Any) -> None:
     settings.SIGN_IN_FAILURES_ACCOUNT = 5
     results = make.at_once(*[lambda: guesses.begin("ann", address="203.0.113.7") for _ in range(8)])
-    refused = [result for result in results if isinstance(result, guesses.TooManyGuessesError)]
-    assert len(refused) == 3, results
+    errors = [result for result in results if isinstance(result, guesses.TooManyGuessesError)]
+    assert len(errors) == 3, results

@@ -90,9 +90,9 @@ def test_a_wrong_secret_is_401_and_counts_against_the_address(user: Any, setting
     client, secret = make_client(user)
     for _ in range(3):
         assert post_form("/oauth/token", GRANT, Authorization=basic(client.client_id, "wrong")).status_code == 401
-    limited = post_form("/oauth/token", GRANT, Authorization=basic(client.client_id, "wrong"))
-    assert limited.status_code == 429
-    assert int(limited["Retry-After"]) > 0
+    response = post_form("/oauth/token", GRANT, Authorization=basic(client.client_id, "wrong"))
+    assert response.status_code == 429
+    assert int(response["Retry-After"]) > 0
     assert post_form("/oauth/token", GRANT, Authorization=basic(client.client_id, secret)).status_code == 200
 
 
@@ -137,8 +137,8 @@ def test_a_token_is_ended_by_its_own_client_alone(user: Any, site: Any) -> None:
     assert tokens.opened_by(key.secret, token).caller is not None
     for _ in range(2):
         # A hint that nobody knows changes nothing (RFC 7009, 2.2).
-        named = {"token": token, "token_type_hint": "x"}
-        answer = post_form("/oauth/revoke", named, Authorization=basic(client.client_id, secret))
+        data = {"token": token, "token_type_hint": "x"}
+        answer = post_form("/oauth/revoke", data, Authorization=basic(client.client_id, secret))
         assert answer.status_code == 200
     assert tokens.opened_by(key.secret, token).caller is None
     header = basic(client.client_id, secret)
@@ -220,14 +220,15 @@ def test_a_user_has_at_most_five_live_clients_with_scopes_that_there_are(user: A
 def test_the_servers_metadata_is_valid_and_points_at_working_paths(db: None, settings: Any) -> None:
     answer = Client().get("/.well-known/oauth-authorization-server")
     assert answer.status_code == 200
-    found = answer.json()
-    assert found["issuer"] == settings.BASE_URL
+    metadata = answer.json()
+    assert metadata["issuer"] == settings.BASE_URL
     secure = {
-        name: value.replace("http://", "https://") if isinstance(value, str) else value for name, value in found.items()
+        name: value.replace("http://", "https://") if isinstance(value, str) else value
+        for name, value in metadata.items()
     }
     AuthorizationServerMetadata(secure).validate()
     for name in ("token_endpoint", "revocation_endpoint"):
-        path = found[name].removeprefix(settings.BASE_URL)
+        path = metadata[name].removeprefix(settings.BASE_URL)
         assert post_form(path, GRANT).status_code == 401
 
 
@@ -243,8 +244,8 @@ def test_no_text_in_any_parameter_breaks_an_endpoint(user: Any, name: str, text:
     client, secret = make_client(user)
     for path in ("/oauth/token", "/oauth/revoke"):
         fields = {"grant_type": "client_credentials", "token": "x"}
-        kept = urlencode({key: value for key, value in fields.items() if key != name})
-        answer = post_form(path, f"{kept}&{name}={text}", Authorization=basic(client.client_id, secret))
+        parameters = urlencode({key: value for key, value in fields.items() if key != name})
+        answer = post_form(path, f"{parameters}&{name}={text}", Authorization=basic(client.client_id, secret))
         assert answer.status_code in (200, 400, 401), answer.content
 
 
@@ -252,13 +253,13 @@ def test_a_secret_that_is_replaced_while_a_token_is_being_fetched_fetches_none(
     user: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client, secret = make_client(user)
-    proven = oauth.server.authenticate_client
+    authenticate_client = oauth.server.authenticate_client
 
     def prove_then_rotate(*args: Any, **kwargs: Any) -> Any:
-        found = proven(*args, **kwargs)
-        if OAuthClient.objects.get().digest == found.digest:
-            clients.rotate_client(found.pk, author=make.SYSTEM)
-        return found
+        client = authenticate_client(*args, **kwargs)
+        if OAuthClient.objects.get().digest == client.digest:
+            clients.rotate_client(client.pk, author=make.SYSTEM)
+        return client
 
     monkeypatch.setattr(oauth.server, "authenticate_client", prove_then_rotate)
     answer = post_form("/oauth/token", GRANT, Authorization=basic(client.client_id, secret))
@@ -275,22 +276,22 @@ def test_a_token_does_not_outlive_its_client(user: Any, site: Any) -> None:
 
 
 def test_an_unknown_client_costs_the_work_of_a_wrong_secret_and_reads_the_same(user: Any, site: Any) -> None:
-    ended, _ = make_client(user, expires=now() - timedelta(seconds=1))
-    revoked, _ = make_client(user)
-    clients.revoke_client(revoked.pk, author=make.SYSTEM)
-    gone, _ = make_client(make.make_user(site=site, is_active=True, role=DefaultRole.READER))
-    User.objects.filter(pk=gone.user_id).update(is_active=False)
-    live, _ = make_client(user)
+    expired_client, _ = make_client(user, expires=now() - timedelta(seconds=1))
+    revoked_client, _ = make_client(user)
+    clients.revoke_client(revoked_client.pk, author=make.SYSTEM)
+    inactive_client, _ = make_client(make.make_user(site=site, is_active=True, role=DefaultRole.READER))
+    User.objects.filter(pk=inactive_client.user_id).update(is_active=False)
+    live_client, _ = make_client(user)
     ids = {
-        "live": live.client_id,
-        "expired": ended.client_id,
-        "revoked": revoked.client_id,
-        "of an ended account": gone.client_id,
+        "live": live_client.client_id,
+        "expired": expired_client.client_id,
+        "revoked": revoked_client.client_id,
+        "of an ended account": inactive_client.client_id,
         "unknown": "534a5258-8a54-48f0-8d76-c2c9b04c9b46",
     }
-    told = {}
+    facts_by_case = {}
     for name, client_id in ids.items():
         with CaptureQueriesContext(connection) as queries:
             answer = post_form("/oauth/token", GRANT, Authorization=basic(client_id, "wrong"))
-        told[name] = (answer.status_code, answer.content, [query["sql"][:60] for query in queries])
-    assert {name: facts for name, facts in told.items() if facts != told["unknown"]} == {}
+        facts_by_case[name] = (answer.status_code, answer.content, [query["sql"][:60] for query in queries])
+    assert {name: facts for name, facts in facts_by_case.items() if facts != facts_by_case["unknown"]} == {}

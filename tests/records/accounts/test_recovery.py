@@ -29,9 +29,9 @@ def site(db: None) -> Site:
 
 def drain_tasks() -> None:
     """Do what a worker does with the mails that are queued."""
-    for queued in DBTaskResult.objects.filter(task_path=mail_notice.module_path):
-        mail_notice.call(*queued.args_kwargs["args"])
-        queued.delete()
+    for task in DBTaskResult.objects.filter(task_path=mail_notice.module_path):
+        mail_notice.call(*task.args_kwargs["args"])
+        task.delete()
 
 
 def person(site: Site, name: str, role: DefaultRole | None = DefaultRole.MANAGER) -> User:
@@ -56,9 +56,9 @@ def move(client: Client, key: make.Key, user: User, address: str) -> None:
 def links(messages: list[Any]) -> list[str]:
     """Return the paths of the links that confirm an address."""
     return [
-        "/profile/address/" + found
+        "/profile/address/" + token
         for message in messages
-        for found in re.findall(r"/profile/address/(\S+)", message.body)
+        for token in re.findall(r"/profile/address/(\S+)", message.body)
     ]
 
 
@@ -68,22 +68,22 @@ def test_a_managers_key_moves_the_fact_and_not_the_recovery_address(client: Clie
     victim.refresh_from_db()
     assert (victim.email, victim.recovery_address) == ("attacker@evil.example", "victim@old.example")
     drain_tasks()
-    told = {message.to[0]: message.body for message in mail.outbox}
-    assert set(told) == {"attacker@evil.example", "victim@old.example"}
-    assert "attacker@evil.example" in told["victim@old.example"]
-    assert "/profile/address/" not in told["victim@old.example"]
+    bodies = {message.to[0]: message.body for message in mail.outbox}
+    assert set(bodies) == {"attacker@evil.example", "victim@old.example"}
+    assert "attacker@evil.example" in bodies["victim@old.example"]
+    assert "/profile/address/" not in bodies["victim@old.example"]
     assert SecurityEvent.objects.filter(kind="AskRecoveryAddress", account_id=victim.pk).count() == 1
 
 
 def test_a_link_for_a_new_password_goes_to_the_old_address_alone(client: Client, site: Site) -> None:
     victim = person(site, "victim")
     move(client, make.make_key(site), victim, "attacker@evil.example")
-    for asked in ("attacker@evil.example", "victim@old.example"):
-        assert client.post("/accounts/password/", {"email": asked}).status_code == 302
+    for email in ("attacker@evil.example", "victim@old.example"):
+        assert client.post("/accounts/password/", {"email": email}).status_code == 302
     mail.outbox.clear()
     for task in (mail_links, mail_link):
-        for queued in DBTaskResult.objects.filter(task_path=task.module_path):
-            task.call(*queued.args_kwargs["args"])
+        for result in DBTaskResult.objects.filter(task_path=task.module_path):
+            task.call(*result.args_kwargs["args"])
     assert [message.to for message in mail.outbox] == [["victim@old.example"]]
     (link,) = re.findall(r"/accounts/password/\S+", str(mail.outbox[0].body))
     page = client.get(client.get(link)["Location"])
@@ -111,8 +111,8 @@ def test_a_superusers_open_session_moves_the_own_recovery_address_and_removes_ow
     for step in ("recovery-address", "remove-factors"):
         page = reverse("admin:accounts_user_step", args=(root.pk, step))
         assert page not in client.get(address(root, "read")).text
-        sent = {"recovery_address": "new@evil.example", "change_reason": "Mine"}
-        assert client.post(page, sent).status_code == 403
+        data = {"recovery_address": "new@evil.example", "change_reason": "Mine"}
+        assert client.post(page, data).status_code == 403
     assert save(client, root, email="new@evil.example", change_reason="Mine").status_code == 302
     root.refresh_from_db()
     assert (root.recovery_address, root.pending_address) == ("root@old.example", "new@evil.example")
@@ -126,8 +126,8 @@ def test_a_site_administrators_change_moves_the_recovery_address_of_lower_accoun
     lower, equal = person(site, "lower"), person(site, "equal", DefaultRole.SITE_ADMINISTRATOR)
     move(client, key, lower, "lower@new.example")
     move(client, key, equal, "equal@new.example")
-    reached = dict(User.objects.filter(pk__in=[lower.pk, equal.pk]).values_list("user_name", "recovery_address"))
-    assert reached == {"lower": "lower@new.example", "equal": "equal@old.example"}
+    addresses = dict(User.objects.filter(pk__in=[lower.pk, equal.pk]).values_list("user_name", "recovery_address"))
+    assert addresses == {"lower": "lower@new.example", "equal": "equal@old.example"}
     drain_tasks()
     assert "lower@old.example" in {message.to[0] for message in mail.outbox}
 

@@ -125,5 +125,5 @@ def test_rows_past_their_time_are_dropped(events: list[SecurityEvent], settings:
 
 def test_only_kinds_that_the_log_can_have_are_offered_as_a_filter(administrator: Any) -> None:
     text = administrator.get(PAGE).text
-    offered = {kind for kind in SecurityKind if f"kind={kind.value}" in text or f'value="{kind.value}"' in text}
-    assert offered == set(SecurityKind) - {SecurityKind.SIGN_IN_FAILED, SecurityKind.REFUSED}
+    choices = {kind for kind in SecurityKind if f"kind={kind.value}" in text or f'value="{kind.value}"' in text}
+    assert choices == set(SecurityKind) - {SecurityKind.SIGN_IN_FAILED, SecurityKind.REFUSED}

@@ -25,24 +25,24 @@ from tests.scim.conftest import Scim
 pytestmark = pytest.mark.django_db
 
 NOBODY = "534a5258-8a54-48f0-8d76-c2c9b04c9b46"
-_DIFFERS = ("X-Request-Id", "X-RateLimit-Remaining", "X-RateLimit-Reset", "Expires")
+_VARYING = ("X-Request-Id", "X-RateLimit-Remaining", "X-RateLimit-Reset", "Expires")
 
 
-def told_by(ask: Callable[..., Any], *sent: str) -> tuple[Any, ...]:
-    """Return what a caller learns from an answer, without what the caller sent: words, headers, and statements."""
+def facts_of(ask: Callable[..., Any], *values: str) -> tuple[Any, ...]:
+    """Return what an answer tells: status, text without the values sent, headers, and SQL statements."""
     with CaptureQueriesContext(connection) as queries:
-        answer = ask(*sent)
+        answer = ask(*values)
     text = answer.content.decode()
-    for own in sent:
-        text = text.replace(own, "…")
+    for value in values:
+        text = text.replace(value, "…")
     text = re.sub(r'"(RequestId|requestId)": ?"[^"]*"|csrfmiddlewaretoken" value="[^"]*"', "", text)
-    headers = {name: value for name, value in answer.headers.items() if name not in (*_DIFFERS, "Content-Length")}
+    headers = {name: header for name, header in answer.headers.items() if name not in (*_VARYING, "Content-Length")}
     return answer.status_code, text, headers, [re.sub(r"'[^']*'", "?", query["sql"])[:200] for query in queries]
 
 
-def strangers(told: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
+def differences(facts_by_case: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
     """Return the answers that differ from the one about what does not exist."""
-    return {name: facts for name, facts in told.items() if facts != told["unknown"]}
+    return {name: facts for name, facts in facts_by_case.items() if facts != facts_by_case["unknown"]}
 
 
 def by_key(secret: str) -> Any:
@@ -71,34 +71,34 @@ def test_a_key_that_ended_is_answered_like_one_that_there_never_was(site: Site) 
     User.objects.filter(pk=rows["of an ended account"].user_id).update(is_active=False)
     # A process reads once what a role permits.
     assert Client().get("/item/GetItemList", headers=make.make_key(site).headers).status_code == 200
-    told = {name: told_by(by_key, secret) for name, secret in secrets.items()}
-    assert told["unknown"][0] == 401
-    assert strangers(told) == {}
+    facts_by_case = {name: facts_of(by_key, secret) for name, secret in secrets.items()}
+    assert facts_by_case["unknown"][0] == 401
+    assert differences(facts_by_case) == {}
 
 
 def test_a_token_that_ended_is_answered_like_one_that_there_never_was(site: Site) -> None:
     directory = people.make_directory(site)
     secrets = {"unknown": peppers.new_secret("lp"), "revoked": people.make_token(directory, revoked=now())}
     secrets["expired"] = people.make_token(directory, expires=now() - timedelta(seconds=1))
-    ended = people.make_directory(site)
-    secrets["of an archived directory"] = people.make_token(ended)
-    Directory.objects.filter(pk=ended.pk).update(is_archived=True)
+    archived = people.make_directory(site)
+    secrets["of an archived directory"] = people.make_token(archived)
+    Directory.objects.filter(pk=archived.pk).update(is_archived=True)
     assert ProvisioningToken.objects.count() == 3
-    told = {name: told_by(by_token, secret) for name, secret in secrets.items()}
-    assert told["unknown"][0] == 401
-    assert strangers(told) == {}
+    facts_by_case = {name: facts_of(by_token, secret) for name, secret in secrets.items()}
+    assert facts_by_case["unknown"][0] == 401
+    assert differences(facts_by_case) == {}
 
 
 def test_a_calendar_link_that_ended_is_answered_like_one_that_there_never_was(site: Site) -> None:
     ann, ben = (make.make_user(site=site, role=DefaultRole.READER) for _ in range(2))
-    _, revoked = calendar_links.issue_link(ann, author=make.SYSTEM)
-    _, ended = calendar_links.issue_link(ben, author=make.SYSTEM)
+    _, revoked_secret = calendar_links.issue_link(ann, author=make.SYSTEM)
+    _, secret_of_ended_account = calendar_links.issue_link(ben, author=make.SYSTEM)
     calendar_links.revoke_links(ann, author=make.SYSTEM)
     actions.end_access(ben, author=make.SYSTEM)
-    secrets = {"unknown": peppers.new_secret("lc"), "revoked": revoked, "ended": ended}
-    told = {name: told_by(by_path, reverse("calendar", args=(secret,))) for name, secret in secrets.items()}
-    assert told["unknown"][0] == 404
-    assert strangers(told) == {}
+    secrets = {"unknown": peppers.new_secret("lc"), "revoked": revoked_secret, "ended": secret_of_ended_account}
+    facts_by_case = {name: facts_of(by_path, reverse("calendar", args=(secret,))) for name, secret in secrets.items()}
+    assert facts_by_case["unknown"][0] == 404
+    assert differences(facts_by_case) == {}
 
 
 def test_a_mailed_link_tells_nothing_about_the_account_that_it_names(site: Site) -> None:
@@ -108,13 +108,13 @@ def test_a_mailed_link_tells_nothing_about_the_account_that_it_names(site: Site)
         "integration": make.make_user(site=site, is_service_account=True),
     }
     names = {"unknown": NOBODY, "malformed": "nobody", **{name: str(user.pk) for name, user in accounts.items()}}
-    told = {}
+    facts_by_case = {}
     for name, key in names.items():
         uid = urlsafe_base64_encode(force_bytes(key))
         path = reverse("password_reset_confirm", args=(uid, "d0abcd-0123456789abcdef0123456789abcdef"))
-        told[name] = told_by(by_path, path)[:3]
-    assert "This link is not valid any more" in told["unknown"][1]
-    assert strangers(told) == {}
+        facts_by_case[name] = facts_of(by_path, path)[:3]
+    assert "This link is not valid any more" in facts_by_case["unknown"][1]
+    assert differences(facts_by_case) == {}
 
 
 # --- Other sites' people, for a directory -----------------------------------------------------------------------------
@@ -134,21 +134,21 @@ SCIM_ACTS: dict[str, Callable[[Scim, str, str], Any]] = {
 def test_a_directory_cannot_tell_another_sites_person_from_nobody(site: Site, other_site: Site, act: str) -> None:
     scim = Scim(people.make_token(people.make_directory(site)))
     elsewhere = people.make_directory(other_site)
-    owned = Scim(people.make_token(elsewhere)).post("/Users", people.user_body("owned")).json()
+    provisioned_user = Scim(people.make_token(elsewhere)).post("/Users", people.user_body("owned")).json()
     local = make.make_user("local", site=other_site, role=DefaultRole.MANAGER)
     make.make_employee(other_site, id=local.pk, user=local)
     without_employee = make.make_user("plain", site=site, role=DefaultRole.MANAGER)
-    found = {
+    targets = {
         "unknown": (NOBODY, "nobody"),
-        "owned": (owned["id"], "owned"),
+        "owned": (provisioned_user["id"], "owned"),
         "local": (str(local.pk), "local"),
         "without an employee": (str(without_employee.pk), "plain"),
     }
     SCIM_ACTS[act](scim, NOBODY, "nobody")
-    told = {name: told_by(partial(SCIM_ACTS[act], scim), *sent) for name, sent in found.items()}
-    assert told["unknown"][0] in (200, 404)
+    facts_by_case = {name: facts_of(partial(SCIM_ACTS[act], scim), *values) for name, values in targets.items()}
+    assert facts_by_case["unknown"][0] in (200, 404)
     if act in ("patch", "put", "delete"):
         # A write locks the row before it judges it. Ids are random, so nobody guesses one and measures that.
-        told = {name: facts[:3] for name, facts in told.items()}
-    assert strangers(told) == {}
+        facts_by_case = {name: facts[:3] for name, facts in facts_by_case.items()}
+    assert differences(facts_by_case) == {}
     assert set(User.objects.filter(is_service_account=False).values_list("is_active", flat=True)) == {True}
