@@ -1,4 +1,4 @@
-"""An e-mail address that is not what it looks like becomes nobody's, through no door."""
+"""No interface and no page stores an e-mail address that only looks like an ordinary one."""
 
 from collections.abc import Callable
 from contextlib import suppress

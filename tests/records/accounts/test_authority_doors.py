@@ -131,7 +131,7 @@ def _form(client: Client, path: str) -> dict[str, Any]:
 
 WITH_EMPLOYEES = tuple(name for name in TARGETS if name != "service account")
 EDITORS = {"manager", "site_administrator", "superuser"}
-"""Who may change employees at all; the fact changes for each of them, the recovery address by the table."""
+"""Who may change employees: each changes the e-mail address, and the recovery address only as the table says."""
 
 
 def by_key(world: World, actor: User, employee: Employee) -> None:
@@ -213,7 +213,7 @@ class Provision:
     was_done: Callable[[User], bool]
     owners: frozenset[str]
     any_rank: bool = False
-    """Whether the directory may do it to an account of its own that came to hold more."""
+    """Whether the directory may do it to an account of its own that was given a higher role later."""
     prepare: Callable[[User], Any] = lambda user: None
 
 
@@ -248,7 +248,7 @@ BY_RULE = [
     *itertools.product(["read_only", "dry_run"], ["made"], ["reader"]),
     *itertools.product(["read_only", "dry_run"], ["unowned"], ["no role"]),
 ]
-"""What a token may by its own rule, whose the account is, and what it holds."""
+"""The rule of the token, the owner of the account, and the role that the account holds."""
 
 
 BULK = "urn:ietf:params:scim:api:messages:2.0:BulkRequest"

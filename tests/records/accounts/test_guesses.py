@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 
 def wrong(number: int, name: str = "ann", **where: str) -> list[int]:
-    """Type a wrong password so many times, each in a new browser, and return the answers' states."""
+    """Type a wrong password so many times, each in a new browser, and return the answers' status codes."""
     return [try_password(Client(), name, f"wrong{count}", **where).status_code for count in range(number)]
 
 

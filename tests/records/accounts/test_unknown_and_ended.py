@@ -1,4 +1,4 @@
-"""Whoever holds no valid credential learns by no word and by no work what there is: accounts, keys, links."""
+"""Without a valid credential, neither the text of an answer nor its SQL statements show what exists."""
 
 import re
 from collections.abc import Callable
@@ -69,7 +69,7 @@ def test_a_key_that_ended_is_answered_like_one_that_there_never_was(site: Site) 
     keys.revoke_key(rows["revoked"].pk, author=make.SYSTEM)
     SubscriptionKey.objects.filter(pk=rows["expired"].pk).update(expires=now() - timedelta(seconds=1))
     User.objects.filter(pk=rows["of an ended account"].user_id).update(is_active=False)
-    # A process reads once what a role permits.
+    # Let the process read what the roles permit, which it does only once.
     assert Client().get("/item/GetItemList", headers=make.make_key(site).headers).status_code == 200
     facts_by_case = {name: facts_of(by_key, secret) for name, secret in secrets.items()}
     assert facts_by_case["unknown"][0] == 401

@@ -47,10 +47,10 @@ def put(api: Api, action: Action, **fields: Any) -> Any:
 def test_an_action_reads_back_as_it_was_sent(site: Site) -> None:
     api = api_of(site, STANDARD)
     complaint = make_complaint(site)
-    sent = body(site, RecordId=str(complaint.pk), Kind="corrective", Priority="High", Description="All of them.")
-    key = api.post("/action/AddAction", sent).json()["Id"]
+    data = body(site, RecordId=str(complaint.pk), Kind="corrective", Priority="High", Description="All of them.")
+    key = api.post("/action/AddAction", data).json()["Id"]
     shape = api.get(f"/action/GetAction/{key}").json()
-    expected = {**sent, "Kind": "Corrective", "DueDate": "2020-01-01T00:00:00.000Z", "RecordStatus": "Open"}
+    expected = {**data, "Kind": "Corrective", "DueDate": "2020-01-01T00:00:00.000Z", "RecordStatus": "Open"}
     assert {name: shape[name] for name in expected} == expected
     empty = ("FindingId", "CauseId", "VerifiedBy", "Effective", "ClosedBy", "ClosedDate")
     assert [shape[name] for name in empty] == [None] * len(empty)
@@ -73,12 +73,12 @@ def test_an_action_is_about_a_record_that_the_site_has_and_shows(site: Site, oth
 
 def test_a_finding_is_one_of_the_audit_that_the_action_is_about(site: Site) -> None:
     api = api_of(site, STANDARD)
-    audit, other = make_audit(make_program(site)), make_audit(make_program(site))
-    for record in (audit, other):
+    audit, other_audit = make_audit(make_program(site)), make_audit(make_program(site))
+    for record in (audit, other_audit):
         record.findings.create(question="Are the crates whole?")
-    finding, foreign = str(audit.findings.get().pk), str(other.findings.get().pk)
-    added = api.post("/action/AddAction", body(site, RecordId=str(audit.pk), FindingId=finding))
-    assert api.get(f"/action/GetAction/{added.json()['Id']}").json()["FindingId"] == finding
+    finding, foreign = str(audit.findings.get().pk), str(other_audit.findings.get().pk)
+    response = api.post("/action/AddAction", body(site, RecordId=str(audit.pk), FindingId=finding))
+    assert api.get(f"/action/GetAction/{response.json()['Id']}").json()["FindingId"] == finding
     for wrong in ({"RecordId": str(audit.pk), "FindingId": foreign}, {"FindingId": finding}):
         answer = api.post("/action/AddAction", body(site, **wrong))
         assert answer.json()["Fields"][0]["Field"] == "FindingId"
@@ -142,15 +142,15 @@ def test_the_way_from_open_to_closed_is_written_down_step_by_step(site: Site) ->
 
 def test_nobody_closes_what_they_own_or_marked_as_done(site: Site) -> None:
     manager = api_of(site, MANAGER)
-    own = make_action(site, owner=user_of(manager))
-    move(own, Status.DONE, make.make_user(site=site, role=STANDARD))
-    others = make_action(site)
-    assert put(manager, others, RecordStatus="Done", Result="Done it.").status_code == 200
-    for action in (own, others):
+    own_action = make_action(site, owner=user_of(manager))
+    move(own_action, Status.DONE, make.make_user(site=site, role=STANDARD))
+    marked_action = make_action(site)
+    assert put(manager, marked_action, RecordStatus="Done", Result="Done it.").status_code == 200
+    for action in (own_action, marked_action):
         answer = put(manager, action, RecordStatus="Closed", Effective=True)
         assert (answer.status_code, answer.json()["Error"]) == (409, "InvalidTransition")
     another = api_of(site, MANAGER)
-    assert put(another, own, RecordStatus="Closed", Effective=True).status_code == 200
+    assert put(another, own_action, RecordStatus="Closed", Effective=True).status_code == 200
 
 
 def test_what_is_done_changes_hands_no_more_so_that_nobody_judges_themselves(site: Site) -> None:
@@ -169,8 +169,7 @@ def test_only_managers_close_send_back_cancel_and_reopen(site: Site, role: Defau
     api = api_of(site, role)
     action = make_action(site, owner=user_of(api))
     manager, other = (make.make_user(site=site, role=MANAGER) for _ in range(2))
-    refused = {"status_code": 409}
-    assert put(api, action, RecordStatus="Cancelled", ReasonForChange="No.").status_code == refused["status_code"]
+    assert put(api, action, RecordStatus="Cancelled", ReasonForChange="No.").status_code == 409
     move(action, Status.DONE, other)
     for to in ("Closed", "Open", "Cancelled"):
         answer = put(api, action, RecordStatus=to, Effective=True if to == "Closed" else None, ReasonForChange="No.")
@@ -204,15 +203,15 @@ def test_a_step_that_the_status_does_not_know_is_refused(site: Site, first: list
 
 @pytest.mark.django_db(transaction=True)
 def test_of_several_who_judge_at_once_the_judgement_of_one_stays(site: Site) -> None:
-    judges = {make.make_user(site=site, role=MANAGER): worked for worked in (True, False, True, False)}
+    judges = {make.make_user(site=site, role=MANAGER): effective for effective in (True, False, True, False)}
     action = move(make_action(site), Status.DONE, make.make_user(site=site, role=STANDARD))
-    steps = (partial(move, action, Status.CLOSED, by, effective=worked) for by, worked in judges.items())
-    found = make.at_once(*steps)
+    steps = (partial(move, action, Status.CLOSED, by, effective=effective) for by, effective in judges.items())
+    results = make.at_once(*steps)
     action.refresh_from_db()
     assert action.closed_by is not None
     assert action.effective is judges[action.closed_by]
-    refused = [isinstance(one, ValidationError) for one in found]
-    assert refused == [worked is not action.effective for worked in judges.values()]
+    are_errors = [isinstance(one, ValidationError) for one in results]
+    assert are_errors == [effective is not action.effective for effective in judges.values()]
     assert Change.objects.filter(record_id=action.pk).count() == 3
 
 
@@ -248,12 +247,12 @@ def test_actions_are_listed_by_owner_record_status_and_day(site: Site) -> None:
     second = make_action(site, due_date=make_action(site).due_date.replace(year=2020))
     move(first, Status.DONE, owner)
 
-    def found(query: dict[str, str]) -> list[str]:
+    def ids(query: dict[str, str]) -> list[str]:
         return [row["Id"] for row in api.get("/action/GetActionList", query).json()]
 
-    assert found({"ownerId": str(owner.pk)}) == [str(first.pk)]
-    assert found({"recordId": str(item.pk)}) == [str(first.pk)]
-    assert found({"recordStatus": "done"}) == [str(first.pk)]
-    assert found({"dueBefore": "2021-01-01"}) == [str(second.pk)]
-    assert len(found({"dueBefore": "2031-05-01"})) == 1
-    assert len(found({"dueBefore": "2031-05-01T00:00:00.001Z"})) == 3
+    assert ids({"ownerId": str(owner.pk)}) == [str(first.pk)]
+    assert ids({"recordId": str(item.pk)}) == [str(first.pk)]
+    assert ids({"recordStatus": "done"}) == [str(first.pk)]
+    assert ids({"dueBefore": "2021-01-01"}) == [str(second.pk)]
+    assert len(ids({"dueBefore": "2031-05-01"})) == 1
+    assert len(ids({"dueBefore": "2031-05-01T00:00:00.001Z"})) == 3

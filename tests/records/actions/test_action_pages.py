@@ -91,28 +91,28 @@ def test_a_record_that_is_archived_or_elsewhere_takes_no_action_and_the_input_st
 def test_the_owner_marks_it_done_and_another_manager_closes_it(site: Site) -> None:
     owner, manager = make.make_user(site=site, role=READER), make.make_user(site=site, role=MANAGER)
     action = make_action(site, owner=owner)
-    mine, theirs = browser(site, user=owner), browser(site, user=manager)
-    assert steps_on(mine, action) == ["done"]
-    assert step(mine, action, "done", result=" ").status_code == 200
-    assert step(mine, action, "done", result="New crates.").status_code == 302
-    assert steps_on(mine, action) == []
-    assert steps_on(theirs, action) == ["close", "send-back", "cancel", "archive"]
-    assert step(theirs, action, "send-back", change_reason="Which?").status_code == 302
-    assert step(mine, action, "done", result="Grey crates.").status_code == 302
-    assert step(theirs, action, "close").status_code == 200
-    assert step(theirs, action, "close", effective="no").status_code == 302
+    owner_browser, manager_browser = browser(site, user=owner), browser(site, user=manager)
+    assert steps_on(owner_browser, action) == ["done"]
+    assert step(owner_browser, action, "done", result=" ").status_code == 200
+    assert step(owner_browser, action, "done", result="New crates.").status_code == 302
+    assert steps_on(owner_browser, action) == []
+    assert steps_on(manager_browser, action) == ["close", "send-back", "cancel", "archive"]
+    assert step(manager_browser, action, "send-back", change_reason="Which?").status_code == 302
+    assert step(owner_browser, action, "done", result="Grey crates.").status_code == 302
+    assert step(manager_browser, action, "close").status_code == 200
+    assert step(manager_browser, action, "close", effective="no").status_code == 302
     action.refresh_from_db()
     assert (action.record_status, action.effective, action.closed_by) == (Status.CLOSED, False, manager)
-    assert steps_on(theirs, action) == ["reopen", "archive"]
-    assert step(theirs, action, "reopen", change_reason="It came back.").status_code == 302
+    assert steps_on(manager_browser, action) == ["reopen", "archive"]
+    assert step(manager_browser, action, "reopen", change_reason="It came back.").status_code == 302
     action.refresh_from_db()
     assert (action.record_status, action.effective, action.closed_by) == (Status.OPEN, None, None)
 
 
 def test_the_owner_s_start_page_says_which_actions_came_back(site: Site) -> None:
     owner, manager = make.make_user(site=site, role=STANDARD), make.make_user(site=site, role=MANAGER)
-    new, changed = (make_action(site, owner=owner) for _ in range(2))
-    save(browser(site, user=owner), changed, name="Better", change_reason="Clearer.")
+    new, renamed_action = (make_action(site, owner=owner) for _ in range(2))
+    save(browser(site, user=owner), renamed_action, name="Better", change_reason="Clearer.")
     back, again = (move(make_action(site, owner=owner), Status.DONE, owner) for _ in range(2))
     move(back, Status.OPEN, manager)
     move(move(again, Status.CLOSED, manager, effective=True), Status.OPEN, manager)
@@ -129,17 +129,17 @@ def test_page_and_paper_say_who_marked_it_as_done_and_when_until_it_is_sent_back
     action, manager = move(make_action(site, owner=owner), Status.DONE, helper), browser(site, MANAGER)
     Action.objects.filter(pk=action.pk).update(done_date=datetime.datetime(2026, 5, 1, 20, 30, tzinfo=datetime.UTC))
 
-    def shown() -> list[str]:
+    def texts() -> list[str]:
         page = manager.get(address(action, "read")).content.decode()
         return [page, " ".join(texts_of(manager.get(reverse("admin:print", args=("action", action.pk))).content))]
 
-    for text in shown():
+    for text in texts():
         assert str(helper) in text
         assert "2026-05-02 05:30" in text
     move(action, Status.CLOSED, make.make_user(site=site, role=MANAGER), effective=True)
-    assert all("2026-05-02 05:30" in text for text in shown())
+    assert all("2026-05-02 05:30" in text for text in texts())
     move(action, Status.OPEN, make.make_user(site=site, role=MANAGER), reason="Again")
-    assert not any("2026-05-02 05:30" in text for text in shown())
+    assert not any("2026-05-02 05:30" in text for text in texts())
 
 
 def test_nobody_is_offered_to_close_their_own_or_what_they_marked_as_done(site: Site) -> None:
@@ -168,20 +168,20 @@ def test_facts_are_changed_while_an_action_is_open(site: Site) -> None:
     assert save(client, action, name="Better", change_reason="Clearer.").status_code == 302
     action.refresh_from_db()
     assert action.name == "Better"
-    opened = form_of(client.get(address(action)))
+    form = form_of(client.get(address(action)))
     move(action, Status.DONE, make.make_user(site=site, role=STANDARD))
     # The form was open when somebody marked the action as done: it is shown again, and nothing is stored.
-    late = {**opened, "name": "Other", "change_reason": "Clearer still."}
-    assert client.post(address(action), late).status_code == 200
+    data = {**form, "name": "Other", "change_reason": "Clearer still."}
+    assert client.post(address(action), data).status_code == 200
     action.refresh_from_db()
     assert action.name == "Better"
 
 
 def test_the_list_shows_what_is_overdue_and_what_is_mine(site: Site) -> None:
     user = make.make_user(site=site, role=STANDARD)
-    late = make_action(site, name="Late one", due_date=make_action(site).due_date.replace(year=2020))
-    closed = make_action(site, name="Late and done", due_date=late.due_date)
-    move(closed, Status.CANCELLED, user)
+    overdue_action = make_action(site, name="Late one", due_date=make_action(site).due_date.replace(year=2020))
+    cancelled_action = make_action(site, name="Late and done", due_date=overdue_action.due_date)
+    move(cancelled_action, Status.CANCELLED, user)
     make_action(site, name="My own", owner=user)
     client = browser(site, user=user)
     overdue = client.get(list_address(Action) + "?due=overdue").content.decode()
@@ -200,9 +200,9 @@ def test_the_owner_of_any_role_reads_on_the_page_why_an_action_came_back(site: S
     assert "Sent back" not in client.get(address(action, "read")).text
     move(action, Status.DONE, owner)
     move(action, Status.OPEN, manager, reason="Two crates are still in use.")
-    said = client.get(address(action, "read")).text
-    assert f"Sent back by {manager.printed_name}" in said
-    assert "Two crates are still in use." in said
+    text = client.get(address(action, "read")).text
+    assert f"Sent back by {manager.printed_name}" in text
+    assert "Two crates are still in use." in text
     for number in range(25):
         update = {"description": f"{number} grey ones."}
         actions.update_action(site.pk, action.pk, update, mover=Mover(make.author_of(manager), everything, "Clearer"))

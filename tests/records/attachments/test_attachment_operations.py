@@ -35,8 +35,8 @@ def api_of(site: Site, role: DefaultRole) -> Api:
 
 def body(record: Any, **fields: Any) -> dict[str, Any]:
     """Return a body for AddAttachment."""
-    sent = {"RecordId": str(record.pk), "FileName": "crate.png", "FileType": "image/png"}
-    return {**sent, "FileContent": docs.encoded(CONTENT), **fields}
+    defaults = {"RecordId": str(record.pk), "FileName": "crate.png", "FileType": "image/png"}
+    return {**defaults, "FileContent": docs.encoded(CONTENT), **fields}
 
 
 def attach(api: Api, record: Any, **fields: Any) -> Any:
@@ -67,9 +67,9 @@ def test_a_file_is_attached_to_a_record_of_any_kind_and_reads_back_as_it_was_sen
     }
     both = json.loads(api.get(f"/attachment/GetAttachment/{key}?WithContent=true&WithURL=true").getvalue())
     assert both["FileContent"] == docs.encoded(CONTENT)
-    served = Api().get(both["FileURL"].removeprefix("http://127.0.0.1:8000"))
-    assert served.getvalue() == CONTENT
-    assert served["Content-Disposition"].startswith("attachment;")
+    download = Api().get(both["FileURL"].removeprefix("http://127.0.0.1:8000"))
+    assert download.getvalue() == CONTENT
+    assert download["Content-Disposition"].startswith("attachment;")
     assert [row["Id"] for row in api.get(f"/attachment/GetAttachmentList?recordId={record.pk}").json()] == [key]
     change = Change.objects.get(record_id=key)
     assert (change.operation, change.record_name) == ("AddAttachment", "The crate")
@@ -162,10 +162,10 @@ def test_a_complaint_that_is_completed_during_the_upload_is_closed_to_it(site: S
             workflow.complete(site.pk, complaint.pk, review_report="Sorted.", author=make.SYSTEM)
             yield CONTENT
 
-    given = {"record_id": complaint.pk, "file_name": "crate.png", "file_type": "image/png"}
+    values = {"record_id": complaint.pk, "file_name": "crate.png", "file_type": "image/png"}
     may = access.asking(make.make_user(site=site, role=STANDARD), site)
     with pytest.raises(ValidationError, match="only a Manager"):
-        actions.add_attachment(site.pk, given, Slow(), author=make.SYSTEM, may=may)
+        actions.add_attachment(site.pk, values, Slow(), author=make.SYSTEM, may=may)
     assert not Attachment.objects.exists()
 
 
@@ -194,9 +194,9 @@ def test_an_attachment_is_seen_by_whoever_sees_what_is_private_to_its_record(
             assert read.getvalue()
             assert read.status_code == (200 if sees else 404), (role, switch)
         for query in ({}, {"recordId": str(record.pk)}):
-            listed = api.get("/attachment/GetAttachmentList", query)
-            assert [row["Id"] for row in listed.json()] == ([str(key)] if sees else [])
-            assert listed["X-Total-Count"] == str(int(sees))
+            response = api.get("/attachment/GetAttachmentList", query)
+            assert [row["Id"] for row in response.json()] == ([str(key)] if sees else [])
+            assert response["X-Total-Count"] == str(int(sees))
 
 
 def test_what_is_on_a_draft_appears_when_the_draft_is_submitted(site: Site) -> None:

@@ -46,9 +46,9 @@ def photo(size: tuple[int, int] = (1200, 800), orientation: int = 6) -> bytes:
 
 def upload(client: Any, record: Any, *files: tuple[str, bytes, str], **data: Any) -> Any:
     """Send files from the record's page as its script does."""
-    sent = [SimpleUploadedFile(name, content, kind) for name, content, kind in files]
+    uploads = [SimpleUploadedFile(name, content, kind) for name, content, kind in files]
     where = reverse("admin:attachments_add", args=(record.ENTITY.value, record.pk))
-    return client.post(where, {"files": sent, **data}, headers={"Accept": "application/json"})
+    return client.post(where, {"files": uploads, **data}, headers={"Accept": "application/json"})
 
 
 @pytest.mark.parametrize(
@@ -64,16 +64,16 @@ def test_files_are_attached_on_the_page_of_a_record_several_at_once(site: Site, 
     page = client.get(address(record)).content.decode()
     assert all(text in page for text in ("a.jpg", "b.txt", sha256(photo()), 'capture="environment"', "multiple"))
     picture = Attachment.objects.get(file_name="a.jpg")
-    served = client.get(reverse("admin:attachments_file", args=(picture.pk,)))
-    assert served.getvalue() == photo()
+    download = client.get(reverse("admin:attachments_file", args=(picture.pk,)))
+    assert download.getvalue() == photo()
     assert Change.objects.filter(operation="AddAttachment", channel="Back-office").count() == 2
 
 
 def test_the_name_of_a_refused_file_is_shown_as_it_is_written(site: Site) -> None:
     record = make_item(site)
     where = reverse("admin:attachments_add", args=("item", record.pk))
-    sent = {"files": SimpleUploadedFile("empty.txt", b"")}
-    page = browser(site, DefaultRole.MANAGER).post(where, sent, follow=True)
+    data = {"files": SimpleUploadedFile("empty.txt", b"")}
+    page = browser(site, DefaultRole.MANAGER).post(where, data, follow=True)
     assert ">empty.txt: The file is empty.<" in page.text
 
 
@@ -92,8 +92,8 @@ def test_a_quotation_mark_in_a_files_name_is_stored_as_it_is(site: Site, size: i
 def test_without_the_script_the_form_leads_back_to_the_page(site: Site) -> None:
     client, record = browser(site, MANAGER), make_item(site)
     where = reverse("admin:attachments_add", args=("item", record.pk))
-    sent = {"files": SimpleUploadedFile("a.txt", b"a"), "photo": SimpleUploadedFile("b.jpg", b"b")}
-    answer = client.post(where, sent, follow=True)
+    data = {"files": SimpleUploadedFile("a.txt", b"a"), "photo": SimpleUploadedFile("b.jpg", b"b")}
+    answer = client.post(where, data, follow=True)
     assert answer.redirect_chain[0][0] == f"{address(record, 'read')}#attachments"
     assert "Attached: a.txt, b.jpg." in answer.content.decode()
     assert "Choose a file first." in client.post(where, {}, follow=True).content.decode()
@@ -162,7 +162,7 @@ NOT_DECODED: dict[str, Callable[[], bytes]] = {
     "large": lambda: bomb(8_001),
     "large in colours": lambda: bomb(4_001, "RGB"),
 }
-"""What returns the content of each picture: some take a second to make."""
+"""Functions that return the content of each picture, because some take a second to make."""
 
 
 def test_a_scan_in_black_and_white_may_have_more_pixels() -> None:
@@ -204,8 +204,8 @@ def test_a_complaints_attachments_are_shown_from_standard_on(site: Site, role: D
     client = browser(site, role)
     assert ("consumer.txt" in client.get(address(complaint)).content.decode()) is sees
     assert ("consumer.txt" in client.get(list_address(Attachment)).content.decode()) is sees
-    served = client.get(reverse("admin:attachments_file", args=(attachment.pk,)))
-    assert (served.status_code, bool(served.getvalue())) == (200 if sees else 404, True)
+    download = client.get(reverse("admin:attachments_file", args=(attachment.pk,)))
+    assert (download.status_code, bool(download.getvalue())) == (200 if sees else 404, True)
     assert client.get(address(attachment)).status_code == (200 if sees else 404)
 
 
@@ -236,8 +236,8 @@ def test_an_attachment_is_archived_with_a_reason_and_restored(site: Site) -> Non
     attachment = make_attachment(site, on=item, file_name="wrong.txt")
     where = reverse("admin:attachments_attachment_step", args=(attachment.pk, "archive"))
     assert press(client, where, {"change_reason": " "}).status_code == 200
-    said = press(client, where, {"change_reason": "Wrong photo."}, follow=True)
-    assert "wrong.txt was archived." in said.text
+    page = press(client, where, {"change_reason": "Wrong photo."}, follow=True)
+    assert "wrong.txt was archived." in page.text
     assert "wrong.txt" not in client.get(address(item)).content.decode()
     assert "wrong.txt" in client.get(list_address(Attachment) + "?archived=yes").content.decode()
     restore = reverse("admin:attachments_attachment_step", args=(attachment.pk, "restore"))

@@ -42,15 +42,15 @@ BOOKKEEPING = {"is_archived", "revision", "last_modified", "last_modified_by_id"
 def attachment(site: Site) -> Attachment:
     """Return an attachment of a complaint about which a consumer is known."""
     complaint = make_complaint(site, consumer_last_name="Przybylski")
-    given = {"name": "The crate", "description": "Its rim.", "file_name": "Przybylski.png", "file_type": "image/png"}
-    return make_attachment(site, on=complaint, content=CONTENT, **given)
+    fields = {"name": "The crate", "description": "Its rim.", "file_name": "Przybylski.png", "file_type": "image/png"}
+    return make_attachment(site, on=complaint, content=CONTENT, **fields)
 
 
 def add_under_its_id(site: Site, attachment: Attachment) -> None:
     """Add another file by the JSON interface, with the Id that the first one has."""
     body = {"Id": str(attachment.pk), "RecordId": str(attachment.record_id), "FileName": "other.png"}
-    sent = {**body, "FileType": "image/png", "FileContent": encoded(b"Another photo.")}
-    Api(make.make_key(site, DefaultRole.MANAGER)).post("/attachment/AddAttachment", sent)
+    data = {**body, "FileType": "image/png", "FileContent": encoded(b"Another photo.")}
+    Api(make.make_key(site, DefaultRole.MANAGER)).post("/attachment/AddAttachment", data)
 
 
 def upload_under_its_id(site: Site, attachment: Attachment) -> None:
@@ -63,8 +63,8 @@ def upload_under_its_id(site: Site, attachment: Attachment) -> None:
 def save_its_form(site: Site, attachment: Attachment) -> None:
     """Send a form with other values to the attachment's page, and put a former value back."""
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
-    sent = {"name": "Other", "description": "Other", "file_name": "other.png", "change_reason": "Better"}
-    assert client.post(address(attachment), sent).status_code == 403
+    data = {"name": "Other", "description": "Other", "file_name": "other.png", "change_reason": "Better"}
+    assert client.post(address(attachment), data).status_code == 403
     change = Change.objects.get(record_id=attachment.pk)
     for name in ("name", "description", "file_name", "file_hash"):
         where = reverse("admin:attachments_attachment_put_back", args=(attachment.pk, change.pk, name))
@@ -73,9 +73,9 @@ def save_its_form(site: Site, attachment: Attachment) -> None:
 
 def change_it_with_others(site: Site, attachment: Attachment) -> None:
     """Move it to a folder together with others, from the list."""
-    sent = {"step": "entity_folder", "_selected_action": [str(attachment.pk)], "entity_folder": str(site.pk)}
+    data = {"step": "entity_folder", "_selected_action": [str(attachment.pk)], "entity_folder": str(site.pk)}
     where = reverse("admin:attachments_attachment_bulk")
-    answer = browser(site).post(where, {**sent, "confirm": "yes", "change_reason": "Tidied up"})
+    answer = browser(site).post(where, {**data, "confirm": "yes", "change_reason": "Tidied up"})
     assert answer.status_code == 403
 
 
@@ -158,19 +158,19 @@ def test_what_is_altered_past_the_product_is_named_by_the_verification(
 ) -> None:
     assert not verify().faults
     Attachment.objects.filter(pk=attachment.pk).update(**{column: value})
-    named = f"the record was altered past its history: attachments.Attachment {attachment.pk}: {column}"
-    assert any(fault.text.endswith(named) for fault in verify().faults)
+    message = f"the record was altered past its history: attachments.Attachment {attachment.pk}: {column}"
+    assert any(fault.text.endswith(message) for fault in verify().faults)
 
 
 def test_another_file_in_its_place_is_named_and_never_served(site: Site, attachment: Attachment) -> None:
     default_storage.delete(attachment.path)
     with default_storage.open(attachment.path, "wb") as file:
         file.write(b"Another photo.")
-    found = io.StringIO()
+    out = io.StringIO()
     with pytest.raises(CommandError, match="1 of 1"):
-        call_command("verify_files", stdout=found)
-    assert str(attachment.pk) in found.getvalue()
-    assert "its SHA-256 differs" in found.getvalue()
+        call_command("verify_files", stdout=out)
+    assert str(attachment.pk) in out.getvalue()
+    assert "its SHA-256 differs" in out.getvalue()
     answer = browser(site).get(reverse("admin:attachments_file", args=(attachment.pk,)))
     assert answer.status_code == 503
     assert b"Another photo." not in answer.getvalue()
@@ -182,10 +182,10 @@ def test_uploads_at_the_same_moment_do_not_exceed_the_limit_of_the_site(settings
     item = make_item(site)
     settings.SITE_ATTACHMENTS_LIMIT = 29
     before = set(storage.walk())
-    found = make.at_once(*[partial(make_attachment, site, on=item, content=b"Ten bytes.")] * 6)
-    assert sum(isinstance(one, Attachment) for one in found) == 2
-    assert sum(isinstance(one, actions.SiteFullError) for one in found) == 4
+    results = make.at_once(*[partial(make_attachment, site, on=item, content=b"Ten bytes.")] * 6)
+    assert sum(isinstance(one, Attachment) for one in results) == 2
+    assert sum(isinstance(one, actions.SiteFullError) for one in results) == 4
     assert actions.used_by(site.pk) == 20
-    stored = set(Attachment.objects.values_list("path", flat=True))
-    assert stored == set(storage.walk()) - before
+    paths = set(Attachment.objects.values_list("path", flat=True))
+    assert paths == set(storage.walk()) - before
     assert list(Attachment.objects.order_by("site_sequence_id").values_list("site_sequence_id", flat=True)) == [1, 2]

@@ -122,8 +122,8 @@ def test_a_response_archived_meanwhile_stays_where_it_was_given(site):
     client = browser(site)
     ok(save(client, record, **{"findings-0-comment": "Seen twice"}))
     assert record.findings.all()[0].rating_response.name == "Yes"
-    refused = save(client, record, **{"findings-1-rating_response": str(response(rating, "Yes").pk)})
-    assert refused.status_code == 200
+    answer = save(client, record, **{"findings-1-rating_response": str(response(rating, "Yes").pk)})
+    assert answer.status_code == 200
     assert record.findings.all()[1].rating_response is None
 
 
@@ -178,9 +178,9 @@ def test_an_audit_planned_for_a_day_is_due_then_unless_told_otherwise(site):
 def test_an_audit_is_planned_as_an_extra_one_unless_its_mark_is_removed(site):
     client, program = browser(site), make_program(site, next_due_date=days(-3))
     place = reverse("admin:audits_auditprogram_step", args=(program.pk, "plan"))
-    typed = {**form_of(client.get(place)), "date": days(5).date().isoformat()}
-    assert typed["is_extra"] == ["on"]
-    ok(client.post(place, typed))
+    data = {**form_of(client.get(place)), "date": days(5).date().isoformat()}
+    assert data["is_extra"] == ["on"]
+    ok(client.post(place, data))
     extra = AuditRecord.objects.get()
     assert extra.is_extra
     audits = client.get(list_address(AuditRecord) + "?is_extra__exact=1")

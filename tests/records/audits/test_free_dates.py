@@ -33,7 +33,7 @@ def _today(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def day(text: str) -> datetime.datetime:
-    """Return a day as days are kept."""
+    """Return a day as it is stored: midnight in UTC."""
     return datetime.datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
@@ -53,23 +53,23 @@ def carry_out(record: AuditRecord) -> None:
     complete(submit(find(start(record), None)))
 
 
-def free(program: AuditProgram) -> list[str]:
+def free_dates(program: AuditProgram) -> list[str]:
     """Return the first two due dates without an audit, which all pages have to agree on; the next one is listed."""
     program.refresh_from_db()
-    found = [one.date().isoformat() for one in free_due_dates(program, 2)]
-    seen = [
+    dates = [one.date().isoformat() for one in free_due_dates(program, 2)]
+    dates_of_year_view = [
         entry.day.isoformat()
-        for shown in (2098, 2099, 2100)
-        for line in year.year_lines(program.site_id, shown, TODAY, ZONE)[0]
+        for of_year in (2098, 2099, 2100)
+        for line in year.year_lines(program.site_id, of_year, TODAY, ZONE)[0]
         for month in line.months
         for entry in month.entries
         if entry.label == "no audit scheduled yet"
     ]
-    assert seen[:2] == found
+    assert dates_of_year_view[:2] == dates
     waiting = browser(program.site).get(reverse("admin:index")).context["waiting"]
-    listed = [row.name for section in waiting if section.key == "schedule" for row in section.rows]
-    assert listed == (["GMP"] if found[0] == DECEMBER else [])
-    return found
+    names = [row.name for section in waiting if section.key == "schedule" for row in section.rows]
+    assert names == (["GMP"] if dates[0] == DECEMBER else [])
+    return dates
 
 
 def _archive(record: AuditRecord) -> None:
@@ -85,30 +85,32 @@ def test_a_due_date_whose_audit_is_dropped_is_free_again_although_later_audits_a
     program: AuditProgram, drop: Any
 ) -> None:
     first, second = schedule(program, 2)
-    assert free(program) == [JUNE, "2099-09-02"]
+    assert free_dates(program) == [JUNE, "2099-09-02"]
     drop(first)
-    assert free(program) == [DECEMBER, JUNE]
+    assert free_dates(program) == [DECEMBER, JUNE]
     carry_out(second)
-    assert free(program) == [DECEMBER, JUNE]
+    assert free_dates(program) == [DECEMBER, JUNE]
     [again] = schedule(program, 1)
     assert again.due_date == day(DECEMBER)
     carry_out(again)
-    assert free(program) == [JUNE, "2099-09-02"]
+    assert free_dates(program) == [JUNE, "2099-09-02"]
     assert program.next_due_date == day(JUNE)
 
 
 def test_an_audit_that_is_due_later_stands_for_the_date_before_it(program: AuditProgram) -> None:
-    late = make_audit(program, date=day("2098-12-05"))
-    assert free(program) == [MARCH, JUNE]
-    carry_out(late)
-    assert free(program) == [MARCH, JUNE]
+    audit = make_audit(program, date=day("2098-12-05"))
+    assert free_dates(program) == [MARCH, JUNE]
+    carry_out(audit)
+    assert free_dates(program) == [MARCH, JUNE]
     assert program.next_due_date == day(MARCH)
 
 
-@pytest.mark.parametrize(("due", "left"), [("2099-03-01", [MARCH, JUNE]), (MARCH, [DECEMBER, JUNE])])
-def test_an_audit_stands_for_a_date_until_the_following_one(program: AuditProgram, due: str, left: list[str]) -> None:
+@pytest.mark.parametrize(("due", "expected"), [("2099-03-01", [MARCH, JUNE]), (MARCH, [DECEMBER, JUNE])])
+def test_an_audit_stands_for_a_date_until_the_following_one(
+    program: AuditProgram, due: str, expected: list[str]
+) -> None:
     make_audit(program, date=day(due))
-    assert free(program) == left
+    assert free_dates(program) == expected
 
 
 def test_a_program_without_a_frequency_has_one_date_for_which_every_later_audit_stands(site: Site) -> None:
@@ -125,7 +127,7 @@ def test_completing_the_due_audit_leads_to_the_date_of_the_next_one_also_if_its_
     [first] = schedule(program, 1)
     make_audit(program, date=day("2099-03-20"))
     carry_out(first)
-    assert free(program) == [JUNE, "2099-09-02"]
+    assert free_dates(program) == [JUNE, "2099-09-02"]
     assert program.next_due_date == day(MARCH)
 
 
@@ -133,7 +135,7 @@ def test_a_date_that_staff_set_back_is_due_although_an_audit_after_it_is_complet
     carry_out(schedule(program, 1)[0])
     values = {"next_due_date": day(DECEMBER)}
     actions.update_audit_program(program.site_id, program.pk, values, author=make.SYSTEM, reason="Again")
-    assert free(program) == [DECEMBER, MARCH]
+    assert free_dates(program) == [DECEMBER, MARCH]
 
 
 def test_the_programs_to_schedule_are_found_in_a_fixed_number_of_queries(program: AuditProgram) -> None:

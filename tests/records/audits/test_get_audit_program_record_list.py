@@ -50,7 +50,7 @@ def test_a_completed_audit_reads_whole(api):
     assert answer.status_code == 200, answer.content
     assert answer["X-Total-Count"] == "1"
     (shape,) = answer.json()
-    found = list(record.findings.all())
+    findings = list(record.findings.all())
     assert shape == {
         "Id": str(record.pk),
         "SiteSequenceId": 1,
@@ -75,7 +75,7 @@ def test_a_completed_audit_reads_whole(api):
                 "Comment": row.comment,
                 "NonconformanceId": row.nonconformance_id and str(row.nonconformance_id),
             }
-            for row in found
+            for row in findings
         ],
         "Notes": "Night shift",
         "CompletedDate": shape["CompletedDate"],

@@ -145,12 +145,14 @@ def test_an_archived_program_and_one_of_another_site_are_not_scheduled(site, oth
 
 def test_what_was_archived_since_is_not_taken_over(site):
     stays, leaves = make.make_employee(site), make.make_employee(site)
-    kept, gone = make_checklist(site, "Kept"), make_checklist(site, "Gone")
-    program = make_program(site, auditors=[stays, leaves], checklists=[kept, gone], next_due_date=day("2030-01-10"))
+    current, archived = make_checklist(site, "Kept"), make_checklist(site, "Gone")
+    program = make_program(
+        site, auditors=[stays, leaves], checklists=[current, archived], next_due_date=day("2030-01-10")
+    )
     type(leaves).objects.filter(pk=leaves.pk).update(is_archived=True)
-    make.archive(gone)
+    make.archive(archived)
     record = schedule(program)[0]
-    assert [list(record.auditors.all()), list(record.checklists.all())] == [[stays], [kept]]
+    assert [list(record.auditors.all()), list(record.checklists.all())] == [[stays], [current]]
 
 
 def due_of(program):
@@ -222,11 +224,11 @@ def test_completing_moves_the_due_date_on_by_the_frequency_past_today(site):
     program.refresh_from_db()
     assert program.next_due_date == months_later(recent, 3, UTC)
     long_ago = months_later(recent, -13, UTC)
-    late = make_program(site, frequency_months=3, next_due_date=long_ago)
-    complete(submit(find(start(schedule(late)[0]), None)))
-    late.refresh_from_db()
-    assert late.next_due_date == months_later(long_ago, 15, UTC)
-    change = Change.objects.filter(record_id=late.pk).latest("number")
+    overdue_program = make_program(site, frequency_months=3, next_due_date=long_ago)
+    complete(submit(find(start(schedule(overdue_program)[0]), None)))
+    overdue_program.refresh_from_db()
+    assert overdue_program.next_due_date == months_later(long_ago, 15, UTC)
+    change = Change.objects.filter(record_id=overdue_program.pk).latest("number")
     assert (change.operation, [entry["field"] for entry in change.fields]) == ("CompleteAudit", ["next_due_date"])
 
 
@@ -299,5 +301,5 @@ def test_an_audit_is_completed_once_and_its_program_never_archived_beneath_it():
     def archive():
         return actions.archive_audit_program(site.pk, program.pk, archived=True, author=make.SYSTEM, reason="Over")
 
-    scheduled, archived = make.at_once(lambda: schedule(program), archive)
-    assert isinstance(scheduled, ValidationError) != isinstance(archived, ValidationError)
+    scheduling_result, archiving_result = make.at_once(lambda: schedule(program), archive)
+    assert isinstance(scheduling_result, ValidationError) != isinstance(archiving_result, ValidationError)

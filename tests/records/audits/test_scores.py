@@ -25,7 +25,7 @@ from tests.make.audits import (
 
 
 @pytest.mark.parametrize(
-    ("given", "highest", "score"),
+    ("values", "highest", "score"),
     [
         (["2", "1", "0"], "2", "50.00"),  # 100 x 3 / (3 x 2)
         (["2", "2", "1"], "2", "83.33"),  # 100 x 5 / 6 = 83.333…
@@ -38,16 +38,16 @@ from tests.make.audits import (
         (["2", "2"], "2", "100.00"),
         ([None, None], "2", None),
         ([], "2", None),
-        (["0"], "0", None),  # a scale on which nothing can be reached says nothing
+        (["0"], "0", None),  # a scale whose highest score is 0 gives no score
         (["1"], None, None),
     ],
 )
-def test_the_score_is_the_share_of_what_could_be_reached(given, highest, score):
-    scores = [None if one is None else Decimal(one) for one in given]
+def test_the_score_is_the_share_of_what_could_be_reached(values, highest, score):
+    scores = [None if one is None else Decimal(one) for one in values]
     assert score_of(scores, highest and Decimal(highest)) == (None if score is None else Decimal(score))
 
 
-def rated(site, responses, rating=None):
+def audit_with(site, responses, rating=None):
     rating = rating or make_rating(site)
     record = start(make_audit(make_program(site, rating=rating)))
     return submit(find(record, *(response(rating, name) for name in responses)))
@@ -63,13 +63,13 @@ def rated(site, responses, rating=None):
     ],
 )
 def test_rating_and_result_come_from_the_band_of_the_score(site, responses, score, rating, result):
-    record = rated(site, responses)
-    stored = AuditRecord.objects.get(pk=record.pk)
-    assert (stored.score, stored.rating, stored.result) == (Decimal(score), rating, result)
+    record = audit_with(site, responses)
+    audit = AuditRecord.objects.get(pk=record.pk)
+    assert (audit.score, audit.rating, audit.result) == (Decimal(score), rating, result)
 
 
 def test_without_a_scored_response_there_is_no_score_and_no_rating(site):
-    record = rated(site, ["Not applicable", "Not applicable"])
+    record = audit_with(site, ["Not applicable", "Not applicable"])
     assert (record.score, record.rating, record.result) == (None, "", "")
 
 
@@ -96,49 +96,52 @@ def test_a_question_without_a_response_is_refused_once_the_audit_is_rated(site):
 def test_the_edges_of_a_band_belong_to_it(site, scores, rating):
     names = sorted({*scores, "100"})
     scale = make_rating(site, tuple((name, name) for name in names))
-    assert rated(site, scores, scale).rating == rating
+    assert audit_with(site, scores, scale).rating == rating
 
 
 def test_where_two_bands_touch_the_higher_one_holds(site):
     scale = make_rating(site, (("Half", "1"), ("Whole", "2")), (("0", "50", "C", "Fail"), ("50", "100", "A", "Pass")))
-    assert rated(site, ["Half"], scale).rating == "A"
+    assert audit_with(site, ["Half"], scale).rating == "A"
 
 
 def test_a_score_that_no_band_holds_is_kept_without_a_rating(site):
     scale = make_rating(site, bands=(("90", "100", "A", "Pass"),))
-    record = rated(site, ["Partly"], scale)
+    record = audit_with(site, ["Partly"], scale)
     assert (record.score, record.rating, record.result) == (Decimal("50.00"), "", "")
 
 
 def test_an_archived_response_counts_only_where_it_was_given(site):
     scale = make_rating(site, (("Outstanding", "4"), *make_audits.RESPONSES))
-    audited = rated(site, ["Outstanding", "Yes"], scale)
-    assert audited.score == Decimal("75.00")  # 100 x 6 / 8
-    left = scale.responses.exclude(name="Outstanding")
+    audit = audit_with(site, ["Outstanding", "Yes"], scale)
+    assert audit.score == Decimal("75.00")  # 100 x 6 / 8
+    responses = scale.responses.exclude(name="Outstanding")
     update_entry(
-        scale, {"responses": [{"id": one.pk, "name": one.name, "score": one.score} for one in left]}, author=make.SYSTEM
+        scale,
+        {"responses": [{"id": one.pk, "name": one.name, "score": one.score} for one in responses]},
+        author=make.SYSTEM,
     )
-    fresh = rated(site, ["Yes", "Partly"], scale)
-    assert fresh.score == Decimal("75.00")  # 100 x 3 / 4: the archived 4 is no longer within reach
+    new_audit = audit_with(site, ["Yes", "Partly"], scale)
+    assert new_audit.score == Decimal("75.00")  # 100 x 3 / 4: the archived 4 is no longer within reach
     rows = [
-        {"id": one.pk, "question": one.question, "rating_response": one.rating_response}
-        for one in audited.findings.all()
+        {"id": one.pk, "question": one.question, "rating_response": one.rating_response} for one in audit.findings.all()
     ]
-    kept = workflow.save_findings(
+    changed_audit = workflow.save_findings(
         site.pk,
-        audited.pk,
+        audit.pk,
         [*rows, {"question": "One more", "rating_response": response(scale, "No")}],
         author=make.SYSTEM,
         reason="One question was left out",
     )
-    assert kept.score == Decimal("50.00")  # 100 x 6 / 12: given once, it is the measure of this audit
+    assert changed_audit.score == Decimal(
+        "50.00"
+    )  # 100 x 6 / 12: this audit has the archived 4, which stays its highest score
     with pytest.raises(ValidationError):
-        find(fresh, response(scale, "Outstanding"), reason="Better than thought")
+        find(new_audit, response(scale, "Outstanding"), reason="Better than thought")
 
 
 def test_a_changed_scale_leaves_a_finished_audit_as_it_was_found(site):
     scale = make_rating(site)
-    record = complete(rated(site, ["Yes", "Partly"], scale))
+    record = complete(audit_with(site, ["Yes", "Partly"], scale))
     update_entry(scale, {"bands": []}, author=make.SYSTEM)
     make.archive(scale)
     record.refresh_from_db()
@@ -166,20 +169,20 @@ def test_an_audit_has_no_score_before_it_is_handed_in_and_none_when_it_is_cancel
 )
 def test_one_failing_response_puts_the_audit_in_the_lowest_band_whatever_the_score(site, responses, score):
     answers = (("Yes", "2"), ("Critical", "0"), ("Closed down", None))
-    record = rated(site, responses, make_rating(site, answers, fails=("Critical", "Closed down")))
-    stored = AuditRecord.objects.get(pk=record.pk)
-    assert (stored.score, stored.rating, stored.result) == (score and Decimal(score), "C", "Fail")
+    record = audit_with(site, responses, make_rating(site, answers, fails=("Critical", "Closed down")))
+    audit = AuditRecord.objects.get(pk=record.pk)
+    assert (audit.score, audit.rating, audit.result) == (score and Decimal(score), "C", "Fail")
 
 
 def test_a_failing_response_on_a_scale_without_bands_leaves_the_score_alone(site):
     scale = make_rating(site, bands=(), fails=("No",))
-    record = rated(site, ["Yes", "No"], scale)
+    record = audit_with(site, ["Yes", "No"], scale)
     assert (record.score, record.rating, record.result) == (Decimal("50.00"), "", "")
 
 
 def test_a_corrected_failing_response_gives_the_band_of_the_score_back(site):
     scale = make_rating(site, fails=("No",))
-    record = rated(site, ["Yes", "Yes", "Yes", "No"], scale)
+    record = audit_with(site, ["Yes", "Yes", "Yes", "No"], scale)
     assert record.rating == "C"
     again = find(record, *[response(scale, "Yes")] * 4, reason="Read wrongly")
     assert (again.score, again.rating, again.result) == (Decimal("100.00"), "A", "Pass")
@@ -187,11 +190,11 @@ def test_a_corrected_failing_response_gives_the_band_of_the_score_back(site):
 
 def test_a_response_marked_as_failing_later_changes_no_audit_that_was_handed_in(site):
     scale = make_rating(site)
-    record = rated(site, ["Yes", "Yes", "Yes", "Yes", "Yes", "Yes", "No"], scale)
+    record = audit_with(site, ["Yes", "Yes", "Yes", "Yes", "Yes", "Yes", "No"], scale)
     rows = [
         {"id": row.pk, "name": row.name, "score": row.score, "fails": row.name == "No"} for row in scale.responses.all()
     ]
     update_entry(scale, {"responses": rows}, author=make.SYSTEM)
     record = complete(record)
     assert (record.score, record.rating) == (Decimal("85.71"), "A")
-    assert rated(site, ["Yes", "No"], scale).rating == "C"
+    assert audit_with(site, ["Yes", "No"], scale).rating == "C"

@@ -1,4 +1,4 @@
-"""The way of an audit: every step, every wrong step, and what each leaves behind."""
+"""The workflow of an audit: every step, every wrong step, and what each leaves behind."""
 
 import datetime
 
@@ -77,9 +77,9 @@ def test_findings_keep_their_ids_and_order_and_every_change_of_them_is_kept(site
         {"question": "Third", "nonconformance": foreign_body},
     ]
     workflow.save_findings(site.pk, record.pk, rows, values={"notes": "Nearly done"}, author=make.SYSTEM)
-    found = list(AuditRecord.objects.get().findings.all())
-    assert [row.pk for row in found][:2] == [second.pk, first.pk]
-    assert [(row.question, row.comment) for row in found] == [
+    findings = list(AuditRecord.objects.get().findings.all())
+    assert [row.pk for row in findings][:2] == [second.pk, first.pk]
+    assert [(row.question, row.comment) for row in findings] == [
         ("Second", "Loose bolt\nfound"),
         ("Question 1", ""),
         ("Third", ""),
@@ -90,7 +90,7 @@ def test_findings_keep_their_ids_and_order_and_every_change_of_them_is_kept(site
     revision = AuditRecord.objects.get().revision
     again = [
         {"id": row.pk, "question": row.question, "comment": row.comment, "rating_response": row.rating_response}
-        for row in found
+        for row in findings
     ]
     workflow.save_findings(site.pk, record.pk, again, author=make.SYSTEM)
     assert AuditRecord.objects.get().revision == revision
@@ -129,16 +129,16 @@ def test_submitting_needs_an_answer_to_every_question(site):
         submit(record)
     assert caught.value.error_list[0].params["idx"] == 1
     find(record, response(rating, "Not applicable"), response(rating, "Yes"))
-    submitted = submit(record)
-    assert submitted.record_status == "Awaiting Review"
-    assert submitted.finish_date >= submitted.start_date
+    audit = submit(record)
+    assert audit.record_status == "Awaiting Review"
+    assert audit.finish_date >= audit.start_date
 
 
 def test_completing_stamps_who_and_when(site):
     manager = make.make_user(site=site, role=DefaultRole.MANAGER)
     record = submit(find(start(make_audit(make_program(site))), None))
-    completed = complete(record, make.author_of(manager))
-    assert (completed.record_status, completed.completed_by_id) == ("Completed", manager.pk)
+    audit = complete(record, make.author_of(manager))
+    assert (audit.record_status, audit.completed_by_id) == ("Completed", manager.pk)
     change = last_change(record)
     assert change.operation == "CompleteAudit"
     assert {entry["field"] for entry in change.fields} == {"record_status", "completed_date", "completed_by"}
@@ -203,14 +203,14 @@ STEPS = {
 def test_each_step_is_taken_from_its_own_states_and_refused_from_all_others(site, step, status):
     record = in_status(site, status)
     assert record.record_status == status
-    take, allowed = STEPS[step]
-    if step == "submit" and status in allowed:
+    take, statuses = STEPS[step]
+    if step == "submit" and status in statuses:
         find(record, None)
     before, count = AuditRecord.objects.values().get(), Change.objects.count()
-    known = Change.objects.filter(record_id=record.pk).count()
-    if status in allowed:
+    change_count = Change.objects.filter(record_id=record.pk).count()
+    if status in statuses:
         take(record)
-        assert Change.objects.filter(record_id=record.pk).count() == known + 1
+        assert Change.objects.filter(record_id=record.pk).count() == change_count + 1
         return
     with pytest.raises(ValidationError) as caught:
         take(record)
@@ -346,11 +346,11 @@ def test_what_a_program_lists_already_stays_valid(site):
 
 def test_an_open_audit_does_not_come_back_to_a_program_that_is_archived(site):
     record = make_audit(make_program(site))
-    given = {"author": make.SYSTEM, "reason": "Site closes"}
+    options = {"author": make.SYSTEM, "reason": "Site closes"}
     archive(record)
-    actions.archive_audit_program(site.pk, record.audit_program_id, archived=True, **given)
+    actions.archive_audit_program(site.pk, record.audit_program_id, archived=True, **options)
     with pytest.raises(ValidationError, match="The program is archived") as caught:
         archive(record, archived=False)
     assert code_of(caught) == "InvalidTransition"
-    actions.archive_audit_program(site.pk, record.audit_program_id, archived=False, **given)
+    actions.archive_audit_program(site.pk, record.audit_program_id, archived=False, **options)
     assert not archive(record, archived=False).is_archived

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 
 def day(month: int, number: int, of_year: int = 2026) -> datetime.datetime:
-    """Return a day as days are kept."""
+    """Return a day as it is stored: midnight in UTC."""
     return datetime.datetime(of_year, month, number, tzinfo=UTC)
 
 
@@ -34,7 +34,7 @@ def _today(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(year, "today_at", lambda zone: TODAY)
 
 
-def shown(site: Site, of_year: int = 2026, zone: str = "UTC") -> dict[str, dict[str, list[tuple[str, int]]]]:
+def entries_of(site: Site, of_year: int = 2026, zone: str = "UTC") -> dict[str, dict[str, list[tuple[str, int]]]]:
     """Return by program and month the state and the day of each entry."""
     lines, _ = year.year_lines(site.pk, of_year, TODAY, zoneinfo.ZoneInfo(zone))
     return {
@@ -53,7 +53,7 @@ def test_each_state_stands_in_its_month(site: Site) -> None:
     make_audit(program, due_date=day(5, 4))
     start(make_audit(program, due_date=day(7, 1)))
     cancel(make_audit(program, due_date=day(9, 9)))
-    assert shown(site) == {
+    assert entries_of(site) == {
         "GMP": {
             "February": [("Done", 3)],
             "May": [("Overdue", 4)],
@@ -65,36 +65,36 @@ def test_each_state_stands_in_its_month(site: Site) -> None:
 
 def test_the_frequency_plans_months_without_an_audit(site: Site) -> None:
     make_program(site, name="Quarterly", frequency_months=3, next_due_date=day(5, 31))
-    assert shown(site) == {
+    assert entries_of(site) == {
         "Quarterly": {"May": [("Overdue", 31)], "August": [("Planned", 31)], "November": [("Planned", 30)]}
     }
-    assert shown(site, 2030)["Quarterly"] == {
+    assert entries_of(site, 2030)["Quarterly"] == {
         "February": [("Planned", 28)],
         "May": [("Planned", 31)],
         "August": [("Planned", 31)],
         "November": [("Planned", 30)],
     }
-    assert shown(site, 2025) == {"Quarterly": {}}
+    assert entries_of(site, 2025) == {"Quarterly": {}}
 
 
 def test_a_planned_date_that_has_an_audit_is_shown_once(site: Site) -> None:
     program = make_program(site, name="Monthly", frequency_months=1, next_due_date=day(11, 1))
     actions.schedule_next_audit_records(site.pk, program.pk, count=1, author=make.SYSTEM)
-    assert shown(site) == {"Monthly": {"November": [("Due", 1)], "December": [("Planned", 1)]}}
+    assert entries_of(site) == {"Monthly": {"November": [("Due", 1)], "December": [("Planned", 1)]}}
 
 
 def test_an_extra_audit_takes_no_planned_date_and_is_named_as_one(site: Site) -> None:
     program = make_program(site, name="Yearly", frequency_months=12, next_due_date=day(11, 1))
     make_audit(program, due_date=day(11, 1), is_extra=True)
-    assert shown(site) == {"Yearly": {"November": [("Due", 1), ("Planned", 1)]}}
+    assert entries_of(site) == {"Yearly": {"November": [("Due", 1), ("Planned", 1)]}}
     assert "Due 1 November, Yearly, extra audit 1, Scheduled" in text_of(page_of(browser(site))).replace("  ", " ")
 
 
 def test_a_time_belongs_to_the_day_of_the_sites_clocks(site: Site) -> None:
     program = make_program(site, name="Night")
     make_audit(program, due_date=datetime.datetime(2025, 12, 31, 23, 30, tzinfo=UTC))
-    assert shown(site, zone="Europe/Oslo") == {"Night": {"January": [("Overdue", 1)]}}
-    assert shown(site, 2025, zone="Europe/Oslo") == {"Night": {}}
+    assert entries_of(site, zone="Europe/Oslo") == {"Night": {"January": [("Overdue", 1)]}}
+    assert entries_of(site, 2025, zone="Europe/Oslo") == {"Night": {}}
 
 
 def test_an_archived_program_is_shown_in_the_years_of_its_audits_only(site: Site, other_site: Site) -> None:
@@ -102,8 +102,8 @@ def test_an_archived_program_is_shown_in_the_years_of_its_audits_only(site: Site
     program = make_program(site, name="Old", frequency_months=1, next_due_date=day(1, 1))
     make_completed(program, due_date=day(2, 3))
     actions.archive_audit_program(site.pk, program.pk, archived=True, author=make.SYSTEM, reason="Closed")
-    assert shown(site) == {"Old": {"February": [("Done", 3)]}}
-    assert shown(site, 2027) == {}
+    assert entries_of(site) == {"Old": {"February": [("Done", 3)]}}
+    assert entries_of(site, 2027) == {}
 
 
 def page_of(client: Any, query: str = "") -> Any:
@@ -115,18 +115,18 @@ def test_the_page_says_each_state_in_words_and_leads_to_the_years_around(site: S
     program = make_program(site, name="GMP")
     audit = make_audit(program, due_date=day(5, 4))
     client = browser(site, DefaultRole.READER)
-    found = page_of(client)
-    assert "Overdue 4 May, GMP, audit 1, Scheduled" in text_of(found).replace("  ", " ")
-    content = found.content.decode()
+    page = page_of(client)
+    assert "Overdue 4 May, GMP, audit 1, Scheduled" in text_of(page).replace("  ", " ")
+    content = page.content.decode()
     assert reverse("admin:audits_auditrecord_read", args=(audit.pk,)) in content
     assert 'href="?year=2025"' in content
     assert 'href="?year=2027"' in content
     assert reverse("admin:audit_year") in client.get(list_address(AuditProgram)).content.decode()
 
 
-@pytest.mark.parametrize("asked", ["0", "99999", "x", "1899", "2200", "-1"])
-def test_a_year_that_cannot_be_shown_is_not_found(site: Site, asked: str) -> None:
-    assert page_of(browser(site), f"?year={asked}").status_code == 404
+@pytest.mark.parametrize("text", ["0", "99999", "x", "1899", "2200", "-1"])
+def test_a_year_that_cannot_be_shown_is_not_found(site: Site, text: str) -> None:
+    assert page_of(browser(site), f"?year={text}").status_code == 404
 
 
 def test_the_page_needs_both_permissions_and_only_reads(site: Site) -> None:
@@ -148,8 +148,8 @@ def test_programs_are_paged_in_a_fixed_number_of_queries(site: Site) -> None:
             make_program(site, name=f"P{number:02}", frequency_months=1, next_due_date=day(1, 1)), due_date=day(3, 1)
         )
     with CaptureQueriesContext(connection) as many:
-        found = page_of(client)
+        page = page_of(client)
     assert len(few) == len(many)
-    assert (len(found.context["lines"]), found.context["has_more"]) == (year.PAGE, True)
+    assert (len(page.context["lines"]), page.context["has_more"]) == (year.PAGE, True)
     assert [line.program.name for line in page_of(client, "?p=2").context["lines"]] == ["P49"]
     assert "There are no more programs" in text_of(page_of(client, "?p=7"))
