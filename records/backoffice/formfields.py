@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache, partial
+from functools import cache
 from typing import Any, ClassVar
 
 from django import forms
@@ -71,10 +71,12 @@ class RecordFields:
             help_text = f"{db_field.help_text} {times_are_in()}".strip()
             return MomentField(**{**options, "help_text": help_text})
         if isinstance(db_field, models.ForeignKey | models.ManyToManyField):
-            site_id = _site_of(request)
-            choices = partial(self.field_choices, request, db_field, site_id)
-            address = partial(choose_url, db_field, site_id)
-            return reference_field(choices, address, several=db_field.many_to_many, **options)
+            return reference_field(
+                lambda: self.field_choices(request, db_field, _site_of(request)),
+                lambda: choose_url(db_field, _site_of(request)),
+                several=db_field.many_to_many,
+                **options,
+            )
         if isinstance(db_field, models.EmailField):
             return super().formfield_for_dbfield(db_field, request, **kwargs)  # type: ignore[misc]
         if isinstance(db_field, models.TextField) and not db_field.choices:
