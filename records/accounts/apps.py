@@ -17,7 +17,7 @@ OF_SITE_ADMINISTRATORS = (
     "accounts.change_directory",
     "accounts.view_securityevent",
 )
-"""Permissions of Site Administrators alone among the default roles (DECISIONS 2.5), which no operation row names."""
+"""Permissions of Site Administrators alone among the default roles (DECISIONS 2.5), which no operation names."""
 
 
 class AccountsConfig(AppConfig):
