@@ -299,8 +299,8 @@ class Installation:
         if self.pg:
             with self.pg.connect() as connection:
                 connection.execute(f"CREATE DATABASE faults{number} TEMPLATE {self.name} TABLESPACE {tablespace}")
-                # PostgreSQL writes ahead up to 32 values of a sequence. The copy's log does not hold them until a checkpoint,
-                # so a database that is killed before one would give out the same values again.
+                # PostgreSQL logs the values of a sequence 32 ahead. The log of a copy does not hold those until a
+                # checkpoint, so a copy that is killed before one would give out the same values again.
                 connection.execute("CHECKPOINT")
         return Installation(folder, self.pg, number)
 
