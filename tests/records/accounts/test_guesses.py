@@ -19,9 +19,9 @@ from tests.make.signing_in import code_of_app, give_app, is_signed_in, try_passw
 pytestmark = pytest.mark.django_db
 
 
-def wrong(number: int, name: str = "ann", **where: str) -> list[int]:
+def try_wrong_passwords(number: int, name: str = "ann", **options: str) -> list[int]:
     """Type a wrong password so many times, each in a new browser, and return the answers' status codes."""
-    return [try_password(Client(), name, f"wrong{count}", **where).status_code for count in range(number)]
+    return [try_password(Client(), name, f"wrong{count}", **options).status_code for count in range(number)]
 
 
 @pytest.fixture
@@ -40,16 +40,16 @@ def test_the_eleventh_guess_at_an_account_is_refused_from_anywhere_and_in_any_ca
 
 def test_another_account_is_not_locked_with_it(ann: Any, site: Site) -> None:
     make.make_user("ben", site=site)
-    wrong(10)
+    try_wrong_passwords(10)
     assert try_password(Client(), "ben").status_code == 302
 
 
 def test_a_name_that_no_account_has_is_locked_alike() -> None:
-    assert wrong(11, "nobody") == [200] * 10 + [429]
+    assert try_wrong_passwords(11, "nobody") == [200] * 10 + [429]
 
 
 def test_the_lock_ends_after_its_minutes(ann: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    wrong(10)
+    try_wrong_passwords(10)
     start = time.time()
     monkeypatch.setattr(guesses, "time", SimpleNamespace(time=lambda: start + 14 * 60))
     assert try_password(Client(), "ann").status_code == 429
@@ -74,7 +74,7 @@ def test_a_browser_that_signed_in_before_is_not_locked_out_by_guesses_elsewhere(
     try_password(browser, "ann")
     browser.post(reverse("admin:logout"))
     assert not is_signed_in(browser)
-    wrong(12, address="203.0.113.9")
+    try_wrong_passwords(12, address="203.0.113.9")
     assert try_password(browser, "ann").status_code == 302
 
 
@@ -83,14 +83,14 @@ def test_a_known_browser_is_known_to_its_own_account_only(ann: Any, site: Site) 
     browser = Client()
     try_password(browser, "eve")
     browser.post(reverse("admin:logout"))
-    wrong(10)
+    try_wrong_passwords(10)
     assert try_password(browser, "ann").status_code == 429
 
 
 def test_a_forged_cookie_makes_no_known_browser(ann: Any) -> None:
     browser = Client()
     browser.cookies["known"] = '{"browser": "x", "accounts": ["' + str(ann.pk) + '"]}'
-    wrong(10)
+    try_wrong_passwords(10)
     assert try_password(browser, "ann").status_code == 429
 
 
@@ -181,7 +181,7 @@ def test_sign_in_password_change_and_signature_count_together(site: Site) -> Non
 def test_an_open_session_may_still_confirm_while_others_guess(site: Site) -> None:
     user = make.make_user("ann", site=site, role=DefaultRole.READER)
     client = sign_in(user)
-    wrong(12)
+    try_wrong_passwords(12)
     new = {"new_password1": "salt-and-flour-77", "new_password2": "salt-and-flour-77"}
     change = reverse("admin:password_change")
     assert client.post(change, {"old_password": make.PASSWORD, **new}).status_code == 302

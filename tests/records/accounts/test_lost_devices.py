@@ -29,7 +29,7 @@ def administrator(client: Any, site: Site) -> Any:
     return client
 
 
-def page(user: User, step: str) -> str:
+def step_url(user: User, step: str) -> str:
     """Return the address of a step's page."""
     return f"/admin/accounts/user/{user.pk}/do/{step}/"
 
@@ -40,9 +40,9 @@ def test_an_administrator_ends_the_sessions_of_a_person_who_is_told(
     browser = Client()
     browser.force_login(mira)
     assert browser.get("/admin/").status_code == 200
-    assert press(administrator, page(mira, "end-sessions"), {"change_reason": ""}).status_code == 200
+    assert press(administrator, step_url(mira, "end-sessions"), {"change_reason": ""}).status_code == 200
     assert browser.get("/admin/").status_code == 200
-    assert press(administrator, page(mira, "end-sessions"), {"change_reason": "Phone lost"}).status_code == 302
+    assert press(administrator, step_url(mira, "end-sessions"), {"change_reason": "Phone lost"}).status_code == 302
     assert browser.get("/admin/").status_code == 302
     event = SecurityEvent.objects.get(kind=SecurityKind.SESSIONS_ENDED)
     assert (event.account_id, event.detail) == (mira.pk, "Phone lost")
@@ -55,7 +55,7 @@ def test_an_administrator_removes_the_second_factors_of_a_person_who_is_told(
 ) -> None:
     browser = Client()
     browser.force_login(mira)
-    assert press(administrator, page(mira, "remove-factors"), {"change_reason": "Phone lost"}).status_code == 302
+    assert press(administrator, step_url(mira, "remove-factors"), {"change_reason": "Phone lost"}).status_code == 302
     assert not Authenticator.objects.filter(user=mira).exists()
     assert browser.get("/admin/").status_code == 302
     assert SecurityEvent.objects.filter(kind=SecurityKind.FACTOR_REMOVED, account_id=mira.pk).count() == 1
@@ -69,7 +69,7 @@ def test_an_equal_and_whoever_is_lower_may_do_neither(client: Any, site: Site, m
     Authenticator.objects.create(user=equal, type="totp", data={"secret": "x"})
     for role, target in ((DefaultRole.SITE_ADMINISTRATOR, equal), (DefaultRole.MANAGER, mira)):
         client.force_login(make.make_user(site=site, role=role))
-        answer = client.post(page(target, step), {"change_reason": "Phone lost"})
+        answer = client.post(step_url(target, step), {"change_reason": "Phone lost"})
         assert answer.status_code in (403, 404)
         assert Authenticator.objects.filter(user=target).exists()
     assert not SecurityEvent.objects.filter(kind=SecurityKind.SESSIONS_ENDED).exists()

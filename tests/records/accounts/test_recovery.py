@@ -34,7 +34,7 @@ def drain_tasks() -> None:
         task.delete()
 
 
-def person(site: Site, name: str, role: DefaultRole | None = DefaultRole.MANAGER) -> User:
+def make_person(site: Site, name: str, role: DefaultRole | None = DefaultRole.MANAGER) -> User:
     """Make an employee with an account of the role, whose addresses are `<name>@old.example`."""
     employee = make.make_employee(site, email_address=f"{name}@old.example")
     user = give_account(site.pk, employee.pk, name, role=role, author=make.SYSTEM, reason="Signs")
@@ -63,7 +63,7 @@ def links(messages: list[Any]) -> list[str]:
 
 
 def test_a_managers_key_moves_the_fact_and_not_the_recovery_address(client: Client, site: Site) -> None:
-    victim = person(site, "victim")
+    victim = make_person(site, "victim")
     move(client, make.make_key(site), victim, "attacker@evil.example")
     victim.refresh_from_db()
     assert (victim.email, victim.recovery_address) == ("attacker@evil.example", "victim@old.example")
@@ -76,7 +76,7 @@ def test_a_managers_key_moves_the_fact_and_not_the_recovery_address(client: Clie
 
 
 def test_a_link_for_a_new_password_goes_to_the_old_address_alone(client: Client, site: Site) -> None:
-    victim = person(site, "victim")
+    victim = make_person(site, "victim")
     move(client, make.make_key(site), victim, "attacker@evil.example")
     for email in ("attacker@evil.example", "victim@old.example"):
         assert client.post("/accounts/password/", {"email": email}).status_code == 302
@@ -94,7 +94,7 @@ def test_a_link_for_a_new_password_goes_to_the_old_address_alone(client: Client,
 def test_a_persons_own_key_does_not_move_the_own_recovery_address(
     client: Client, site: Site, is_superuser: bool
 ) -> None:
-    user = person(site, "owner")
+    user = make_person(site, "owner")
     User.objects.filter(pk=user.pk).update(is_superuser=is_superuser)
     move(client, make.make_key(site, user=user), user, "new@example.com")
     user.refresh_from_db()
@@ -104,7 +104,7 @@ def test_a_persons_own_key_does_not_move_the_own_recovery_address(
 def test_a_superusers_open_session_moves_the_own_recovery_address_and_removes_own_factors_by_no_page_of_accounts(
     client: Client, site: Site
 ) -> None:
-    root = person(site, "root")
+    root = make_person(site, "root")
     User.objects.filter(pk=root.pk).update(is_superuser=True)
     give_app(root)
     client.force_login(root, backend="records.accounts.sign_in.AccountBackend")
@@ -123,7 +123,7 @@ def test_a_site_administrators_change_moves_the_recovery_address_of_lower_accoun
     client: Client, site: Site
 ) -> None:
     key = make.make_key(site, DefaultRole.SITE_ADMINISTRATOR)
-    lower, equal = person(site, "lower"), person(site, "equal", DefaultRole.SITE_ADMINISTRATOR)
+    lower, equal = make_person(site, "lower"), make_person(site, "equal", DefaultRole.SITE_ADMINISTRATOR)
     move(client, key, lower, "lower@new.example")
     move(client, key, equal, "equal@new.example")
     addresses = dict(User.objects.filter(pk__in=[lower.pk, equal.pk]).values_list("user_name", "recovery_address"))
@@ -133,7 +133,7 @@ def test_a_site_administrators_change_moves_the_recovery_address_of_lower_accoun
 
 
 def test_opening_the_link_asks_and_only_the_own_signed_in_person_confirms(client: Client, site: Site) -> None:
-    user, other = person(site, "mover"), person(site, "other")
+    user, other = make_person(site, "mover"), make_person(site, "other")
     move(client, make.make_key(site), user, "new@example.com")
     drain_tasks()
     (link,) = links(mail.outbox)
@@ -159,7 +159,7 @@ def test_opening_the_link_asks_and_only_the_own_signed_in_person_confirms(client
 def test_a_link_that_is_altered_or_old_confirms_nothing(
     client: Client, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    user = person(site, "mover")
+    user = make_person(site, "mover")
     move(client, make.make_key(site), user, "new@example.com")
     drain_tasks()
     (link,) = links(mail.outbox)
@@ -172,7 +172,7 @@ def test_a_link_that_is_altered_or_old_confirms_nothing(
 
 
 def test_a_link_that_we_signed_for_another_purpose_confirms_nothing(client: Client, site: Site) -> None:
-    user = person(site, "mover")
+    user = make_person(site, "mover")
     move(client, make.make_key(site), user, "new@example.com")
     user.refresh_from_db()
     client.force_login(user, backend="records.accounts.sign_in.AccountBackend")
@@ -182,13 +182,13 @@ def test_a_link_that_we_signed_for_another_purpose_confirms_nothing(client: Clie
 
 
 def test_the_link_goes_to_no_address_that_waits_no_more(site: Site) -> None:
-    user = person(site, "mover")
+    user = make_person(site, "mover")
     mail_notice.call(str(user.pk), "AskRecoveryAddress", "gone@example.com", "gone@example.com", "", "now")
     assert links(mail.outbox) == []
 
 
 def test_a_person_who_keeps_another_recovery_address_is_asked_nothing(client: Client, site: Site) -> None:
-    user = person(site, "private")
+    user = make_person(site, "private")
     User.objects.filter(pk=user.pk).update(recovery_address="home@private.example")
     move(client, make.make_key(site, DefaultRole.SITE_ADMINISTRATOR), user, "new@example.com")
     user.refresh_from_db()

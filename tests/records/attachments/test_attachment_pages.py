@@ -47,8 +47,8 @@ def photo(size: tuple[int, int] = (1200, 800), orientation: int = 6) -> bytes:
 def upload(client: Any, record: Any, *files: tuple[str, bytes, str], **data: Any) -> Any:
     """Send files from the record's page as its script does."""
     uploads = [SimpleUploadedFile(name, content, kind) for name, content, kind in files]
-    where = reverse("admin:attachments_add", args=(record.ENTITY.value, record.pk))
-    return client.post(where, {"files": uploads, **data}, headers={"Accept": "application/json"})
+    url = reverse("admin:attachments_add", args=(record.ENTITY.value, record.pk))
+    return client.post(url, {"files": uploads, **data}, headers={"Accept": "application/json"})
 
 
 @pytest.mark.parametrize(
@@ -71,33 +71,33 @@ def test_files_are_attached_on_the_page_of_a_record_several_at_once(site: Site, 
 
 def test_the_name_of_a_refused_file_is_shown_as_it_is_written(site: Site) -> None:
     record = make_item(site)
-    where = reverse("admin:attachments_add", args=("item", record.pk))
+    url = reverse("admin:attachments_add", args=("item", record.pk))
     data = {"files": SimpleUploadedFile("empty.txt", b"")}
-    page = browser(site, DefaultRole.MANAGER).post(where, data, follow=True)
+    page = browser(site, DefaultRole.MANAGER).post(url, data, follow=True)
     assert ">empty.txt: The file is empty.<" in page.text
 
 
 @pytest.mark.parametrize("size", [5, 3 * 1024 * 1024], ids=["in memory", "on the disk"])
 def test_a_quotation_mark_in_a_files_name_is_stored_as_it_is(site: Site, size: int) -> None:
     client, record = browser(site, MANAGER), make_item(site)
-    where = reverse("admin:attachments_add", args=("item", record.pk))
+    url = reverse("admin:attachments_add", args=("item", record.pk))
     body = (
         b'--x\r\nContent-Disposition: form-data; name="files"; filename="The %22new%22 label, 100%25.txt"\r\n'
         b"Content-Type: text/plain\r\n\r\n" + b"a" * size + b"\r\n--x--\r\n"
     )
-    assert client.post(where, body, content_type="multipart/form-data; boundary=x").status_code == 302
+    assert client.post(url, body, content_type="multipart/form-data; boundary=x").status_code == 302
     assert Attachment.objects.get().file_name == 'The "new" label, 100%25.txt'
 
 
 def test_without_the_script_the_form_leads_back_to_the_page(site: Site) -> None:
     client, record = browser(site, MANAGER), make_item(site)
-    where = reverse("admin:attachments_add", args=("item", record.pk))
+    url = reverse("admin:attachments_add", args=("item", record.pk))
     data = {"files": SimpleUploadedFile("a.txt", b"a"), "photo": SimpleUploadedFile("b.jpg", b"b")}
-    answer = client.post(where, data, follow=True)
+    answer = client.post(url, data, follow=True)
     assert answer.redirect_chain[0][0] == f"{address(record, 'read')}#attachments"
     assert "Attached: a.txt, b.jpg." in answer.content.decode()
-    assert "Choose a file first." in client.post(where, {}, follow=True).content.decode()
-    assert client.get(where).status_code == 405
+    assert "Choose a file first." in client.post(url, {}, follow=True).content.decode()
+    assert client.get(url).status_code == 405
 
 
 def test_a_file_that_is_refused_leaves_the_others_in_place(site: Site, settings: Any) -> None:
@@ -126,8 +126,8 @@ def test_a_preview_is_upright_small_and_without_what_the_camera_wrote(site: Site
     assert COMMENT in content
     attachment = make_attachment(site, content=content, file_name="a.jpg", file_type="image/jpeg")
     client = browser(site, READER)
-    where = reverse("admin:attachments_preview", args=(attachment.pk,))
-    answer = client.get(where)
+    url = reverse("admin:attachments_preview", args=(attachment.pk,))
+    answer = client.get(url)
     assert (answer.status_code, answer["Content-Type"]) == (200, "image/jpeg")
     with Image.open(io.BytesIO(answer.content)) as small:
         assert max(small.size) <= EDGE
@@ -136,7 +136,7 @@ def test_a_preview_is_upright_small_and_without_what_the_camera_wrote(site: Site
         assert small.info.keys().isdisjoint({"exif", "comment", "icc_profile", "xmp"})
         red, _, blue = small.getpixel((small.width // 2, 10))  # type: ignore[misc]
         assert blue > red
-    assert client.get(where, headers={"If-None-Match": answer["ETag"]}).status_code == 304
+    assert client.get(url, headers={"If-None-Match": answer["ETag"]}).status_code == 304
     assert attachment.file_hash == sha256(content)
 
 
@@ -234,9 +234,9 @@ def test_a_draft_of_a_complaint_takes_files(site: Site) -> None:
 def test_an_attachment_is_archived_with_a_reason_and_restored(site: Site) -> None:
     client, item = browser(site, MANAGER), make_item(site)
     attachment = make_attachment(site, on=item, file_name="wrong.txt")
-    where = reverse("admin:attachments_attachment_step", args=(attachment.pk, "archive"))
-    assert press(client, where, {"change_reason": " "}).status_code == 200
-    page = press(client, where, {"change_reason": "Wrong photo."}, follow=True)
+    url = reverse("admin:attachments_attachment_step", args=(attachment.pk, "archive"))
+    assert press(client, url, {"change_reason": " "}).status_code == 200
+    page = press(client, url, {"change_reason": "Wrong photo."}, follow=True)
     assert "wrong.txt was archived." in page.text
     assert "wrong.txt" not in client.get(address(item)).content.decode()
     assert "wrong.txt" in client.get(list_address(Attachment) + "?archived=yes").content.decode()

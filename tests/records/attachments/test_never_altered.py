@@ -67,15 +67,15 @@ def save_its_form(site: Site, attachment: Attachment) -> None:
     assert client.post(address(attachment), data).status_code == 403
     change = Change.objects.get(record_id=attachment.pk)
     for name in ("name", "description", "file_name", "file_hash"):
-        where = reverse("admin:attachments_attachment_put_back", args=(attachment.pk, change.pk, name))
-        assert client.post(where, {"change_reason": "It was right"}).status_code in (403, 404)
+        url = reverse("admin:attachments_attachment_put_back", args=(attachment.pk, change.pk, name))
+        assert client.post(url, {"change_reason": "It was right"}).status_code in (403, 404)
 
 
 def change_it_with_others(site: Site, attachment: Attachment) -> None:
     """Move it to a folder together with others, from the list."""
     data = {"step": "entity_folder", "_selected_action": [str(attachment.pk)], "entity_folder": str(site.pk)}
-    where = reverse("admin:attachments_attachment_bulk")
-    answer = browser(site).post(where, {**data, "confirm": "yes", "change_reason": "Tidied up"})
+    url = reverse("admin:attachments_attachment_bulk")
+    answer = browser(site).post(url, {**data, "confirm": "yes", "change_reason": "Tidied up"})
     assert answer.status_code == 403
 
 

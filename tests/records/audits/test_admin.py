@@ -177,18 +177,18 @@ def test_an_audit_planned_for_a_day_is_due_then_unless_told_otherwise(site):
 
 def test_an_audit_is_planned_as_an_extra_one_unless_its_mark_is_removed(site):
     client, program = browser(site), make_program(site, next_due_date=days(-3))
-    place = reverse("admin:audits_auditprogram_step", args=(program.pk, "plan"))
-    data = {**form_of(client.get(place)), "date": days(5).date().isoformat()}
+    url = reverse("admin:audits_auditprogram_step", args=(program.pk, "plan"))
+    data = {**form_of(client.get(url)), "date": days(5).date().isoformat()}
     assert data["is_extra"] == ["on"]
-    ok(client.post(place, data))
+    ok(client.post(url, data))
     extra = AuditRecord.objects.get()
     assert extra.is_extra
     audits = client.get(list_address(AuditRecord) + "?is_extra__exact=1")
     assert [row.pk for row in audits.context["cl"].result_list] == [extra.pk]
     assert f"Extra audit {extra.site_sequence_id}" in client.get(address(program, "read")).text
     first = make_program(site, name="Ordered by the customer")
-    place = reverse("admin:audits_auditprogram_step", args=(first.pk, "plan"))
-    assert "is_extra" not in form_of(client.get(place))
+    url = reverse("admin:audits_auditprogram_step", args=(first.pk, "plan"))
+    assert "is_extra" not in form_of(client.get(url))
 
 
 def test_a_closed_audit_can_only_be_filed(site):

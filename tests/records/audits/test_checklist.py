@@ -108,16 +108,16 @@ def test_what_cannot_be_answered_is_refused_with_a_sentence(site: Site) -> None:
     audit: Any = start_audit(site)
     client: Any = browser(site)
     finding = audit.findings.first()
-    where = reverse("admin:audits_auditrecord_answer", args=(audit.pk,))
+    url = reverse("admin:audits_auditrecord_answer", args=(audit.pk,))
     foreign = response(make_rating(site, name="Other"), "Yes")
     for body, fault in (
         ({"response": str(foreign.pk)}, "This is not a response of the audit's rating."),
         ({"response": "nonsense"}, "This is not a response of the audit's rating."),
         ({"comment": "a\x00b"}, "Control characters are not allowed in text."),
     ):
-        answer = client.post(where, {"finding": str(finding.pk), **body}, headers=JSON)
+        answer = client.post(url, {"finding": str(finding.pk), **body}, headers=JSON)
         assert (answer.status_code, answer.json()["faults"]) == (400, [fault])
-    answer = client.post(where, {"finding": str(uuid.uuid4()), "comment": "x"}, headers=JSON)
+    answer = client.post(url, {"finding": str(uuid.uuid4()), "comment": "x"}, headers=JSON)
     assert (answer.status_code, answer.json()["faults"]) == (409, ["This question was removed from the audit."])
     submit(find(audit, *[response(audit.rating_scale, "Yes")] * 3))
     finding = audit.findings.first()
@@ -151,11 +151,11 @@ def test_the_page_shows_what_stands_and_works_without_a_script(site: Site) -> No
     assert "1 of 3 answered" in text
     assert "1 action" in text
     assert f"about=auditrecord%3A{audit.pk}&amp;finding={first.pk}" in text
-    where = reverse("admin:audits_auditrecord_answer", args=(audit.pk,))
-    answer = client.post(where, {"finding": str(second.pk), "response": str(response(audit.rating_scale, "No").pk)})
+    url = reverse("admin:audits_auditrecord_answer", args=(audit.pk,))
+    answer = client.post(url, {"finding": str(second.pk), "response": str(response(audit.rating_scale, "No").pk)})
     assert answer.url == f"{address(audit, 'checklist')}#question-{second.pk}"
     assert answers_of(audit)[1] == ("No", "")
-    conflict = client.post(where, {"finding": str(second.pk), "response": str(response(audit.rating_scale, "Yes").pk)})
+    conflict = client.post(url, {"finding": str(second.pk), "response": str(response(audit.rating_scale, "Yes").pk)})
     assert "answered “No” meanwhile" in client.get(conflict.url).content.decode()
 
 

@@ -24,6 +24,7 @@ from tests.make.audits import (
     start,
     submit,
 )
+from tests.records.audits.test_workflow import code_of
 
 UTC = datetime.UTC
 NEW_YORK = zoneinfo.ZoneInfo("America/New_York")
@@ -31,11 +32,6 @@ NEW_YORK = zoneinfo.ZoneInfo("America/New_York")
 
 def day(text):
     return datetime.datetime.fromisoformat(text).replace(tzinfo=UTC)
-
-
-def code_of(caught):
-    error = caught.value
-    return (next(iter(error.error_dict.values())) if hasattr(error, "error_dict") else error.error_list)[0].code
 
 
 @pytest.mark.parametrize(

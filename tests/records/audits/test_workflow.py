@@ -173,7 +173,7 @@ def test_a_rating_that_is_chosen_during_the_review_gives_no_verdict_without_answ
     assert code_of(caught) == "RequiredField"
 
 
-def in_status(site, status):
+def audit_in_status(site, status):
     program = make_program(site)
     record = make_audit(program)
     if status == RecordStatus.CANCELLED:
@@ -201,7 +201,7 @@ STEPS = {
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("status", RecordStatus.values)
 def test_each_step_is_taken_from_its_own_states_and_refused_from_all_others(site, step, status):
-    record = in_status(site, status)
+    record = audit_in_status(site, status)
     assert record.record_status == status
     take, statuses = STEPS[step]
     if step == "submit" and status in statuses:

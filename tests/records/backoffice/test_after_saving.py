@@ -25,9 +25,9 @@ pytestmark = pytest.mark.django_db
 def test_saving_leads_to_the_record_whether_it_was_added_changed_or_left_as_it_was(site: Site) -> None:
     client = browser(site)
     form = reverse("admin:items_item_add")
-    added: Any = client.post(form, {**form_of(client.get(form)), "name": "Oven"})
+    response: Any = client.post(form, {**form_of(client.get(form)), "name": "Oven"})
     item = Item.objects.get(name="Oven")
-    assert added.url == address(item, "read")
+    assert response.url == address(item, "read")
     assert save(client, item, location="Hall 2", change_reason="Moved").url == address(item, "read")
     assert save(client, item).url == address(item, "read")
     assert "Nothing was changed." in client.get(address(item, "read")).content.decode()
@@ -48,11 +48,11 @@ def test_saving_leads_to_the_list_where_the_saved_record_is_hidden_from_the_pers
     clerk = make.make_user(site=site)
     make.make_role(site, ["actions.view_action", "actions.add_action", "documents.view_document"], [clerk])
     pending = make_document(site, user_to_review=[make.make_user(site=site, role=DefaultRole.STANDARD)])
-    hidden, seen = make_action(site, about=pending), make_action(site)
+    hidden_action, visible_action = make_action(site, about=pending), make_action(site)
     page: Any = admin.site._registry[Action]
     request = sign_in(clerk, site).get(list_address(Action)).wsgi_request
-    assert page.response_post_save_add(request, hidden).url == list_address(Action)
-    assert page.response_post_save_add(request, seen).url == address(seen, "read")
+    assert page.response_post_save_add(request, hidden_action).url == list_address(Action)
+    assert page.response_post_save_add(request, visible_action).url == address(visible_action, "read")
 
 
 def test_the_history_names_the_record_and_the_finding_of_an_action(site: Site) -> None:
@@ -64,7 +64,7 @@ def test_the_history_names_the_record_and_the_finding_of_an_action(site: Site) -
     lone = make.make_user(site=site)
     make.make_role(site, ["actions.view_action", "history.view_change", "documents.view_pending_version"], [lone])
     export: Any = client.get(reverse("admin:actions_action_history_export", args=(action.pk, "csv")))
-    texts = [client.get(where).content.decode() for where in (address(action, "history"), address(change))]
+    texts = [client.get(url).content.decode() for url in (address(action, "history"), address(change))]
     texts.append(b"".join(export.streaming_content).decode())
     for text in texts:
         assert "Audit 1: GMP walk" in text

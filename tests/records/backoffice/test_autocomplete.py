@@ -18,11 +18,11 @@ from tests.make.backoffice import browser
 ELSEWHERE = ("Elsewhere scale", "Elsewhere answer", "Elsewhere directory", "Harbour Dairy")
 
 
-def offered(client: Client, field: str, site: Site) -> list[str]:
+def choices_of(client: Client, field: str, site: Site) -> list[str]:
     """Return what the field offers at the site; nothing where the question is refused."""
     answer = client.get(reverse("admin:choose"), {"field": field, "site": str(site.pk)})
     assert answer.status_code in (200, 403, 404), answer.status_code
-    return [found["text"] for found in answer.json()["results"]] if answer.status_code == 200 else []
+    return [row["text"] for row in answer.json()["results"]] if answer.status_code == 200 else []
 
 
 @pytest.mark.parametrize("role", [DefaultRole.READER, DefaultRole.SITE_ADMINISTRATOR])
@@ -38,15 +38,15 @@ def test_no_field_of_any_form_offers_what_is_another_sites(site: Site, other_sit
         if field.related_model is not None
     ]
     assert "audits.auditprogram.rating_response" in fields
-    leaked = {field: found for field in fields if (found := set(offered(client, field, site)) & set(ELSEWHERE))}
-    assert leaked == {}
+    leaks = {field: texts for field in fields if (texts := set(choices_of(client, field, site)) & set(ELSEWHERE))}
+    assert leaks == {}
 
 
 def test_a_program_offers_the_responses_of_its_own_sites_ratings(site: Site) -> None:
     add_entry(Rating, {"name": "Scale", "responses": [{"name": "Good"}]}, author=make.SYSTEM, site_id=site.pk)
-    assert offered(browser(site), "audits.auditprogram.rating_response", site) == ["Good"]
+    assert choices_of(browser(site), "audits.auditprogram.rating_response", site) == ["Good"]
 
 
 def test_a_superuser_says_which_sites_a_directory_sees(site: Site, other_site: Site) -> None:
     root = browser(site, user=make.make_user("root", is_superuser=True))
-    assert offered(root, "accounts.directory.sites", site) == ["Harbour Dairy", "Hillside Bakery"]
+    assert choices_of(root, "accounts.directory.sites", site) == ["Harbour Dairy", "Hillside Bakery"]

@@ -28,9 +28,9 @@ MOMENTS = [
 @pytest.mark.parametrize("name", ["UTC", "America/New_York", "Pacific/Kiritimati", "Pacific/Pago_Pago", "Asia/Kolkata"])
 def test_a_bare_date_is_its_day_everywhere_and_a_moment_that_of_the_sites_clocks(site: Site, name: str) -> None:
     zone = zoneinfo.ZoneInfo(name)
-    needed = required_of(site)
+    required = required_of(site)
     for moment in MOMENTS:
-        make_complaint(site, date=moment, **needed)
+        make_complaint(site, date=moment, **required)
 
     def dates(condition: object) -> list[datetime.datetime | None]:
         return list(Complaint.objects.filter(condition).order_by("date").values_list("date", flat=True))

@@ -29,25 +29,25 @@ from tests.make.items import make_item
 
 def test_every_link_of_every_lists_filters_leads_somewhere(site: Site) -> None:
     client = sign_in(make_superuser(), site)
-    tried = set()
+    filter_names = set()
     for model, model_admin in admin.site._registry.items():
         if {*model_admin.list_filter} <= {ArchivedFilter} and model is not Product:
             continue
         page: Any = client.get(list_address(model))
         filters = page.context["cl"].filter_specs if "cl" in page.context else []
-        for shown in filters:
-            if model is Product or type(shown) is not ArchivedFilter:
-                tried.add(type(shown).__name__)
-                spans = [f"?{shown.span_name}={span}" for span in getattr(shown, "spans", ())]
-                for query in [*(choice["query_string"] for choice in shown.choices(page.context["cl"])), *spans]:
-                    where = list_address(model) + query
-                    assert client.get(where).status_code == 200, where
-    assert {"ArchivedFilter", "OutcomeFilter", "ActionDueFilter", "AuditDueFilter", "ActiveFilter"} <= tried
+        for list_filter in filters:
+            if model is Product or type(list_filter) is not ArchivedFilter:
+                filter_names.add(type(list_filter).__name__)
+                spans = [f"?{list_filter.span_name}={span}" for span in getattr(list_filter, "spans", ())]
+                for query in [*(choice["query_string"] for choice in list_filter.choices(page.context["cl"])), *spans]:
+                    url = list_address(model) + query
+                    assert client.get(url).status_code == 200, url
+    assert {"ArchivedFilter", "OutcomeFilter", "ActionDueFilter", "AuditDueFilter", "ActiveFilter"} <= filter_names
 
 
 def test_the_form_of_every_lists_filters_sent_as_it_is_shown_narrows_nothing(site: Site) -> None:
     client = sign_in(make_superuser(), site)
-    tried = []
+    all_names = []
     for model, model_admin in admin.site._registry.items():
         if not model_admin.list_filter:
             continue
@@ -56,11 +56,11 @@ def test_the_form_of_every_lists_filters_sent_as_it_is_shown_narrows_nothing(sit
             continue
         names = [name for part in controls(page.context["cl"]) for name in part.get("names", [part.get("name")])]
         # Like a browser, which also sends the fields that are empty.
-        shown: Any = client.get(list_address(model), dict.fromkeys(["q", *names], ""))
-        assert str(shown.context["cl"].queryset.query) == str(page.context["cl"].queryset.query), model
-        assert chips(shown.context["cl"]) == chips(page.context["cl"]), model
-        tried += names
-    assert {"record_status__exact", "severity__exact", "product__id__exact", "due"} <= set(tried)
+        response: Any = client.get(list_address(model), dict.fromkeys(["q", *names], ""))
+        assert str(response.context["cl"].queryset.query) == str(page.context["cl"].queryset.query), model
+        assert chips(response.context["cl"]) == chips(page.context["cl"]), model
+        all_names += names
+    assert {"record_status__exact", "severity__exact", "product__id__exact", "due"} <= set(all_names)
 
 
 def test_malformed_numbers_and_ids_in_addresses_and_forms_are_no_faults_of_ours(site: Site) -> None:
@@ -84,16 +84,16 @@ def world(site: Site) -> list[Any]:
     complaint = make_complaint(site, customer=customer, product=make_entry(Product, site, "Rye loaf"))
     job = JobDescription.objects.create(site=site, site_sequence_id=1, name="Baker", document=document)
     job.employees.add(employee)
-    about = [make_action(site, about=one) for one in (complaint, audit, document, customer, item)]
-    for one in (complaint, audit, document):
-        make_attachment(site, on=one)
+    about = [make_action(site, about=record) for record in (complaint, audit, document, customer, item)]
+    for record in (complaint, audit, document):
+        make_attachment(site, on=record)
     return [employee, customer, item, program, audit, document, complaint, job, about[0]]
 
 
 def links_of(page: Any) -> set[str]:
     """Return the addresses of the back-office to which a page leads, without those that sort or export the list."""
-    found = re.findall(r'<a\b[^>]*? href="([^"#]+)', page.content.decode())
-    return {unescape(one) for one in found if one.startswith(("/admin/", "/profile")) and "/export/" not in one}
+    addresses = re.findall(r'<a\b[^>]*? href="([^"#]+)', page.content.decode())
+    return {unescape(one) for one in addresses if one.startswith(("/admin/", "/profile")) and "/export/" not in one}
 
 
 LINKING = (Entity.ACTION, Entity.AUDIT_PROGRAM, Entity.AUDIT_RECORD, Entity.COMPLAINT, Entity.DOCUMENT)
@@ -103,20 +103,20 @@ LINKING = (Entity.ACTION, Entity.AUDIT_PROGRAM, Entity.AUDIT_RECORD, Entity.COMP
 @pytest.mark.parametrize("kind", LINKING)
 def test_no_link_of_a_page_leads_where_its_reader_may_not_go(site: Site, kind: Entity) -> None:
     records, model = world(site), kinds()[kind]
-    seen = [f"{model._meta.app_label}.{action}_{model._meta.model_name}" for action in ("view", "change")]
+    permissions = [f"{model._meta.app_label}.{action}_{model._meta.model_name}" for action in ("view", "change")]
     person = make.make_user(site=site)
-    make.make_role(site, [*seen, "history.view_change"], [person])
+    make.make_role(site, [*permissions, "history.view_change"], [person])
     client = sign_in(person, site)
     own = [address(record, "read") for record in records if type(record) is model]
     links: set[str] = set()
-    for where in (list_address(model), f"{list_address(model)}?q=nothing-like-it", *own):
-        page = client.get(where)
-        assert page.status_code == 200, where
+    for url in (list_address(model), f"{list_address(model)}?q=nothing-like-it", *own):
+        page = client.get(url)
+        assert page.status_code == 200, url
         links |= links_of(page)
-    closed = {}
+    statuses = {}
     for link in sorted(links):
         answer: Any = client.get(link)
         b"".join(getattr(answer, "streaming_content", ()))  # A file is closed at its end.
         if answer.status_code >= 400:
-            closed[link] = answer.status_code
-    assert closed == {}
+            statuses[link] = answer.status_code
+    assert statuses == {}

@@ -30,7 +30,7 @@ from tests.make.items import make_item
 pytestmark = pytest.mark.django_db
 
 
-def listed(page: Any) -> set[Any]:
+def row_ids(page: Any) -> set[Any]:
     assert page.status_code == 200
     return {row.pk for row in page.context["cl"].result_list}
 
@@ -44,13 +44,13 @@ def test_several_filters_narrow_at_once_and_each_chip_takes_one_away(site: Any) 
     client = browser(site)
     query = f"product__id__exact={rye.pk}&nonconformance__id__exact={metal.pk}"
     page = client.get(f"{list_address(Complaint)}?{query}")
-    assert listed(page) == {hit.pk}
+    assert row_ids(page) == {hit.pk}
     without_product, without_metal = chips(page.context["cl"])
     assert (without_product["text"], without_metal["text"]) == ("Product: Rye loaf", "Nonconformance: Metal")
-    assert listed(client.get(list_address(Complaint) + without_product["url"])) == {hit.pk, other_product.pk}
+    assert row_ids(client.get(list_address(Complaint) + without_product["url"])) == {hit.pk, other_product.pk}
     both = f"product__id__exact={rye.pk}&product__id__exact={oat.pk}&nonconformance__id__exact={metal.pk}"
     page = client.get(f"{list_address(Complaint)}?{both}")
-    assert listed(page) == {hit.pk, other_product.pk}
+    assert row_ids(page) == {hit.pk, other_product.pk}
     assert f'<option value="{rye.pk}" selected>Rye loaf</option>' in page.content.decode()
 
 
@@ -62,26 +62,26 @@ def test_any_range_of_dates_and_last_year_are_filters(site: Any, monkeypatch: py
     make_complaint(site)
     client = browser(site)
     page = client.get(f"{list_address(Complaint)}?date__since={last_year}-05-31&date__until={last_year}-06-02")
-    assert listed(page) == {old.pk}
+    assert row_ids(page) == {old.pk}
     assert '<option value="last-year">Last year</option>' in page.content.decode()
     for name, day in (("date__since", f"{last_year}-05-31"), ("date__until", f"{last_year}-06-02")):
         assert f'id="filter-{name}" name="{name}" value="{day}"' in page.content.decode()
     for query in ("date__span=last-year", f"date__since={last_year}-01-01&date__until={last_year}-12-31"):
         page = client.get(f"{list_address(Complaint)}?{query}")
-        assert listed(page) == {old.pk}
+        assert row_ids(page) == {old.pk}
         assert [chip["text"] for chip in chips(page.context["cl"])] == ["Date: Last year"]
     page = client.get(f"{list_address(Complaint)}?date__span=last-year&date__since={last_year}-06-02")
-    assert listed(page) == set()
+    assert row_ids(page) == set()
     assert [chip["text"] for chip in chips(page.context["cl"])] == [f"Date: Last year, {last_year}-06-02 to …"]
 
 
 @pytest.mark.parametrize("day", ["2024-02-29", "2026-01-01", "2026-12-31", "0001-02-01"])
 def test_the_usual_spans_are_whole_months_and_years_on_every_day(day: str) -> None:
     today = datetime.date.fromisoformat(day)
-    found = {key: ends for key, (_, *ends) in spans(today).items()}
-    assert found["last-month"][1] + datetime.timedelta(days=1) == found["this-month"][0]
-    assert found["this-year"] == [today.replace(month=1, day=1), today.replace(month=12, day=31)]
-    assert all(first <= last for first, last in found.values())
+    days_by_span = {key: ends for key, (_, *ends) in spans(today).items()}
+    assert days_by_span["last-month"][1] + datetime.timedelta(days=1) == days_by_span["this-month"][0]
+    assert days_by_span["this-year"] == [today.replace(month=1, day=1), today.replace(month=12, day=31)]
+    assert all(first <= last for first, last in days_by_span.values())
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_list_of_employees_is_narrowed_by_who_they_report_to(site: Any) -> Non
     chief = make.make_employee(site)
     baker = make.make_employee(site, reporting_to=chief)
     page = browser(site).get(f"{list_address(Employee)}?reporting_to__id__exact={chief.pk}")
-    assert listed(page) == {baker.pk}
+    assert row_ids(page) == {baker.pk}
     assert address(baker, "read") in page.content.decode()
 
 
@@ -121,7 +121,7 @@ def test_lists_are_narrowed_to_a_folder(site: Any, model: Any) -> None:
     inside = makers[model](site, entity_folder=folder)
     makers[model](site)
     page = browser(site).get(f"{list_address(model)}?entity_folder__id__exact={folder.pk}")
-    assert listed(page) == {inside.pk}
+    assert row_ids(page) == {inside.pk}
     assert [chip["text"] for chip in chips(page.context["cl"])] == ["Folder: Line 2"]
     assert f'<option value="{folder.pk}" selected>Line 2</option>' in page.content.decode()
 
@@ -131,23 +131,23 @@ def test_reviews_of_jobs_and_days_of_attachments_are_filters(site: Any) -> None:
     make.make_job_description(site)
     client = browser(site)
     page = client.get(f"{list_address(JobDescription)}?review_date__since=2026-05-04&review_date__until=2026-05-04")
-    assert listed(page) == {due.pk}
+    assert row_ids(page) == {due.pk}
     photo = make_attachment(site)
-    assert listed(client.get(f"{list_address(Attachment)}?created__span=this-year")) == {photo.pk}
-    assert listed(client.get(f"{list_address(Attachment)}?created__until=2001-01-01")) == set()
+    assert row_ids(client.get(f"{list_address(Attachment)}?created__span=this-year")) == {photo.pk}
+    assert row_ids(client.get(f"{list_address(Attachment)}?created__until=2001-01-01")) == set()
 
 
 def test_how_a_complaint_came_and_what_caused_an_action_are_filters(site: Any) -> None:
     phone, cause = make_entry(ComplaintMethod, site, "Telephone"), make_entry(Cause, site, "Worn sieve")
-    called, caused = make_complaint(site, method=phone), make_action(site, cause=cause)
+    complaint, action = make_complaint(site, method=phone), make_action(site, cause=cause)
     make_complaint(site)
     make_action(site)
     client = browser(site)
     page = client.get(f"{list_address(Complaint)}?method__id__exact={phone.pk}")
-    assert listed(page) == {called.pk}
+    assert row_ids(page) == {complaint.pk}
     assert [chip["text"] for chip in chips(page.context["cl"])] == ["Method: Telephone"]
     page = client.get(f"{list_address(Action)}?cause__id__exact={cause.pk}")
-    assert listed(page) == {caused.pk}
+    assert row_ids(page) == {action.pk}
     assert [chip["text"] for chip in chips(page.context["cl"])] == ["Cause: Worn sieve"]
 
 

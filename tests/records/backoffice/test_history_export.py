@@ -23,13 +23,13 @@ from tests.make.transfer import table, text_of
 pytestmark = pytest.mark.django_db
 
 
-def of_record(client: Client, record: Any, kind: str = "csv", query: str = "") -> Any:
+def export_record(client: Client, record: Any, kind: str = "csv", query: str = "") -> Any:
     """Return the answer with the record's history as a file."""
     label = record._meta.label_lower.replace(".", "_")
     return client.get(reverse(f"admin:{label}_history_export", args=(record.pk, kind)) + query)
 
 
-def of_site(client: Client, kind: str = "csv", query: str = "") -> Any:
+def export_site(client: Client, kind: str = "csv", query: str = "") -> Any:
     """Return the answer with the site's history as a file."""
     return client.get(reverse("admin:history_change_export", args=(kind,)) + query)
 
@@ -40,7 +40,7 @@ def content(response: Any) -> bytes:
     return b"".join(response.streaming_content)
 
 
-def changed_item(site: Site) -> Item:
+def make_changed_item(site: Site) -> Item:
     item = make_item(site, name="Scale", location="=1+1")
     for values in ({"location": "Hall 2"}, {"notes": "@cmd"}):
         item_actions.update_item(site.pk, item.pk, values, author=make.SYSTEM, reason="+Moved")
@@ -49,64 +49,64 @@ def changed_item(site: Site) -> Item:
 
 def test_a_records_history_is_exported_field_by_field_without_formulas(site: Site) -> None:
     Site.objects.filter(pk=site.pk).update(time_zone="Europe/Oslo")
-    item = changed_item(site)
-    rows = table(content(of_record(browser(site), item)))
+    item = make_changed_item(site)
+    rows = table(content(export_record(browser(site), item)))
     assert list(rows[0])[:2] == ["Number", "When (Europe/Oslo)"]
-    found = [(row["Operation"], row["Reason"], row["Field"], row["Before"], row["After"]) for row in rows]
-    assert found[:2] == [
+    lines = [(row["Operation"], row["Reason"], row["Field"], row["Before"], row["After"]) for row in rows]
+    assert lines[:2] == [
         ("Changed", "'+Moved", "Notes", NOTHING, "'@cmd"),
         ("Changed", "'+Moved", "Location", "'=1+1", "Hall 2"),
     ]
     assert {row["Record"] for row in rows} == {"Scale"}
-    sheet: Any = openpyxl.load_workbook(io.BytesIO(content(of_record(browser(site), item, "xlsx")))).active
+    sheet: Any = openpyxl.load_workbook(io.BytesIO(content(export_record(browser(site), item, "xlsx")))).active
     assert [cell.value for cell in sheet[2]][8:] == ["Notes", NOTHING, "'@cmd"]
 
 
 def test_a_history_file_follows_the_pages_filter(site: Site) -> None:
-    item = changed_item(site)
-    rows = table(content(of_record(browser(site), item, query="?field=notes")))
+    item = make_changed_item(site)
+    rows = table(content(export_record(browser(site), item, query="?field=notes")))
     assert [row["Field"] for row in rows] == ["Notes"]
     page = browser(site).get(address(item, "history") + "?field=notes").content.decode()
     assert "/history/export/csv/?field=notes" in page
 
 
 def test_only_those_who_see_a_history_export_it(site: Site, other_site: Site) -> None:
-    item = changed_item(site)
-    assert of_record(browser(site, DefaultRole.READER), item).status_code == 403
-    assert of_record(browser(other_site), item).status_code == 404
-    assert of_record(browser(site), item, "pdf").status_code == 404
-    assert of_site(browser(site, DefaultRole.READER)).status_code == 403
-    assert of_site(browser(site), "pdf").status_code == 404
-    assert "Scale" not in content(of_site(browser(other_site))).decode()
+    item = make_changed_item(site)
+    assert export_record(browser(site, DefaultRole.READER), item).status_code == 403
+    assert export_record(browser(other_site), item).status_code == 404
+    assert export_record(browser(site), item, "pdf").status_code == 404
+    assert export_site(browser(site, DefaultRole.READER)).status_code == 403
+    assert export_site(browser(site), "pdf").status_code == 404
+    assert "Scale" not in content(export_site(browser(other_site))).decode()
 
 
 def test_private_fields_are_left_out_of_both_files(site: Site) -> None:
     employee = make.make_employee(site, notes="Left-handed")
     clerk = make.make_user(site=site)
     make.make_role(site, ["employees.view_employee", "history.view_change"], [clerk])
-    for answer in (of_record(sign_in(clerk, site), employee), of_site(sign_in(clerk, site))):
+    for answer in (export_record(sign_in(clerk, site), employee), export_site(sign_in(clerk, site))):
         assert "Left-handed" not in content(answer).decode()
-    for answer in (of_record(browser(site), employee), of_site(browser(site))):
+    for answer in (export_record(browser(site), employee), export_site(browser(site))):
         assert "Left-handed" in content(answer).decode()
 
 
 def test_the_sites_history_is_exported_as_it_is_filtered(site: Site) -> None:
-    changed_item(site)
+    make_changed_item(site)
     make.make_employee(site, first_name="Bo", last_name="Li")
-    rows = table(content(of_site(browser(site), query="?kind=items.Item")))
+    rows = table(content(export_site(browser(site), query="?kind=items.Item")))
     assert {(row["Kind"], row["Record"]) for row in rows} == {("Item", "Scale")}
-    assert of_site(browser(site), query="?nonsense=1").status_code == 400
-    listed = browser(site).get(list_address(Change) + "?kind=items.Item").content.decode()
-    assert reverse("admin:history_change_export", args=("xlsx",)) + "?kind=items.Item" in listed
+    assert export_site(browser(site), query="?nonsense=1").status_code == 400
+    text = browser(site).get(list_address(Change) + "?kind=items.Item").content.decode()
+    assert reverse("admin:history_change_export", args=("xlsx",)) + "?kind=items.Item" in text
 
 
 def test_too_long_a_history_is_refused_with_a_way_out(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    item = changed_item(site)
+    item = make_changed_item(site)
     monkeypatch.setattr(history_export, "MOST", 2)
     client = browser(site)
-    assert of_record(client, item).status_code == 302
+    assert export_record(client, item).status_code == 302
     assert "Filter the list" in text_of(client.get(address(item, "history")))
-    assert of_site(client).status_code == 302
+    assert export_site(client).status_code == 302
 
 
 def test_a_history_is_shown_on_one_page_to_print(site: Site) -> None:
@@ -115,6 +115,6 @@ def test_a_history_is_shown_on_one_page_to_print(site: Site) -> None:
         item_actions.update_item(site.pk, item.pk, {"notes": str(number)}, author=make.SYSTEM, reason="Again")
     client = browser(site)
     assert len(client.get(address(item, "history")).context["changes"]) == 25
-    whole = client.get(address(item, "history") + "?all=yes")
-    assert len(whole.context["changes"]) == 31
-    assert not whole.context["next"]
+    page = client.get(address(item, "history") + "?all=yes")
+    assert len(page.context["changes"]) == 31
+    assert not page.context["next"]

@@ -116,11 +116,11 @@ def test_statuses_and_kinds_of_record_are_in_german_in_a_trace_the_search_a_new_
 
 def test_long_headings_of_lists_may_be_broken_in_each_language(site: Site, speaker: User) -> None:
     make_complaint(site)
-    place = list_address(Complaint)
-    german = sign_in(speaker, site).get(place).text
+    url = list_address(Complaint)
+    german = sign_in(speaker, site).get(url).text
     assert "Chargen\u00adnummer" in german
     assert '<th scope="col"><input type="checkbox" id="action-toggle"' in german
-    assert "Nonconfor\u00admance" in browser(site).get(place).text
+    assert "Nonconfor\u00admance" in browser(site).get(url).text
 
 
 def test_every_page_of_the_menu_opens_in_german(site: Site, speaker: User) -> None:
@@ -131,9 +131,9 @@ def test_every_page_of_the_menu_opens_in_german(site: Site, speaker: User) -> No
     pages = re.findall(r'href="(/[^"]*)"', menu)
     assert len(pages) > 30
     for page in pages:
-        shown = client.get(page)
-        assert shown.status_code == 200, page
-        assert '<html lang="de"' in shown.content.decode(), page
+        response = client.get(page)
+        assert response.status_code == 200, page
+        assert '<html lang="de"' in response.content.decode(), page
         assert client.get(f"{page}add/").status_code in (200, 302, 403, 404), page
 
 
@@ -152,33 +152,33 @@ def test_words_with_two_meanings_have_the_right_one_in_german(site: Site, speake
 def test_a_record_and_its_list_are_in_german(site: Site, speaker: User) -> None:
     client = sign_in(speaker, site)
     complaint = make_complaint(site, trace_number="L4711")
-    shown = client.get(address(complaint)).content.decode()
-    assert f"Reklamation {complaint.site_sequence_id}: L4711" in shown
+    text = client.get(address(complaint)).content.decode()
+    assert f"Reklamation {complaint.site_sequence_id}: L4711" in text
     assert "Reklamationen" in client.get(list_address(Complaint)).content.decode()
 
 
 def test_a_record_is_in_german_also_after_it_was_opened_in_english(site: Site, speaker: User) -> None:
-    where = address(make_complaint(site), "read")
-    english = sign_in(make.make_user(site=site, role=DefaultRole.MANAGER), site).get(where).content.decode()
-    german = sign_in(speaker, site).get(where).content.decode()
-    for label, translated in (("Created", "Angelegt"), ("Last modified", "Zuletzt geändert")):
+    url = address(make_complaint(site), "read")
+    english = sign_in(make.make_user(site=site, role=DefaultRole.MANAGER), site).get(url).content.decode()
+    german = sign_in(speaker, site).get(url).content.decode()
+    for label, german_label in (("Created", "Angelegt"), ("Last modified", "Zuletzt geändert")):
         assert f"<dt>{label}</dt>" in english
-        assert f"<dt>{translated}</dt>" in german
+        assert f"<dt>{german_label}</dt>" in german
 
 
 def test_a_save_in_german_stores_what_a_save_in_english_stores(site: Site, speaker: User) -> None:
     complaints = [make_complaint(site) for _ in range(2)]
     english = make.make_user(site=site, role=DefaultRole.MANAGER)
-    stored: list[Any] = []
+    facts: list[Any] = []
     for user, complaint in zip((english, speaker), complaints, strict=True):
         client = sign_in(user, site)
         data = {**form_of(client.get(address(complaint))), "severity": "Major", "change_reason": "Seen again"}
         assert client.post(address(complaint), data).status_code == 302
         change = Change.objects.filter(record_id=complaint.pk).latest("number")
         name = change.record_name.replace(str(complaint.site_sequence_id), "N")
-        stored.append((change.operation, change.fields, change.reason, name))
-    assert stored[0] == stored[1]
-    assert stored[0][3] == "Complaint N"
+        facts.append((change.operation, change.fields, change.reason, name))
+    assert facts[0] == facts[1]
+    assert facts[0][3] == "Complaint N"
 
 
 def test_programs_get_english_whatever_the_person_reads(site: Site, speaker: User) -> None:
@@ -187,12 +187,12 @@ def test_programs_get_english_whatever_the_person_reads(site: Site, speaker: Use
     answers = []
     for language in ("en", "de"):
         api = Api(key, **{"Accept-Language": language})
-        found = [
+        responses = [
             api.get("/complaint/GetComplaintList"),
             api.get("/complaint/GetComplaint/nonsense"),
             api.post("/complaint/AddComplaintDetail", {}),
         ]
-        answers.append([(one.status_code, re.sub(rb'"RequestId":"[^"]*"', b"", one.content)) for one in found])
+        answers.append([(one.status_code, re.sub(rb'"RequestId":"[^"]*"', b"", one.content)) for one in responses])
     assert answers[0] == answers[1]
 
 

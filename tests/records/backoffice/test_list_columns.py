@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 COLUMNS = reverse("admin:complaints_complaint_columns")
 
 
-def shown(client: Any, at: str = list_address(Complaint)) -> list[str]:
+def column_names(client: Any, at: str = list_address(Complaint)) -> list[str]:
     page = client.get(at)
     return [row["name"] for row in page.context["columns"]["rows"] if row["checked"]]
 
@@ -29,17 +29,17 @@ def test_columns_are_kept_for_the_person_and_reset_to_the_usual_ones(site: Site)
     complaint = make_complaint(site, trace_number="L-1", quantity="2.5")
     user = make.make_user(site=site, role=DefaultRole.MANAGER)
     client: Any = sign_in(user, site)
-    usual = shown(client)
+    usual = column_names(client)
     answer = client.post(f"{COLUMNS}?archived=all&o=3", {"column": ["quantity", "brand", "nonsense", "number"]})
     assert answer.url == f"{list_address(Complaint)}?archived=all"
-    assert shown(sign_in(user, site)) == ["number", "date", "quantity", "brand"]
+    assert column_names(sign_in(user, site)) == ["number", "date", "quantity", "brand"]
     page = client.get(list_address(Complaint)).content.decode()
     assert ">2.5</td>" in page
     assert "field-trace_number" not in page
     assert f'aria-label="Choose {complaint}"' in page
-    assert shown(browser(site)) == usual
+    assert column_names(browser(site)) == usual
     client.post(COLUMNS, {"reset": "yes"})
-    assert shown(client) == usual
+    assert column_names(client) == usual
     assert not ListColumns.objects.exists()
     operations = Change.objects.filter(model="backoffice.ListColumns", author_id=user.pk)
     assert [change.operation for change in operations] == ["ChooseColumns", "ChooseColumns"]
@@ -74,7 +74,7 @@ def test_chosen_columns_cost_no_query_a_row(site: Site, django_assert_max_num_qu
     for _ in range(2):
         for _ in range(3):
             make_complaint(site, **required_of(site))
-        with django_assert_max_num_queries(40) as captured:
+        with django_assert_max_num_queries(40) as queries:
             client.get(list_address(Complaint))
-        costs.append(len(captured))
+        costs.append(len(queries))
     assert costs[0] == costs[1]

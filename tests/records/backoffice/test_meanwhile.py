@@ -56,15 +56,15 @@ FORMS: dict[str, tuple[Callable[[Site], Any], str, Callable[[Any, Site], Any], s
 
 @pytest.mark.parametrize("name", FORMS)
 def test_what_was_typed_stays_and_the_page_says_what_happened(site: Site, name: str) -> None:
-    made, field, happens, said = FORMS[name]
-    record = made(site)
+    make_record, field, happens, sentence = FORMS[name]
+    record = make_record(site)
     client = browser(site, DefaultRole.STANDARD if "complaint" in name or "action" in name else DefaultRole.MANAGER)
     page = client.get(address(record))
     assert page.status_code == 200
-    typed = {**form_of(page), field: "Written for an hour", "change_reason": "Seen"}
+    data = {**form_of(page), field: "Written for an hour", "change_reason": "Seen"}
     happens(record, site)
     count = Change.objects.filter(record_id=record.pk).count()
-    first = client.post(address(record), typed)
+    first = client.post(address(record), data)
     assert first.status_code == 200
     assert "Written for an hour" in first.content.decode()
     assert first.context["conflict"]["changes"]
@@ -72,7 +72,7 @@ def test_what_was_typed_stays_and_the_page_says_what_happened(site: Site, name: 
     assert again.status_code == 200
     text = again.content.decode()
     assert "Written for an hour" in text
-    assert said in text
+    assert sentence in text
     assert Change.objects.filter(record_id=record.pk).count() == count
 
 
@@ -80,24 +80,24 @@ def test_times_of_a_form_mean_what_they_meant_before_the_site_s_time_zone_change
     site.time_zone = "Europe/London"
     site.save()
     june = datetime.datetime(2026, 6, 15, 13, 30, tzinfo=datetime.UTC)
-    left, moved = (make_complaint(site, date=june) for _ in range(2))
+    first, second = (make_complaint(site, date=june) for _ in range(2))
     client = browser(site)
-    forms = {one: form_of(client.get(address(one))) for one in (left, moved)}
+    forms = {one: form_of(client.get(address(one))) for one in (first, second)}
     new = form_of(client.get(reverse("admin:complaints_complaint_add")))
     site.time_zone = "America/New_York"
     site.save()
-    client.post(address(left), {**forms[left], "trace_number": "L1", "change_reason": "Seen"})
-    client.post(address(moved), {**forms[moved], "date": "2026-06-15 15:00", "change_reason": "Late"})
+    client.post(address(first), {**forms[first], "trace_number": "L1", "change_reason": "Seen"})
+    client.post(address(second), {**forms[second], "date": "2026-06-15 15:00", "change_reason": "Late"})
     client.post(reverse("admin:complaints_complaint_add"), {**new, "date": "2026-06-15 16:00"})
-    for one in (left, moved):
+    for one in (first, second):
         one.refresh_from_db()
-    assert (left.date, left.trace_number) == (june, "L1")
-    assert moved.date == june.replace(hour=14, minute=0)
+    assert (first.date, first.trace_number) == (june, "L1")
+    assert second.date == june.replace(hour=14, minute=0)
     assert Complaint.objects.get(site_sequence_id=None).date == june.replace(hour=15, minute=0)
-    odd = client.post(address(left), {**form_of(client.get(address(left))), "larder_zone": "../x", "notes": ""})
+    odd = client.post(address(first), {**form_of(client.get(address(first))), "larder_zone": "../x", "notes": ""})
     assert odd.status_code == 302
-    left.refresh_from_db()
-    assert left.date == june
+    first.refresh_from_db()
+    assert first.date == june
 
 
 def test_a_form_of_an_archived_record_is_refused_to_whoever_may_not_change_it(site: Site, other_site: Site) -> None:
@@ -111,21 +111,21 @@ def test_a_form_of_an_archived_record_is_refused_to_whoever_may_not_change_it(si
 
 def test_the_text_of_a_step_stays_when_somebody_else_was_faster_and_a_step_sent_twice_is_done_once(site: Site) -> None:
     complaint = make_complaint(site)
-    place = reverse("admin:complaints_complaint_step", args=(complaint.pk, "complete"))
+    url = reverse("admin:complaints_complaint_step", args=(complaint.pk, "complete"))
     ann, bob = (make.make_user(site=site, role=DefaultRole.MANAGER) for _ in range(2))
     form = {"larder_once": str(uuid.uuid4()), "larder_seen": str(Change.objects.get(record_id=complaint.pk).pk)}
-    typed = {**form, "review_report": "Six lines of thoughts", "change_reason": "Closed"}
+    data = {**form, "review_report": "Six lines of thoughts", "change_reason": "Closed"}
     first: Any = sign_in(ann, site)
-    assert press(first, place, typed).status_code == 302
-    again = first.post(place, typed)
+    assert press(first, url, data).status_code == 302
+    again = first.post(url, data)
     assert (again.status_code, again.url) == (302, address(complaint, "read"))
     for person in (bob, ann):
-        late = sign_in(person, site).post(place, {**typed, "review_report": "Quite other thoughts"})
-        assert late.status_code == 200
-        text = late.content.decode()
+        response = sign_in(person, site).post(url, {**data, "review_report": "Quite other thoughts"})
+        assert response.status_code == 200
+        text = response.content.decode()
         assert "is no longer possible" in text
         assert "Quite other thoughts" in text
-        [change] = late.context["conflict"]["changes"]
+        [change] = response.context["conflict"]["changes"]
         assert change["author"] == str(ann)
         assert "Six lines of thoughts" in text
     complaint.refresh_from_db()

@@ -23,9 +23,9 @@ ADD = reverse("admin:items_item_add")
 
 def test_the_same_form_sent_twice_adds_one_record_and_says_so(site: Any) -> None:
     client = browser(site)
-    sent = {**form_of(client.get(ADD)), "name": "Oven"}
-    assert client.post(ADD, {**sent, "_save": "1"}).status_code == 302
-    again = client.post(ADD, {**sent, "_continue": "1"}, follow=True)
+    data = {**form_of(client.get(ADD)), "name": "Oven"}
+    assert client.post(ADD, {**data, "_save": "1"}).status_code == 302
+    again = client.post(ADD, {**data, "_continue": "1"}, follow=True)
     assert "This form was saved already. Nothing was added again." in again.content.decode()
     assert Item.objects.filter(site=site).count() == 1
     assert Change.objects.filter(operation="AddItem").count() == 1
@@ -33,59 +33,59 @@ def test_the_same_form_sent_twice_adds_one_record_and_says_so(site: Any) -> None
 
 def test_other_content_or_another_form_or_person_adds_another_record(site: Any) -> None:
     client = browser(site)
-    sent = {**form_of(client.get(ADD)), "name": "Oven"}
-    client.post(ADD, sent)
-    client.post(ADD, {**sent, "name": "Mixer"})
+    data = {**form_of(client.get(ADD)), "name": "Oven"}
+    client.post(ADD, data)
+    client.post(ADD, {**data, "name": "Mixer"})
     client.post(ADD, {**form_of(client.get(ADD)), "name": "Oven"})
-    browser(site).post(ADD, sent)
-    client.post(ADD, {**sent, "larder_once": ""})
+    browser(site).post(ADD, data)
+    client.post(ADD, {**data, "larder_once": ""})
     assert sorted(Item.objects.values_list("name", flat=True)) == ["Mixer", "Oven", "Oven", "Oven", "Oven"]
 
 
 def test_a_refused_form_keeps_its_id_and_can_be_sent_again(site: Any) -> None:
     client = browser(site)
-    sent = {**form_of(client.get(ADD)), "name": ""}
-    refused = client.post(ADD, sent)
-    assert refused.status_code == 200
-    assert form_of(refused)["larder_once"] == sent["larder_once"]
-    assert client.post(ADD, {**form_of(refused), "name": "Oven"}).status_code == 302
+    data = {**form_of(client.get(ADD)), "name": ""}
+    page = client.post(ADD, data)
+    assert page.status_code == 200
+    assert form_of(page)["larder_once"] == data["larder_once"]
+    assert client.post(ADD, {**form_of(page), "name": "Oven"}).status_code == 302
     assert Item.objects.get().name == "Oven"
 
 
-@pytest.mark.parametrize(("name", "typed"), [("plan", {"date": "2031-05-01"}), ("schedule-next", {"count": "1"})])
+@pytest.mark.parametrize(("name", "values"), [("plan", {"date": "2031-05-01"}), ("schedule-next", {"count": "1"})])
 def test_a_step_that_adds_records_is_taken_once_with_the_same_form(
-    site: Site, name: str, typed: dict[str, str]
+    site: Site, name: str, values: dict[str, str]
 ) -> None:
     program = make_program(site, frequency_months=3, next_due_date=datetime.datetime(2031, 3, 1, tzinfo=datetime.UTC))
-    client, place = browser(site), reverse("admin:audits_auditprogram_step", args=(program.pk, name))
-    sent = {**form_of(client.get(place)), **typed}
-    assert client.post(place, sent).status_code == 302
-    again = client.post(place, sent, follow=True)
+    client, url = browser(site), reverse("admin:audits_auditprogram_step", args=(program.pk, name))
+    data = {**form_of(client.get(url)), **values}
+    assert client.post(url, data).status_code == 302
+    again = client.post(url, data, follow=True)
     assert "This form was saved already. Nothing was added again." in again.text
     assert AuditRecord.objects.count() == Change.objects.filter(operation="ScheduleAudit").count() == 1
-    assert client.post(place, {**form_of(client.get(place)), **typed}).status_code == 302
+    assert client.post(url, {**form_of(client.get(url)), **values}).status_code == 302
     assert AuditRecord.objects.count() == 2
 
 
 def test_of_two_people_who_schedule_the_next_audit_one_does_and_the_other_is_told(site: Site) -> None:
     program = make_program(site, frequency_months=3, next_due_date=datetime.datetime(2031, 3, 1, tzinfo=datetime.UTC))
-    place = reverse("admin:audits_auditprogram_step", args=(program.pk, "schedule-next"))
+    url = reverse("admin:audits_auditprogram_step", args=(program.pk, "schedule-next"))
     clients = [browser(site) for _ in range(2)]
-    sent = [form_of(client.get(place)) for client in clients]
-    first, late = (client.post(place, typed) for client, typed in zip(clients, sent, strict=True))
-    assert (first.status_code, late.status_code) == (302, 200)
-    assert "Meanwhile, another date is the next one without an audit." in late.text
+    forms = [form_of(client.get(url)) for client in clients]
+    first, second = (client.post(url, form) for client, form in zip(clients, forms, strict=True))
+    assert (first.status_code, second.status_code) == (302, 200)
+    assert "Meanwhile, another date is the next one without an audit." in second.text
     assert AuditRecord.objects.count() == 1
-    assert clients[1].post(place, form_of(clients[1].get(place))).status_code == 302
+    assert clients[1].post(url, form_of(clients[1].get(url))).status_code == 302
     assert AuditRecord.objects.count() == 2
 
 
 def test_a_refused_step_keeps_its_id_and_can_be_sent_again(site: Site) -> None:
-    client, place = browser(site), reverse("admin:audits_auditprogram_step", args=(make_program(site).pk, "plan"))
-    sent = form_of(client.get(place))
-    refused = client.post(place, {**sent, "date": ""})
-    assert (refused.status_code, form_of(refused)["larder_once"]) == (200, sent["larder_once"])
-    assert client.post(place, {**form_of(refused), "date": "2031-05-01"}).status_code == 302
+    client, url = browser(site), reverse("admin:audits_auditprogram_step", args=(make_program(site).pk, "plan"))
+    data = form_of(client.get(url))
+    page = client.post(url, {**data, "date": ""})
+    assert (page.status_code, form_of(page)["larder_once"]) == (200, data["larder_once"])
+    assert client.post(url, {**form_of(page), "date": "2031-05-01"}).status_code == 302
     assert AuditRecord.objects.count() == 1
 
 
@@ -93,7 +93,7 @@ def test_a_refused_step_keeps_its_id_and_can_be_sent_again(site: Site) -> None:
 def test_entries_of_lists_and_roles_are_added_once_too(site: Any, model: Any) -> None:
     client = sign_in(make.make_user(site=site, role=DefaultRole.SITE_ADMINISTRATOR), site)
     add = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_add")
-    sent = {**form_of(client.get(add)), "name": "Rye loaf"}
+    data = {**form_of(client.get(add)), "name": "Rye loaf"}
     for _ in range(2):
-        assert client.post(add, sent).status_code == 302
+        assert client.post(add, data).status_code == 302
     assert model.objects.filter(name="Rye loaf").count() == 1

@@ -23,18 +23,18 @@ from tests.make.documents import make_document
 from tests.make.pdfs import pdf
 from tests.make.webhooks import make_webhook
 
-SAID = "This form was saved already. Nothing was added again."
+ALREADY_SAVED = "This form was saved already. Nothing was added again."
 
 
 @dataclass
 class Door:
-    """A form of a page: where it is, a text in it, where it is sent, what is typed, and what is recorded once."""
+    """A form of a page: where it is, a text in it, the operation that is recorded, what is typed, where it is sent."""
 
     page: str
     marker: str
-    records: str
-    typed: dict[str, Any] = field(default_factory=dict)
-    sent_to: str = ""
+    operation: str
+    data: dict[str, Any] = field(default_factory=dict)
+    target: str = ""
     files: Callable[[], dict[str, Any]] = dict
     says_so: bool = True
     count: int = 1
@@ -43,16 +43,16 @@ class Door:
         """Return the hidden fields of the form, as the page shows it (all if it is the main one), and what is typed."""
         page = client.get(self.page)
         if not self.marker:
-            return {**form_of(page), **self.typed}
+            return {**form_of(page), **self.data}
         html = page.content.decode()
         form = next(part for part in html.split("<form")[1:] if self.marker in part.partition("</form>")[0])
-        hidden = (one for one in re.findall(r"<input [^>]*>", form) if 'type="hidden"' in one)
-        values = [(re.search(r'name="([^"]*)"', one), re.search(r'value="([^"]*)"', one)) for one in hidden]
-        return {**{name[1]: value[1] if value else "" for name, value in values if name}, **self.typed}
+        inputs = (one for one in re.findall(r"<input [^>]*>", form) if 'type="hidden"' in one)
+        values = [(re.search(r'name="([^"]*)"', one), re.search(r'value="([^"]*)"', one)) for one in inputs]
+        return {**{name[1]: value[1] if value else "" for name, value in values if name}, **self.data}
 
     def send(self, client: Client, form: dict[str, Any], **options: Any) -> Any:
         """Send the form as a browser would, and read the answer; the files are opened anew each time."""
-        answer: Any = client.post(self.sent_to or self.page, {**form, **self.files()}, **options)
+        answer: Any = client.post(self.target or self.page, {**form, **self.files()}, **options)
         if answer.streaming:
             answer.getvalue()
         return answer
@@ -62,8 +62,8 @@ def _file(name: str, content: bytes = b"Clean.", kind: str = "text/plain") -> An
     return SimpleUploadedFile(name, content, kind)
 
 
-def _profile(do: str, records: str, **typed: Any) -> Door:
-    return Door("/profile/", f'value="{do}"', records, {"do": do, **typed})
+def _profile(do: str, operation: str, **data: Any) -> Door:
+    return Door("/profile/", f'value="{do}"', operation, {"do": do, **data})
 
 
 def _next_key(site: Site, user: Any) -> Door:
@@ -72,58 +72,58 @@ def _next_key(site: Site, user: Any) -> Door:
 
 
 def _next_secret(site: Site, user: Any) -> Door:
-    made, _ = clients.issue_client(user, "ERP", author=make.author_of(user))
-    return _profile("rotate-client", "RotateClient", id=str(made.pk))
+    oauth_client, _ = clients.issue_client(user, "ERP", author=make.author_of(user))
+    return _profile("rotate-client", "RotateClient", id=str(oauth_client.pk))
 
 
 def _token(site: Site, user: Any) -> Door:
     directory = directories.add_directory("Entra", site, sites=(), author=make.author_of(user))
-    place = reverse("admin:accounts_directory_connection", args=(directory.pk,))
-    return Door(place, 'id="make-token"', "IssueToken", {"do": "issue", "name": "Entra", "dialect": "documented"})
+    url = reverse("admin:accounts_directory_connection", args=(directory.pk,))
+    return Door(url, 'id="make-token"', "IssueToken", {"do": "issue", "name": "Entra", "dialect": "documented"})
 
 
 def _webhook(site: Site, page: str) -> Door:
     webhook = make_webhook(site, "https://example.com/hook")
     if page == "test":
-        place = reverse("admin:webhooks_subscription_step", args=(webhook.pk, "test"))
-        return Door(place, "Send a test", "TestWebhook")
+        url = reverse("admin:webhooks_subscription_step", args=(webhook.pk, "test"))
+        return Door(url, "Send a test", "TestWebhook")
     if page == "again":
         delivery = Delivery.objects.create(
             subscription=webhook, kind=Kind.CHANGE, number=1, message_id="msg", outcome=Outcome.FAILED
         )
-        place = reverse("admin:webhooks_delivery_change", args=(delivery.pk,))
-        return Door(place, "Send again", "SendWebhookAgain")
+        url = reverse("admin:webhooks_delivery_change", args=(delivery.pk,))
+        return Door(url, "Send again", "SendWebhookAgain")
     webhook.secret_shown = webhook.secret_made
     webhook.save()
-    place = reverse("admin:webhooks_subscription_secret", args=(webhook.pk,))
-    return Door(place, 'value="rotate"', "RotateWebhookSecret", {"do": "rotate"})
+    url = reverse("admin:webhooks_subscription_secret", args=(webhook.pk,))
+    return Door(url, 'value="rotate"', "RotateWebhookSecret", {"do": "rotate"})
 
 
 def _print(site: Site, user: Any) -> Door:
     document = make_document(site, pdf("First page"), file_name="hygiene.pdf", file_type="application/pdf")
-    place = reverse("admin:documents_print", args=(document.pk,))
-    return Door(address(document, "read"), place, "ControlledPrint", sent_to=place)
+    url = reverse("admin:documents_print", args=(document.pk,))
+    return Door(address(document, "read"), url, "ControlledPrint", target=url)
 
 
 def _upload(site: Site, user: Any) -> Door:
     document = make_document(site)
-    place = reverse("admin:documents_document_step", args=(document.pk, "upload"))
-    typed = {"change_reason": "Newer."}
-    return Door(place, "Upload a new version", "UpdateDocument", typed, files=lambda: {"file": _file("new.txt")})
+    url = reverse("admin:documents_document_step", args=(document.pk, "upload"))
+    data = {"change_reason": "Newer."}
+    return Door(url, "Upload a new version", "UpdateDocument", data, files=lambda: {"file": _file("new.txt")})
 
 
 def _attach(site: Site, user: Any) -> Door:
     complaint = make_complaint(site)
-    place = reverse("admin:attachments_add", args=(complaint.ENTITY.value, complaint.pk))
+    url = reverse("admin:attachments_add", args=(complaint.ENTITY.value, complaint.pk))
     files = lambda: {"files": [_file("a.txt"), _file("b.txt", b"Other.")]}  # noqa: E731
-    return Door(address(complaint, "read"), place, "AddAttachment", sent_to=place, files=files, says_so=False, count=2)
+    return Door(address(complaint, "read"), url, "AddAttachment", target=url, files=files, says_so=False, count=2)
 
 
 def _quick(site: Site, user: Any) -> Door:
-    typed = {"complaint_description": "A hair."}
+    data = {"complaint_description": "A hair."}
     files = lambda: {"photos": _file("hair.txt")}  # noqa: E731
-    place = reverse("admin:quick_complaint")
-    return Door(place, "quick-complaint", "AddAttachment", typed, files=files, says_so=False)
+    url = reverse("admin:quick_complaint")
+    return Door(url, "quick-complaint", "AddAttachment", data, files=files, says_so=False)
 
 
 def _action(site: Site, user: Any) -> Door:
@@ -141,7 +141,7 @@ DOORS: dict[str, Callable[[Site, Any], Door]] = {
         'value="make"',
         "IssueCalendarLink",
         {"do": "make"},
-        sent_to=reverse("admin:calendar_link"),
+        target=reverse("admin:calendar_link"),
     ),
     "a directory's token": _token,
     "a webhook's test": lambda site, user: _webhook(site, "test"),
@@ -162,47 +162,47 @@ DOORS: dict[str, Callable[[Site, Any], Door]] = {
 each_door = pytest.mark.parametrize("name", DOORS)
 
 
-def _opened(name: str) -> tuple[Door, Client, dict[str, Any]]:
+def _open(name: str) -> tuple[Door, Client, dict[str, Any]]:
     site = make.make_site()
     user = make.make_user(site=site, role=DefaultRole.SITE_ADMINISTRATOR)
     door, client = DOORS[name](site, user), sign_in(user, site)
     return door, client, door.form(client)
 
 
-def _recorded(door: Door) -> int:
-    return Change.objects.filter(operation=door.records).count()
+def _count(door: Door) -> int:
+    return Change.objects.filter(operation=door.operation).count()
 
 
 @pytest.mark.django_db
 @each_door
 def test_the_same_form_sent_twice_adds_once_and_says_so(name: str) -> None:
-    door, client, form = _opened(name)
-    before = _recorded(door)
+    door, client, form = _open(name)
+    before = _count(door)
     assert door.send(client, form).status_code in (200, 302)
-    assert _recorded(door) == before + door.count
+    assert _count(door) == before + door.count
     again = door.send(client, form, follow=True)
-    assert _recorded(door) == before + door.count
+    assert _count(door) == before + door.count
     if door.says_so:
-        assert SAID in again.content.decode()
+        assert ALREADY_SAVED in again.content.decode()
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", [name for name in DOORS if name != "a key's successor"])  # Two keys are the limit.
 def test_the_form_of_a_page_that_was_opened_again_adds_again(name: str) -> None:
-    door, client, form = _opened(name)
-    before = _recorded(door)
+    door, client, form = _open(name)
+    before = _count(door)
     door.send(client, form)
     assert door.send(client, {**form, **door.form(client)}).status_code in (200, 302)
-    assert _recorded(door) == before + 2 * door.count
+    assert _count(door) == before + 2 * door.count
 
 
 @pytest.mark.django_db(transaction=True)
 @each_door
 def test_the_same_form_sent_twice_at_the_same_moment_adds_once(name: str) -> None:
-    door, client, form = _opened(name)
-    before = _recorded(door)
+    door, client, form = _open(name)
+    before = _count(door)
     other = Client()
     other.cookies = client.cookies
     answers = make.at_once(lambda: door.send(client, form), lambda: door.send(other, form))
     assert all(getattr(answer, "status_code", 500) < 400 for answer in answers), answers
-    assert _recorded(door) == before + door.count
+    assert _count(door) == before + door.count

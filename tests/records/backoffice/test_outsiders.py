@@ -55,25 +55,25 @@ def ann(site: Site) -> User:
 
 def leads_elsewhere(answer: Any) -> bool:
     """Return whether an answer sends the browser to another host, or to nothing that is a page."""
-    place = answer.get("Location", "/")
-    return not place.startswith("/") or place.startswith(("//", "/\\")) or "\t" in place
+    location = answer.get("Location", "/")
+    return not location.startswith("/") or location.startswith(("//", "/\\")) or "\t" in location
 
 
 # --- Sessions and cookies -------------------------------------------------------------------------------------------
 
 
 def test_signing_in_takes_a_session_key_that_nobody_knew_before(ann: User) -> None:
-    planted = Client()
-    session = planted.session
+    client = Client()
+    session = client.session
     session["planted"] = "yes"
     session.save()
-    known = str(session.session_key)
-    try_password(planted, "ann")
-    assert is_signed_in(planted)
-    assert planted.session.session_key != known
-    assert re.fullmatch("[a-z0-9]{32}", str(planted.session.session_key))
+    former_key = str(session.session_key)
+    try_password(client, "ann")
+    assert is_signed_in(client)
+    assert client.session.session_key != former_key
+    assert re.fullmatch("[a-z0-9]{32}", str(client.session.session_key))
     other = Client()
-    other.cookies["sessionid"] = known
+    other.cookies["sessionid"] = former_key
     assert not is_signed_in(other)
 
 
@@ -88,8 +88,8 @@ def test_each_step_of_a_sign_in_and_its_end_changes_the_session_key(ann: User) -
     inside = str(client.session.session_key)
     client.post("/accounts/logout/")
     other = Client()
-    for known in (halfway, inside):
-        other.cookies["sessionid"] = known
+    for key in (halfway, inside):
+        other.cookies["sessionid"] = key
         assert not is_signed_in(other)
 
 
@@ -109,8 +109,8 @@ def test_no_page_of_a_signed_in_person_is_kept_by_the_browser(ann: User, site: S
         "/accounts/security/sessions/",
         "/accounts/security/passkeys/",
     ]
-    kept = {page: client.get(page).get("Cache-Control", "") for page in pages}
-    assert {page: said for page, said in kept.items() if "no-store" not in said} == {}
+    headers = {page: client.get(page).get("Cache-Control", "") for page in pages}
+    assert {page: header for page, header in headers.items() if "no-store" not in header} == {}
 
 
 def test_every_cookie_stays_within_the_site_and_out_of_reach_of_scripts(ann: User) -> None:
@@ -141,11 +141,11 @@ def test_an_address_begins_only_so_many_sessions_without_signing_in(ann: User, m
     states = [way(Client()).status_code for _ in range(3) for way in ways]
     assert states == [200, 302] * 2 + [429] * 2
     assert Session.objects.count() == 4
-    refused = ways[1](Client(headers={"Accept-Language": "de"}))
-    assert "<h1>Zu viele Versuche</h1>" in refused.text
-    assert "Versuchen Sie es in einer Stunde wieder" in refused.text
-    assert refused["Retry-After"]
-    assert "frame-ancestors 'none'" in refused["Content-Security-Policy"]
+    response = ways[1](Client(headers={"Accept-Language": "de"}))
+    assert "<h1>Zu viele Versuche</h1>" in response.text
+    assert "Versuchen Sie es in einer Stunde wieder" in response.text
+    assert response["Retry-After"]
+    assert "frame-ancestors 'none'" in response["Content-Security-Policy"]
     assert Client().get("/accounts/login/passkey/", REMOTE_ADDR="203.0.113.7", headers=script).status_code == 200
     client = Client()
     try_password(client, "ann")
@@ -212,8 +212,8 @@ def test_no_form_of_a_signed_in_person_is_taken_from_another_site(ann: User, pat
 @pytest.mark.parametrize("path", FORMS_OF_ANYBODY)
 def test_no_form_of_signing_in_is_taken_from_another_site(ann: User, path: str) -> None:
     client = Client(enforce_csrf_checks=True)
-    sent = {"username": "ann", "password": make.PASSWORD, "email": "ann@example.com"}
-    assert client.post(path, sent).status_code == 403
+    data = {"username": "ann", "password": make.PASSWORD, "email": "ann@example.com"}
+    assert client.post(path, data).status_code == 403
     assert not is_signed_in(client)
 
 
@@ -238,7 +238,7 @@ def test_a_mailed_link_leads_to_our_address_whatever_the_request_says(ann: User,
 
 
 @pytest.mark.parametrize(
-    "typed",
+    "email",
     [
         "\u0430nn@example.com",
         "ann@ex\u0430mple.com",
@@ -248,20 +248,23 @@ def test_a_mailed_link_leads_to_our_address_whatever_the_request_says(ann: User,
         "ann@ex\u0131mple.com",
     ],
 )
-def test_no_mail_goes_to_an_address_that_only_looks_like_an_accounts(ann: User, typed: str) -> None:
-    Client().post("/accounts/password/", {"email": typed})
+def test_no_mail_goes_to_an_address_that_only_looks_like_an_accounts(ann: User, email: str) -> None:
+    Client().post("/accounts/password/", {"email": email})
     run_tasks()
     assert {recipient for message in mail.outbox for recipient in message.to} <= {"ann@example.com"}
 
 
 @pytest.mark.parametrize(
-    ("kept", "typed"), [("bea@stra\u00dfe.example", "bea@strasse.example"), ("bea@\ufb01n.example", "bea@fin.example")]
+    ("stored_address", "typed_address"),
+    [("bea@stra\u00dfe.example", "bea@strasse.example"), ("bea@\ufb01n.example", "bea@fin.example")],
 )
-def test_folding_an_address_never_sends_a_link_to_what_was_typed(site: Site, kept: str, typed: str) -> None:
-    make.make_user("bea", site=site, role=DefaultRole.READER, email=kept)
-    Client().post("/accounts/password/", {"email": typed})
+def test_folding_an_address_never_sends_a_link_to_what_was_typed(
+    site: Site, stored_address: str, typed_address: str
+) -> None:
+    make.make_user("bea", site=site, role=DefaultRole.READER, email=stored_address)
+    Client().post("/accounts/password/", {"email": typed_address})
     run_tasks()
-    assert typed not in {recipient for message in mail.outbox for recipient in message.to}
+    assert typed_address not in {recipient for message in mail.outbox for recipient in message.to}
 
 
 # --- Which accounts there are ---------------------------------------------------------------------------------------
@@ -279,23 +282,23 @@ def test_a_sign_in_tells_by_no_word_and_by_no_work_whether_an_account_exists(
     make.make_user("without-password", site=site, role=DefaultRole.READER)
     make.make_user("integration", site=site, role=DefaultRole.READER, is_service_account=True)
     User.objects.filter(user_name="without-password").update(password="!")
-    hashed: list[str] = []
-    whole = MD5PasswordHasher.encode
+    passwords: list[str] = []
+    original_encode = MD5PasswordHasher.encode
 
     def encode(self: MD5PasswordHasher, password: str, salt: str) -> str:
-        hashed.append(password)
-        return whole(self, password, salt)
+        passwords.append(password)
+        return original_encode(self, password, salt)
 
     monkeypatch.setattr(MD5PasswordHasher, "encode", encode)
-    told = {}
+    facts_by_name = {}
     for name in ("ann", "nobody", "ended", "without-password", "integration"):
         client = Client()
         client.get(LOGIN)
-        hashed.clear()
+        passwords.clear()
         with CaptureQueriesContext(connection) as queries:
             page = try_password(client, name, "not the password")
-        told[name] = (page.status_code, _without_tokens(page), len(hashed), len(queries))
-    assert {name: facts for name, facts in told.items() if facts != told["nobody"]} == {}
+        facts_by_name[name] = (page.status_code, _without_tokens(page), len(passwords), len(queries))
+    assert {name: facts for name, facts in facts_by_name.items() if facts != facts_by_name["nobody"]} == {}
 
 
 # --- Names ----------------------------------------------------------------------------------------------------------
@@ -307,7 +310,7 @@ def test_no_door_takes_a_user_name_that_looks_like_another(ann: User, site: Site
     client = sign_in(make.make_user(site=site, role=DefaultRole.SITE_ADMINISTRATOR), site)
     before = set(User.objects.values_list("user_name", flat=True))
     employee, other = make.make_employee(site), make.make_user("bob", site=site, role=DefaultRole.READER)
-    path, sent = {
+    path, data = {
         "a new account": (reverse("admin:accounts_user_add"), {"user_name": name}),
         "an account for an employee": (
             reverse("admin:employees_employee_step", args=(employee.pk, "give-account")),
@@ -318,6 +321,6 @@ def test_no_door_takes_a_user_name_that_looks_like_another(ann: User, site: Site
             {"user_name": name, "change_reason": "Married"},
         ),
     }[door]
-    answer = client.post(path, {**form_of(client.get(path)), **sent})
+    answer = client.post(path, {**form_of(client.get(path)), **data})
     assert answer.status_code == 200
     assert set(User.objects.values_list("user_name", flat=True)) == {*before, "bob"}

@@ -32,14 +32,14 @@ def browser_of_a_while_ago(site: Site) -> Any:
 @pytest.mark.django_db(transaction=True)
 def test_a_page_is_shown_while_another_writer_keeps_the_session_from_being_noted(site: Site) -> None:
     client = browser_of_a_while_ago(site)
-    noted, started = client.session[LAST_USED], time.monotonic()
+    last_used, start = client.session[LAST_USED], time.monotonic()
     with held("usersessions_usersession", "django_session"):
         assert client.get("/admin/").status_code == 200
     # A write would have waited for ten seconds.
-    assert time.monotonic() - started < 8
-    assert client.session[LAST_USED] == noted
+    assert time.monotonic() - start < 8
+    assert client.session[LAST_USED] == last_used
     assert client.get("/admin/").status_code == 200
-    assert client.session[LAST_USED] > noted
+    assert client.session[LAST_USED] > last_used
 
 
 def refuse_sessions(execute: Any, sql: str, *arguments: Any) -> Any:
@@ -71,10 +71,10 @@ def test_a_session_that_has_to_be_stored_and_cannot_be_is_503(site: Site, other_
 @pytest.mark.django_db
 @pytest.mark.parametrize("kind", ["csv", "xlsx"])
 def test_an_export_on_a_full_disk_is_503_and_says_so(site: Site, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    def full(*_: Any) -> Any:
+    def raise_disk_full(*_: Any) -> Any:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(sheets, "tempfile", SimpleNamespace(TemporaryFile=full))
+    monkeypatch.setattr(sheets, "tempfile", SimpleNamespace(TemporaryFile=raise_disk_full))
     client = browser(site)
     client.raise_request_exception = False
     answer: Any = client.get(page(Item, "export", kind))

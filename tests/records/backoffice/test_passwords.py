@@ -44,15 +44,15 @@ def test_a_reset_link_is_good_for_an_hour_and_an_invitation_for_three_days(
     hour, three_days = datetime.timedelta(hours=1), passwords.INVITATION
     reset, invitation = passwords.tokens.make(ann, hour), passwords.tokens.make(ann, three_days)
 
-    def good(after: datetime.timedelta) -> list[bool]:
+    def check_tokens(after: datetime.timedelta) -> list[bool]:
         monkeypatch.setattr(passwords.tokens, "_now", lambda: start + after)
         return [passwords.tokens.check_token(ann, token) for token in (reset, invitation)]
 
     minute = datetime.timedelta(minutes=1)
-    assert good(hour - minute) == [True, True]
-    assert good(hour + minute) == [False, True]
-    assert good(three_days - minute) == [False, True]
-    assert good(three_days + minute) == [False, False]
+    assert check_tokens(hour - minute) == [True, True]
+    assert check_tokens(hour + minute) == [False, True]
+    assert check_tokens(three_days - minute) == [False, True]
+    assert check_tokens(three_days + minute) == [False, False]
 
 
 def test_a_link_works_once_and_ends_with_the_address_it_was_mailed_to(ann: User) -> None:
@@ -93,6 +93,6 @@ def test_weak_passwords_are_refused(site: Site, weak: str) -> None:
 
 
 def test_a_long_unusual_password_is_taken(ann: User) -> None:
-    chosen = "salt and flour and 77"
-    form = {"old_password": make.PASSWORD, "new_password1": chosen, "new_password2": chosen}
+    new_password = "salt and flour and 77"
+    form = {"old_password": make.PASSWORD, "new_password1": new_password, "new_password2": new_password}
     assert sign_in(ann).post(reverse("admin:password_change"), form).status_code == 302

@@ -33,7 +33,7 @@ FILE = [{"Name": "Acme", "Code": "A1", "Telephone": "1"}, {"Name": "Bell", "Code
 
 
 def warnings(report: Any) -> dict[int, list[str]]:
-    """Return what is warned of by row."""
+    """Return the warnings by the number of the row."""
     return {row.number: row.warnings for row in report.context["rows"] if row.warnings}
 
 
@@ -46,9 +46,9 @@ def test_a_file_that_is_imported_again_is_warned_of_and_doubles_nothing_when_it_
         3: ["The customer Bell (No. 2) has the same name."],
     }
     assert "2 rows would add a customer whose code or name exists already" in text_of(report)
-    matched = check(client, Customer, [{**FILE[0], "Telephone": "9"}, FILE[1]], match="name")
-    assert (matched.context["added"], matched.context["changed_count"], matched.context["unchanged"]) == (0, 1, 1)
-    assert confirm(client, Customer, matched, "New phone").status_code == 302
+    report = check(client, Customer, [{**FILE[0], "Telephone": "9"}, FILE[1]], match="name")
+    assert (report.context["added"], report.context["changed_count"], report.context["unchanged"]) == (0, 1, 1)
+    assert confirm(client, Customer, report, "New phone").status_code == 302
     assert list(Customer.objects.order_by("name").values_list("name", "telephone")) == [("Acme", "9"), ("Bell", "2")]
     change = Change.objects.filter(model="customers.Customer").latest("number")
     assert (change.operation, change.reason) == ("UpdateCustomer", "New phone")
@@ -84,8 +84,8 @@ def test_a_match_with_an_archived_record_is_refused_and_one_at_another_site_does
     site: Site, other_site: Site
 ) -> None:
     make_customer(other_site, name="Acme", code="A1")
-    gone = make_customer(site, name="Bell")
-    make.archive(gone, reason="Closed")
+    customer = make_customer(site, name="Bell")
+    make.archive(customer, reason="Closed")
     client = browser(site)
     assert warnings(check(client, Customer, FILE)) == {
         3: ["The customer Bell (No. 1), which is archived, has the same name."]
@@ -132,62 +132,63 @@ def preview(client: Client, model: Any) -> Any:
 
 def undo_import(client: Client, model: Any, reason: str = "Wrong file", seen: str | None = None) -> Any:
     """Take the newest import back, and return the answer."""
-    shown = preview(client, model)
-    given = {"change_reason": reason, "seen": shown.context["seen"] if seen is None else seen}
-    return client.post(page(model, "take_back", str(FileImport.objects.latest("at").pk)), given)
+    preview_page = preview(client, model)
+    data = {"change_reason": reason, "seen": preview_page.context["seen"] if seen is None else seen}
+    return client.post(page(model, "take_back", str(FileImport.objects.latest("at").pk)), data)
 
 
-def outcome(shown: Any) -> dict[int, tuple[str, list[str], list[str]]]:
+def outcome(preview_page: Any) -> dict[int, tuple[str, list[str], list[str]]]:
     """Return what happens to the record of each row, its fields and the reasons."""
-    return {line.row: (line.outcome, line.fields, line.reasons) for line in shown.context["lines"]}
+    return {line.row: (line.outcome, line.fields, line.reasons) for line in preview_page.context["lines"]}
 
 
 def test_an_import_is_taken_back_as_one(site: Site) -> None:
     client = browser(site)
-    stored = make_customer(site, name="Acme", telephone="1", note="old", party_contacts=[{"last_name": "Ek"}])
+    customer = make_customer(site, name="Acme", telephone="1", note="old", party_contacts=[{"last_name": "Ek"}])
     data = as_book(
-        Customers=[["Id", "Name", "Telephone", "Note"], [str(stored.pk), "Apex", "2", ""], [None, "New", "3", ""]],
+        Customers=[["Id", "Name", "Telephone", "Note"], [str(customer.pk), "Apex", "2", ""], [None, "New", "3", ""]],
         Contacts=[["Customer", "Last name", "First name"], ["Apex", "Li", ""], ["Apex", "Ek", "Eva"]],
     )
     bring_in(client, Customer, data)
-    kept = FileImport.objects.get()
-    assert (kept.added, kept.changed, kept.reason, kept.file_name) == (1, 1, "Yearly review", "file.csv")
+    file_import = FileImport.objects.get()
+    assert (file_import.added, file_import.changed) == (1, 1)
+    assert (file_import.reason, file_import.file_name) == ("Yearly review", "file.csv")
     before = Change.objects.count()
-    shown = preview(client, Customer)
-    assert {row: what for row, (what, _, _) in outcome(shown).items()} == {2: "Put back", 3: "Archive"}
+    preview_page = preview(client, Customer)
+    assert {row: what for row, (what, _, _) in outcome(preview_page).items()} == {2: "Put back", 3: "Archive"}
     assert Change.objects.count() == before
     answer = undo_import(client, Customer)
     assert answer.status_code == 302, text_of(answer)
-    stored.refresh_from_db()
-    assert (stored.name, stored.telephone, stored.note) == ("Acme", "1", "old")
-    assert list(stored.party_contacts.values_list("first_name", "last_name")) == [("", "Ek")]
+    customer.refresh_from_db()
+    assert (customer.name, customer.telephone, customer.note) == ("Acme", "1", "old")
+    assert list(customer.party_contacts.values_list("first_name", "last_name")) == [("", "Ek")]
     assert Customer.objects.get(name="New").is_archived
     assert set(Change.objects.order_by("-number").values_list("reason", flat=True)[:2]) == {
         "Import of file.csv undone: Wrong file"
     }
-    kept.refresh_from_db()
-    assert kept.taken_back is not None
-    assert "was already undone" in text_of(client.get(preview_address(kept), follow=True))
+    file_import.refresh_from_db()
+    assert file_import.taken_back is not None
+    assert "was already undone" in text_of(client.get(preview_url(file_import), follow=True))
 
 
-def preview_address(kept: FileImport) -> str:
-    return page(Customer, "take_back", str(kept.pk))
+def preview_url(file_import: FileImport) -> str:
+    return page(Customer, "take_back", str(file_import.pk))
 
 
 def test_what_somebody_touched_since_stays_and_is_named(site: Site) -> None:
     client = browser(site)
-    stored = make_customer(site, name="Acme", telephone="1", fax="1")
+    customer = make_customer(site, name="Acme", telephone="1", fax="1")
     rows = [
-        {"Id": str(stored.pk), "Name": "Acme", "Telephone": "2", "Fax": "2"},
+        {"Id": str(customer.pk), "Name": "Acme", "Telephone": "2", "Fax": "2"},
         {"Id": "", "Name": "Changed", "Telephone": "", "Fax": ""},
         {"Id": "", "Name": "Used", "Telephone": "", "Fax": ""},
         {"Id": "", "Name": "Untouched", "Telephone": "", "Fax": ""},
     ]
     bring_in(client, Customer, rows)
     author = make.SYSTEM
-    customer_actions.update_customer(site.pk, stored.pk, {"fax": "9"}, author=author, reason="Moved")
-    changed = Customer.objects.get(name="Changed")
-    customer_actions.update_customer(site.pk, changed.pk, {"note": "x"}, author=author, reason="Moved")
+    customer_actions.update_customer(site.pk, customer.pk, {"fax": "9"}, author=author, reason="Moved")
+    changed_customer = Customer.objects.get(name="Changed")
+    customer_actions.update_customer(site.pk, changed_customer.pk, {"note": "x"}, author=author, reason="Moved")
     make_complaint(site, **{**required_of(site), "customer": Customer.objects.get(name="Used")})
     assert outcome(preview(client, Customer)) == {
         2: ("Put back", ["Telephone"], [f"Fax: {author.name} has changed it since."]),
@@ -196,8 +197,8 @@ def test_what_somebody_touched_since_stays_and_is_named(site: Site) -> None:
         5: ("Archive", [], []),
     }
     assert undo_import(client, Customer).status_code == 302
-    stored.refresh_from_db()
-    assert (stored.telephone, stored.fax) == ("1", "9")
+    customer.refresh_from_db()
+    assert (customer.telephone, customer.fax) == ("1", "9")
     assert set(Customer.objects.filter(is_archived=True).values_list("name", flat=True)) == {"Untouched"}
 
 
@@ -263,11 +264,11 @@ def test_taking_back_leaves_private_values_to_those_who_see_them(site: Site) -> 
 
 
 def complaint_row(site: Site) -> dict[str, str]:
-    named = required_of(site)
+    required = required_of(site)
     return {
-        "Customer": named["customer"].name,
-        "Product": named["product"].name,
-        "Nonconformance": named["nonconformance"].name,
+        "Customer": required["customer"].name,
+        "Product": required["product"].name,
+        "Nonconformance": required["nonconformance"].name,
     }
 
 
@@ -296,8 +297,8 @@ def test_the_list_of_imports_is_paged_in_a_fixed_number_of_queries(site: Site) -
         only.pk, only.file_name = uuid.uuid4(), f"{number}.csv"
         only.save(force_insert=True)
     with CaptureQueriesContext(connection) as many:
-        shown = client.get(page(Item, "imports"))
+        response = client.get(page(Item, "imports"))
     assert len(few) == len(many)
-    assert (len(shown.context["lines"]), bool(shown.context["next"])) == (25, True)
+    assert (len(response.context["lines"]), bool(response.context["next"])) == (25, True)
     assert len(client.get(page(Item, "imports") + "?p=2").context["lines"]) == 6
     assert "There are no more imports" in text_of(client.get(page(Item, "imports") + "?p=9"))

@@ -45,7 +45,7 @@ def ann(site: Site) -> User:
     return make.make_user("ann", site=site, role=DefaultRole.READER, email="ann@example.com")
 
 
-def linked(company: Any, user: User) -> Any:
+def link_identity(company: Any, user: User) -> Any:
     """Return a person at the provider whom the user has linked, in the way in which people do."""
     person = make_identity(company)
     asks_again(company, person)
@@ -56,7 +56,7 @@ def linked(company: Any, user: User) -> Any:
 
 
 def test_a_linked_identity_signs_in_and_comes_back_to_where_the_person_was(company: Any, ann: User) -> None:
-    linked(company, ann)
+    link_identity(company, ann)
     client = Client()
     assert "Continue with Hillside ID" in client.get("/admin/login/").content.decode()
     done = answer_of_provider(company, client, client.post(START, {"next": "/admin/items/item/"}))
@@ -82,14 +82,14 @@ def test_an_identity_with_the_address_of_an_account_opens_nothing(company: Any, 
 
 
 def test_what_the_provider_says_about_the_person_is_not_kept(company: Any, ann: User) -> None:
-    linked(company, ann)
+    link_identity(company, ann)
     client = Client()
     answer_of_provider(company, client, client.post(START))
     assert list(SocialAccount.objects.values_list("extra_data", flat=True)) == [{}]
 
 
 def test_the_same_subject_of_another_issuer_opens_nothing(company: Any, ann: User) -> None:
-    linked(company, ann)
+    link_identity(company, ann)
     SocialAccount.objects.update(provider="login.elsewhere.example")
     client = Client()
     answer_of_provider(company, client, client.post(START))
@@ -98,7 +98,7 @@ def test_the_same_subject_of_another_issuer_opens_nothing(company: Any, ann: Use
 
 @pytest.mark.parametrize("how", ["ended", "service", "removed"])
 def test_an_account_that_may_not_sign_in_does_not_by_the_provider_either(company: Any, ann: User, how: str) -> None:
-    linked(company, ann)
+    link_identity(company, ann)
     if how == "ended":
         actions.end_access(ann, author=make.SYSTEM)
     else:
@@ -111,7 +111,7 @@ def test_an_account_that_may_not_sign_in_does_not_by_the_provider_either(company
 
 
 def test_the_providers_own_factors_count(company: Any, ann: User, settings: Any) -> None:
-    linked(company, ann)
+    link_identity(company, ann)
     give_app(ann)
     settings.SECOND_FACTOR = "everybody"
     client = Client()
@@ -120,7 +120,7 @@ def test_the_providers_own_factors_count(company: Any, ann: User, settings: Any)
 
 
 def test_an_identity_belongs_to_one_account(company: Any, ann: User, site: Site) -> None:
-    linked(company, ann)
+    link_identity(company, ann)
     eve = sign_in(make.make_user("eve", site=site))
     eve.post("/accounts/confirm/password/", {"password": make.PASSWORD})
     answer_of_provider(company, eve, eve.post(LINK))
@@ -132,17 +132,17 @@ def test_an_invited_person_links_with_the_mailed_link_once(company: Any, ann: Us
     settings.PASSWORD_SIGN_IN = False
     asks_again(company, make_identity(company))
     path = passwords.password_link(ann, passwords.INVITATION).removeprefix(settings.BASE_URL)
-    client, late = Client(), Client()
+    client, late_client = Client(), Client()
     page = client.get(path, follow=True)
     assert "Use Hillside ID" in page.content.decode()
     assert 'type="password"' not in page.content.decode()
     uid = page.context["uid"]
-    late.get(path, follow=True)
+    late_client.get(path, follow=True)
     answer_of_provider(company, client, client.post(reverse("password_use_provider", args=(uid,))))
     assert is_signed_in(client)
     asks_again(company, make_identity(company))
-    answer_of_provider(company, late, late.post(reverse("password_use_provider", args=(uid,))))
-    assert not is_signed_in(late)
+    answer_of_provider(company, late_client, late_client.post(reverse("password_use_provider", args=(uid,))))
+    assert not is_signed_in(late_client)
     assert SocialAccount.objects.count() == 1
 
 
@@ -166,7 +166,7 @@ def test_a_mailed_link_does_not_stand_in_for_a_second_factor(
 
 
 def test_the_only_way_to_sign_in_is_not_removed(company: Any, ann: User) -> None:
-    linked(company, ann)
+    link_identity(company, ann)
     ann.set_unusable_password()
     ann.save()
     client = Client()
@@ -178,20 +178,22 @@ def test_the_only_way_to_sign_in_is_not_removed(company: Any, ann: User) -> None
     assert SocialAccount.objects.exists()
 
 
-@pytest.mark.parametrize(("asked", "back"), [("", "/admin/login/"), ("/profile/", "/profile/")])
-def test_a_provider_that_does_not_answer_is_named_in_words(company: Any, settings: Any, asked: str, back: str) -> None:
+@pytest.mark.parametrize(("next_page", "back"), [("", "/admin/login/"), ("/profile/", "/profile/")])
+def test_a_provider_that_does_not_answer_is_named_in_words(
+    company: Any, settings: Any, next_page: str, back: str
+) -> None:
     app = settings.SOCIALACCOUNT_PROVIDERS["openid_connect"]["APPS"][0]
     app["settings"]["server_url"] = "http://127.0.0.1:9"
     client = Client()
-    assert client.post(START, {"next": asked})["Location"] == back
+    assert client.post(START, {"next": next_page})["Location"] == back
     assert "does not answer" in client.get("/admin/login/").content.decode()
 
 
-@pytest.mark.parametrize("asked", ["abc", "%00", "[[", "//evil.example/", "https://evil.example/", "admin:index"])
-def test_a_next_page_that_is_not_a_path_of_ours_is_not_taken(company: Any, settings: Any, asked: str) -> None:
+@pytest.mark.parametrize("next_page", ["abc", "%00", "[[", "//evil.example/", "https://evil.example/", "admin:index"])
+def test_a_next_page_that_is_not_a_path_of_ours_is_not_taken(company: Any, settings: Any, next_page: str) -> None:
     app = settings.SOCIALACCOUNT_PROVIDERS["openid_connect"]["APPS"][0]
     app["settings"]["server_url"] = "http://127.0.0.1:9"
-    assert Client().post(START, {"next": asked})["Location"] == "/admin/login/"
+    assert Client().post(START, {"next": next_page})["Location"] == "/admin/login/"
 
 
 def test_an_answer_that_nobody_asked_for_opens_nothing(company: Any, ann: User, settings: Any) -> None:
@@ -230,7 +232,7 @@ FAULTS = {
 def test_a_provider_that_answers_what_cannot_be_read_is_named_in_words(
     company: Any, ann: User, path: str, text: str
 ) -> None:
-    linked(company, ann)
+    link_identity(company, ann)
     client = Client()
     page = client.post(START)
     _answers(company, path, _json(text))
@@ -242,7 +244,7 @@ def test_a_provider_that_answers_what_cannot_be_read_is_named_in_words(
 
 
 def test_a_provider_that_is_gone_when_the_person_comes_back_is_named_in_words(company: Any, ann: User) -> None:
-    linked(company, ann)
+    link_identity(company, ann)
     client = Client()
     page = client.post(START)
     _answers(company, DESCRIPTION, lambda: Response("", 503))
@@ -259,22 +261,22 @@ def test_an_answer_without_an_end_is_not_waited_for(company: Any, monkeypatch: p
             time.sleep(0.1)
 
     _answers(company, DESCRIPTION, lambda: Response(drops()))
-    started = time.monotonic()
+    start = time.monotonic()
     assert Client().post(START)["Location"] == "/admin/login/"
-    assert time.monotonic() - started < 30
+    assert time.monotonic() - start < 30
 
 
 def test_no_more_than_a_megabyte_of_an_answer_is_read(company: Any) -> None:
-    sent = []
+    parts_sent = []
 
     def parts() -> Iterator[bytes]:
         for _ in range(1_000):
-            sent.append(1)
+            parts_sent.append(1)
             yield b" " * 64 * 1024
 
     _answers(company, DESCRIPTION, lambda: Response(parts()))
     assert Client().post(START)["Location"] == "/admin/login/"
-    assert len(sent) < 500
+    assert len(parts_sent) < 500
 
 
 def test_while_two_wait_for_the_provider_the_next_does_not(company: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -289,51 +291,51 @@ def test_while_two_wait_for_the_provider_the_next_does_not(company: Any, monkeyp
 # --- ID tokens ------------------------------------------------------------------------------------------------------
 
 
-def _signed(token: str, key: Any, algorithm: str, **claims: Any) -> str:
-    """Return the claims of an ID token, some of them changed, signed otherwise under the same key id."""
-    said = jwt.decode(token, options={"verify_signature": False})
-    kept = {"kid": jwt.get_unverified_header(token)["kid"]}
-    changed = {name: value for name, value in {**said, **claims}.items() if value is not None}
-    return jwt.encode(changed, key, algorithm=algorithm, headers=kept)
+def _sign_again(token: str, key: Any, algorithm: str, **claims: Any) -> str:
+    """Return the ID token with some claims changed, signed with the given key under the same key id."""
+    original_claims = jwt.decode(token, options={"verify_signature": False})
+    headers = {"kid": jwt.get_unverified_header(token)["kid"]}
+    payload = {name: value for name, value in {**original_claims, **claims}.items() if value is not None}
+    return jwt.encode(payload, key, algorithm=algorithm, headers=headers)
 
 
 def _with_another_key(token: str) -> str:
-    return _signed(token, rsa.generate_private_key(public_exponent=65537, key_size=2048), "RS256")
+    return _sign_again(token, rsa.generate_private_key(public_exponent=65537, key_size=2048), "RS256")
 
 
 def _with_other_claims(token: str) -> str:
-    """Return the token with a part of another one, under the signature that it had."""
+    """Return the token with the payload of another one and its own signature."""
     head, _, signature = token.split(".")
     return f"{head}.{_with_another_key(token).split('.')[1]}x.{signature}"
 
 
-FORGED: dict[str, Callable[[str], str]] = {
+FORGERIES: dict[str, Callable[[str], str]] = {
     "another key": _with_another_key,
     "another's claims": _with_other_claims,
-    "no signature": lambda token: _signed(token, None, "none"),
-    "a shared secret": lambda token: _signed(token, "a-secret-of-the-test-which-is-long-enough", "HS256"),
+    "no signature": lambda token: _sign_again(token, None, "none"),
+    "a shared secret": lambda token: _sign_again(token, "a-secret-of-the-test-which-is-long-enough", "HS256"),
     "cut short": lambda token: token[:-20],
     "no token": lambda token: "not.a.token",
 }
 
 
-def _sent(monkeypatch: pytest.MonkeyPatch, change: Callable[[str], str]) -> None:
+def _replace_token(monkeypatch: pytest.MonkeyPatch, change: Callable[[str], str]) -> None:
     """Let the provider send another ID token instead of its own."""
-    fetched = provider.Provider.get_access_token_data
+    get_access_token_data = provider.Provider.get_access_token_data
 
-    def answered(*args: Any, **kwargs: Any) -> Any:
-        answer = fetched(*args, **kwargs)
+    def get_changed_data(*args: Any, **kwargs: Any) -> Any:
+        answer = get_access_token_data(*args, **kwargs)
         return {**answer, "id_token": change(answer["id_token"])}
 
-    monkeypatch.setattr(provider.Provider, "get_access_token_data", answered)
+    monkeypatch.setattr(provider.Provider, "get_access_token_data", get_changed_data)
 
 
-@pytest.mark.parametrize("forge", FORGED.values(), ids=FORGED.keys())
+@pytest.mark.parametrize("forge", FORGERIES.values(), ids=FORGERIES.keys())
 def test_an_id_token_that_the_provider_did_not_sign_opens_nothing(
     company: Any, ann: User, monkeypatch: pytest.MonkeyPatch, forge: Callable[[str], str]
 ) -> None:
-    linked(company, ann)
-    _sent(monkeypatch, forge)
+    link_identity(company, ann)
+    _replace_token(monkeypatch, forge)
     client = Client()
     assert answer_of_provider(company, client, client.post(START))["Location"] == "/admin/login/"
     assert not is_signed_in(client)
@@ -358,10 +360,10 @@ CLAIMS: dict[str, dict[str, Any]] = {
 def test_an_id_token_that_is_not_for_us_and_for_now_opens_nothing(
     company: Any, ann: User, monkeypatch: pytest.MonkeyPatch, claims: dict[str, Any]
 ) -> None:
-    linked(company, ann)
+    link_identity(company, ann)
     with company.app.app_context():
         key = server_jwks().keys[0]
-    _sent(monkeypatch, lambda token: _signed(token, key.as_pem(private=True), "RS256", **claims))
+    _replace_token(monkeypatch, lambda token: _sign_again(token, key.as_pem(private=True), "RS256", **claims))
     client = Client()
     done = answer_of_provider(company, client, client.post(START))["Location"]
     assert (done == "/admin/login/") == bool(claims)
@@ -376,10 +378,10 @@ def test_without_a_provider_there_is_no_way_to_one(ann: User) -> None:
 # --- Signatures -----------------------------------------------------------------------------------------------------
 
 
-def only_provider(company: Any, site: Site) -> tuple[User, Client]:
+def signer_of_provider(company: Any, site: Site) -> tuple[User, Client]:
     """Return a signer who signs in by the provider alone, and the browser in which they are signed in."""
     signer = make_signer(site)
-    linked(company, signer)
+    link_identity(company, signer)
     signer.set_unusable_password()
     signer.save()
     client = Client()
@@ -388,14 +390,14 @@ def only_provider(company: Any, site: Site) -> tuple[User, Client]:
 
 
 def test_somebody_without_a_password_signs_by_signing_in_again(company: Any, site: Site) -> None:
-    signer, client = only_provider(company, site)
+    signer, client = signer_of_provider(company, site)
     version = make_document(site, user_to_review=[signer]).versions.get()
     path = reverse("admin:documents_sign", args=(version.pk,))
     assert 'type="password"' not in client.get(path).content.decode()
     assert client.post(path, {"decision": "sign"}).status_code == 200
-    asked = client.post(path, {"decision": "sign", "comment": "Read twice.", "way": "provider"})
-    assert "max_age=0" in asked.context["address"]
-    assert answer_of_provider(company, client, asked)["Location"] == path
+    response = client.post(path, {"decision": "sign", "comment": "Read twice.", "way": "provider"})
+    assert "max_age=0" in response.context["address"]
+    assert answer_of_provider(company, client, response)["Location"] == path
     page = client.get(path).content.decode()
     assert "You confirmed with Hillside ID who you are." in page
     assert "Read twice." in page
@@ -405,7 +407,7 @@ def test_somebody_without_a_password_signs_by_signing_in_again(company: Any, sit
 
 
 def test_one_confirmation_signs_one_version(company: Any, site: Site) -> None:
-    signer, client = only_provider(company, site)
+    signer, client = signer_of_provider(company, site)
     first, second = (make_document(site, user_to_review=[signer]).versions.get() for _ in range(2))
     paths = [reverse("admin:documents_sign", args=(version.pk,)) for version in (first, second)]
     answer_of_provider(company, client, client.post(paths[0], {"decision": "sign", "way": "provider"}))
@@ -415,7 +417,7 @@ def test_one_confirmation_signs_one_version(company: Any, site: Site) -> None:
 
 
 def test_somebody_else_at_the_provider_confirms_nothing(company: Any, site: Site) -> None:
-    signer, client = only_provider(company, site)
+    signer, client = signer_of_provider(company, site)
     version = make_document(site, user_to_review=[signer]).versions.get()
     path = reverse("admin:documents_sign", args=(version.pk,))
     asks_again(company, make_identity(company))
@@ -426,26 +428,28 @@ def test_somebody_else_at_the_provider_confirms_nothing(company: Any, site: Site
 
 
 def test_a_provider_with_an_old_session_asks_the_person_before_it_answers(company: Any, site: Site) -> None:
-    signer, client = only_provider(company, site)
+    signer, client = signer_of_provider(company, site)
     version = make_document(site, user_to_review=[signer]).versions.get()
     path = reverse("admin:documents_sign", args=(version.pk,))
-    asked = client.post(path, {"decision": "sign", "way": "provider"})
+    response = client.post(path, {"decision": "sign", "way": "provider"})
     asks_again(company, make_identity(company), seconds_ago=600)
-    where = company.test_client.get(asked.context["address"]).headers["Location"]
-    assert "/accounts/oidc/" not in where
+    location = company.test_client.get(response.context["address"]).headers["Location"]
+    assert "/accounts/oidc/" not in location
 
 
 @pytest.mark.parametrize("claims", [{}, {"auth_time": "now"}, {"auth_time": None}, {"auth_time": 600}])
 def test_a_provider_that_did_not_ask_again_confirms_nothing(
     company: Any, site: Site, claims: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    signer, client = only_provider(company, site)
+    signer, client = signer_of_provider(company, site)
     version = make_document(site, user_to_review=[signer]).versions.get()
     path = reverse("admin:documents_sign", args=(version.pk,))
-    whole = provider._note_confirmation
-    said = {name: time.time() - value if isinstance(value, int) else value for name, value in claims.items()}
+    note_confirmation = provider._note_confirmation
+    new_claims = {name: time.time() - value if isinstance(value, int) else value for name, value in claims.items()}
     monkeypatch.setattr(
-        provider, "_note_confirmation", lambda request, login, user, data, _: whole(request, login, user, data, said)
+        provider,
+        "_note_confirmation",
+        lambda request, login, user, data, _: note_confirmation(request, login, user, data, new_claims),
     )
     answer_of_provider(company, client, client.post(path, {"decision": "sign", "way": "provider"}))
     assert "did not ask you again" in client.get(path).content.decode()

@@ -127,7 +127,7 @@ def test_a_reading_page_costs_no_query_for_each_account_of_the_site_that_it_name
     for owner, done_by, closed_by in ([people[0]] * 3, people):
         Action.objects.filter(pk=action.pk).update(owner=owner, done_by=done_by, closed_by=closed_by)
         client.get(address(action, "read"))
-        with django_assert_max_num_queries(40) as captured:
+        with django_assert_max_num_queries(40) as queries:
             assert address_of(closed_by) in text_of(client.get(address(action, "read")))
-        counts.append(len(captured))
+        counts.append(len(queries))
     assert counts[0] == counts[1]

@@ -32,9 +32,9 @@ def test_a_change_needs_a_reason_and_leaves_one_change_of_the_backoffice(site: S
     employee = make.make_employee(site)
     manager = make.make_user(site=site, role=DefaultRole.MANAGER)
     client = browser(site, user=manager)
-    refused = save(client, employee, position="Baker")
-    assert refused.status_code == 200
-    assert "Say why the record is changed." in refused.content.decode()
+    response = save(client, employee, position="Baker")
+    assert response.status_code == 200
+    assert "Say why the record is changed." in response.content.decode()
     assert len(changes_of(employee)) == 1
     assert save(client, employee, position="Baker", change_reason="Promoted").status_code == 302
     change = changes_of(employee)[-1]
@@ -53,23 +53,23 @@ def test_saving_an_untouched_page_changes_nothing(site: Site) -> None:
     )
     client = browser(site)
     assert save(client, employee).status_code == 302
-    stored = Employee.objects.get(pk=employee.pk)
-    assert stored.revision == employee.revision
+    after = Employee.objects.get(pk=employee.pk)
+    assert after.revision == employee.revision
     assert len(changes_of(employee)) == 1
-    assert stored.address == " 1 Mill Lane\nHillside \n"
+    assert after.address == " 1 Mill Lane\nHillside \n"
 
 
 @pytest.mark.parametrize("zone", ["America/New_York", "Pacific/Auckland", "UTC"])
 def test_a_date_of_birth_is_the_same_day_in_every_zone(site: Site, zone: str) -> None:
     Site.objects.filter(pk=site.pk).update(time_zone=zone)
-    born = datetime.datetime(1980, 5, 17, tzinfo=datetime.UTC)
-    employee = make.make_employee(site, date_of_birth=born)
+    date_of_birth = datetime.datetime(1980, 5, 17, tzinfo=datetime.UTC)
+    employee = make.make_employee(site, date_of_birth=date_of_birth)
     client = browser(site)
     assert form_of(client.get(address(employee)))["date_of_birth"] == ["1980-05-17"]
     save(client, employee, position="Baker", change_reason="Promoted")
-    assert Employee.objects.get(pk=employee.pk).date_of_birth == born
+    assert Employee.objects.get(pk=employee.pk).date_of_birth == date_of_birth
     save(client, employee, date_of_birth="1980-05-18", change_reason="Misread")
-    assert Employee.objects.get(pk=employee.pk).date_of_birth == born + datetime.timedelta(days=1)
+    assert Employee.objects.get(pk=employee.pk).date_of_birth == date_of_birth + datetime.timedelta(days=1)
 
 
 @pytest.mark.parametrize("zone", ["America/New_York", "Pacific/Auckland"])
@@ -124,9 +124,9 @@ def test_a_fault_of_the_action_is_shown_at_its_field_with_the_input_kept(site: S
 
 def test_a_page_goes_by_the_stored_name_until_another_is_stored(site: Site) -> None:
     employee = make.make_employee(site, first_name="Ann", last_name="Baker")
-    refused = save(browser(site), employee, last_name="Miller")
-    assert (refused.status_code, refused.context["title"]) == (200, "Edit Ann Baker")
-    assert form_of(refused)["last_name"] == ["Miller"]
+    response = save(browser(site), employee, last_name="Miller")
+    assert (response.status_code, response.context["title"]) == (200, "Edit Ann Baker")
+    assert form_of(response)["last_name"] == ["Miller"]
 
 
 def test_a_fault_in_a_row_is_shown_at_its_cell(site: Site) -> None:
@@ -153,13 +153,13 @@ def test_any_two_moments_are_compared_also_when_they_stand_on_different_pages(
         save(client, employee, position=position, change_reason="Moved on")
     first, *_, last = changes_of(employee)
     page = client.get(f"{history}?from={last.pk}")
-    newer_kept = page.context["next"]
+    next_query = page.context["next"]
     assert [one["is_from"] for one in page.context["changes"]] == [True, False]
-    page = client.get(history + newer_kept)
-    [chosen] = page.context["chosen"]
-    assert (chosen["change"].pk, chosen["is_from"]) == (last.pk, True)
+    page = client.get(history + next_query)
+    [choice] = page.context["chosen"]
+    assert (choice["change"].pk, choice["is_from"]) == (last.pk, True)
     assert "Chosen on another page" in page.content.decode()
-    page = client.get(f"{history}{newer_kept}&to={first.pk}")
+    page = client.get(f"{history}{next_query}&to={first.pk}")
     assert page.context["comparison"]["lines"] == [{"label": "Position", "old": "Line lead", "new": "Owner"}]
 
 
@@ -247,14 +247,14 @@ def test_the_second_editor_sees_who_changed_what_and_loses_nothing(site: Site) -
     assert conflict["both"] == ["Position"]
     assert {"label": "Position", "old": "Line lead", "new": "Baker"} in conflict["changes"][0]["lines"]
     assert len(changes_of(employee)) == 2
-    merged = form_of(response)
-    assert merged["position"] == ["Owner"]
-    assert merged["code"] == ["B7"]
-    assert merged["email_address"] == ["ada@example.com"]
-    assert two.post(address(employee), merged).status_code == 302
-    stored = Employee.objects.get(pk=employee.pk)
-    assert (stored.position, stored.code, stored.email_address) == ("Owner", "B7", "ada@example.com")
-    assert [(r.pk == row.pk, r.company) for r in stored.employment_history.all()] == [
+    merged_form = form_of(response)
+    assert merged_form["position"] == ["Owner"]
+    assert merged_form["code"] == ["B7"]
+    assert merged_form["email_address"] == ["ada@example.com"]
+    assert two.post(address(employee), merged_form).status_code == 302
+    after = Employee.objects.get(pk=employee.pk)
+    assert (after.position, after.code, after.email_address) == ("Owner", "B7", "ada@example.com")
+    assert [(r.pk == row.pk, r.company) for r in after.employment_history.all()] == [
         (True, "Water mill"),
         (False, "Dairy"),
     ]
@@ -265,8 +265,8 @@ def test_a_row_that_another_took_out_stays_out_unless_it_was_edited(site: Site) 
     employee = make.make_employee(site, employment_history=rows)
     one, two = browser(site), browser(site)
     second = form_of(two.get(address(employee)))
-    gone = {"employment_history-0-DELETE": "on", "employment_history-1-DELETE": "on", "change_reason": "Out"}
-    assert save(one, employee, **gone).status_code == 302
+    removals = {"employment_history-0-DELETE": "on", "employment_history-1-DELETE": "on", "change_reason": "Out"}
+    assert save(one, employee, **removals).status_code == 302
     second |= {"employment_history-1-company": "Old dairy", "change_reason": "Renamed"}
     response = two.post(address(employee), second)
     assert response.status_code == 200
@@ -284,8 +284,8 @@ def test_private_fields_are_neither_shown_nor_overwritten(site: Site) -> None:
     assert 'name="notes"' not in page
     response = save(client, employee, position="Baker", notes="x", phone="", change_reason="Promoted")
     assert response.status_code == 302
-    stored = Employee.objects.get(pk=employee.pk)
-    assert (stored.position, stored.notes, stored.phone) == ("Baker", "Left-handed", "0123")
+    after = Employee.objects.get(pk=employee.pk)
+    assert (after.position, after.notes, after.phone) == ("Baker", "Left-handed", "0123")
     assert "Left-handed" not in client.get(address(employee, "history")).content.decode()
     assert "Left-handed" not in browser(site, DefaultRole.READER).get(address(employee)).content.decode()
     assert "Left-handed" in browser(site).get(address(employee, "history")).content.decode()
@@ -294,15 +294,15 @@ def test_private_fields_are_neither_shown_nor_overwritten(site: Site) -> None:
 def test_archiving_an_employee_ends_the_access_and_restoring_does_not_bring_it_back(site: Site) -> None:
     user = make.make_user(site=site, role=DefaultRole.MANAGER)
     employee = make.make_employee(site, id=user.pk, user=user)
-    theirs, client = browser(site, user=user), browser(site)
-    assert theirs.get(list_address(Employee)).status_code == 200
+    own_browser, client = browser(site, user=user), browser(site)
+    assert own_browser.get(list_address(Employee)).status_code == 200
     step = reverse("admin:employees_employee_step", args=(employee.pk, "archive"))
     assert press(client, step, {"change_reason": ""}).status_code == 200
     assert not Employee.objects.get(pk=employee.pk).is_archived
     assert press(client, step, {"change_reason": "Left"}).status_code == 302
     assert Employee.objects.get(pk=employee.pk).is_archived
     assert not User.objects.get(pk=user.pk).is_active
-    assert theirs.get(list_address(Employee)).status_code == 302
+    assert own_browser.get(list_address(Employee)).status_code == 302
     assert client.get(step).status_code == 302
     restore = reverse("admin:employees_employee_step", args=(employee.pk, "restore"))
     assert press(client, restore, {"change_reason": "Came back"}).status_code == 302
@@ -332,8 +332,8 @@ def test_history_is_filtered_paged_and_compared(site: Site) -> None:
     assert "Coded" not in client.get(page, {"field": "position"}).content.decode()
     assert "Step 2" in client.get(page, {"p": "2"}).content.decode()
     changes = changes_of(employee)
-    compared = client.get(page, {"from": str(changes[1].pk), "to": str(changes[-1].pk)}).context["comparison"]
-    assert compared["lines"] == [
+    comparison = client.get(page, {"from": str(changes[1].pk), "to": str(changes[-1].pk)}).context["comparison"]
+    assert comparison["lines"] == [
         {"label": "Position", "old": "Grade 0", "new": "Grade 29"},
         {"label": "Employee code", "old": NOTHING, "new": "C1"},
     ]
@@ -346,9 +346,9 @@ def test_a_form_costs_the_same_for_few_and_for_many_rows(site: Site, django_asse
         education = [{"title": f"Course {n}", "education_result": make.education_result()} for n in range(number)]
         employee = make.make_employee(site, education_training=education)
         client.get(address(employee))
-        with django_assert_max_num_queries(40) as captured:
+        with django_assert_max_num_queries(40) as queries:
             client.get(address(employee))
-        counts.append(len(captured.captured_queries))
+        counts.append(len(queries.captured_queries))
     assert counts[0] == counts[1]
 
 
@@ -356,9 +356,9 @@ def test_a_job_description_keeps_its_holders_when_something_else_changes(site: S
     holder = make.make_employee(site)
     job = make.make_job_description(site, employees=[holder])
     assert save(browser(site), job, purpose="Bake\r\nbread", change_reason="Said").status_code == 302
-    stored = JobDescription.objects.get(pk=job.pk)
-    assert list(stored.employees.all()) == [holder]
-    assert stored.purpose == "Bake\nbread"
+    after = JobDescription.objects.get(pk=job.pk)
+    assert list(after.employees.all()) == [holder]
+    assert after.purpose == "Bake\nbread"
 
 
 def test_a_change_under_a_clock_that_is_behind_is_still_the_newest(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,14 +27,14 @@ def test_odd_list_addresses_answer(site: Site, query: str) -> None:
 def test_a_list_costs_the_same_for_few_and_for_many_rows(site: Site, django_assert_max_num_queries: Any) -> None:
     client = browser(site)
     counts = []
-    for wanted in (3, 40):
-        while Employee.objects.count() < wanted:
+    for number in (3, 40):
+        while Employee.objects.count() < number:
             make.make_employee(site, reporting_to=Employee.objects.first())
         client.get(list_address(Employee))
-        with django_assert_max_num_queries(30) as captured:
+        with django_assert_max_num_queries(30) as queries:
             page = client.get(list_address(Employee))
-        counts.append(len(captured.captured_queries))
-        assert not [q for q in captured.captured_queries if "COUNT(" in q["sql"]]
+        counts.append(len(queries.captured_queries))
+        assert not [q for q in queries.captured_queries if "COUNT(" in q["sql"]]
     assert counts[0] == counts[1]
     assert "40 employees" in page.content.decode()
 
@@ -48,15 +48,15 @@ def test_a_list_longer_than_its_page_says_how_many_it_has_as_far_as_is_known(
         make.make_employee(site, first_name=f"Ada {number}")
         make_entry(Product, site, f"Loaf {number}")
     client = browser(site)
-    for page, said in (
+    for page, total in (
         ("", "5 employees"),
         ("?q=ada", "more than 2 employees"),
         ("?q=ada&p=2", "more than 4 employees"),
         ("?q=ada&p=3", "5 employees"),
     ):
-        assert f'<span class="total">{said}</span>' in client.get(list_address(Employee) + page).content.decode()
-    for page, said in (("", "more than 2 products"), ("?p=3", "5 products")):
-        assert f'<span class="total">{said}</span>' in client.get(list_address(Product) + page).content.decode()
+        assert f'<span class="total">{total}</span>' in client.get(list_address(Employee) + page).content.decode()
+    for page, total in (("", "more than 2 products"), ("?p=3", "5 products")):
+        assert f'<span class="total">{total}</span>' in client.get(list_address(Product) + page).content.decode()
 
 
 def test_choices_are_those_of_the_records_site(site: Site, other_site: Site) -> None:
@@ -66,8 +66,8 @@ def test_choices_are_those_of_the_records_site(site: Site, other_site: Site) -> 
     make.give_role(guest_account, site, DefaultRole.READER)
     client = browser(site)
     field = {"field": "employees.employee.reporting_to", "site": str(site.pk), "q": "zan"}
-    found = client.get(reverse("admin:choose"), field).json()["results"]
-    assert {row["id"] for row in found} == {str(own.pk), str(guest.pk)}
+    rows = client.get(reverse("admin:choose"), field).json()["results"]
+    assert {row["id"] for row in rows} == {str(own.pk), str(guest.pk)}
     assert client.get(reverse("admin:choose"), {**field, "site": str(other_site.pk)}).status_code == 403
     assert client.get(reverse("admin:choose"), {**field, "field": "accounts.user.password"}).status_code == 404
     data = form_of(client.get(address(own)))

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
-def unloaded(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[str], Any]], None]:
+def unload(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[str], Any]], None]:
     """Return a function that lets the pages be loaded again, by the given function instead of the real modules."""
 
     def by(load: Callable[[str], Any]) -> None:
@@ -58,16 +58,16 @@ asking = (
 )
 for number, ask in enumerate(asking):
     if os.fork():
-        ended = os.waitstatus_to_exitcode(os.wait()[1])
-        assert ended == 0, (number, ended)
+        exit_code = os.waitstatus_to_exitcode(os.wait()[1])
+        assert exit_code == 0, (number, exit_code)
         continue
     assert "records.items.admin" not in sys.modules
     if number < len(asking) - 1:  # Loading takes more than a second; for these it is enough that they ask for it.
-        loaded = []
-        rooms.autodiscover_modules = loaded.append
+        modules = []
+        rooms.autodiscover_modules = modules.append
         with contextlib.suppress(Exception):
             ask()
-        assert loaded == ["admin", "resources"]
+        assert modules == ["admin", "resources"]
         break
     ask()
     assert rooms._is_done
@@ -97,72 +97,72 @@ assert before == after, {role: after[role] ^ before[role] for role in ORDER}
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
-def test_whoever_asks_while_the_pages_are_being_loaded_waits(unloaded: Any) -> None:
-    loaded: list[str] = []
+def test_whoever_asks_while_the_pages_are_being_loaded_waits(unload: Any) -> None:
+    modules: list[str] = []
     has_begun, may_end = threading.Event(), threading.Event()
-    seen: list[int] = []
+    counts: list[int] = []
 
-    def slowly(name: str) -> None:
+    def load_slowly(name: str) -> None:
         has_begun.set()
         may_end.wait(30)
-        loaded.append(name)
+        modules.append(name)
 
-    def second() -> None:
+    def load_and_count() -> None:
         rooms.load()
-        seen.append(len(loaded))
+        counts.append(len(modules))
 
-    unloaded(slowly)
-    threads = [threading.Thread(target=rooms.load), threading.Thread(target=second)]
+    unload(load_slowly)
+    threads = [threading.Thread(target=rooms.load), threading.Thread(target=load_and_count)]
     threads[0].start()
     assert has_begun.wait(30)
     threads[1].start()
-    assert seen == []
+    assert counts == []
     may_end.set()
     for thread in threads:
         thread.join(30)
-    assert (loaded, seen) == (["admin", "resources"], [2])
+    assert (modules, counts) == (["admin", "resources"], [2])
 
 
-def test_an_admin_module_that_asks_for_the_site_while_it_is_loaded_does_not_wait_for_itself(unloaded: Any) -> None:
-    asked: list[str] = []
+def test_an_admin_module_that_asks_for_the_site_while_it_is_loaded_does_not_wait_for_itself(unload: Any) -> None:
+    modules: list[str] = []
 
-    def asking(name: str) -> None:
+    def load_again(name: str) -> None:
         rooms.load()
-        asked.append(name)
+        modules.append(name)
 
-    unloaded(asking)
+    unload(load_again)
     rooms.load()
     rooms.load()
-    assert asked == ["admin", "resources"]
+    assert modules == ["admin", "resources"]
 
 
-def test_what_is_composed_while_the_pages_are_loaded_is_in_english(unloaded: Any) -> None:
+def test_what_is_composed_while_the_pages_are_loaded_is_in_english(unload: Any) -> None:
     languages: list[str | None] = []
-    unloaded(lambda name: languages.append(get_language()))
+    unload(lambda name: languages.append(get_language()))
     with override("de"):
         rooms.load()
     assert languages == ["en", "en"]
 
 
-def test_pages_that_could_not_be_loaded_are_loaded_by_the_next_who_asks(unloaded: Any) -> None:
-    def failing(name: str) -> None:
+def test_pages_that_could_not_be_loaded_are_loaded_by_the_next_who_asks(unload: Any) -> None:
+    def fail(name: str) -> None:
         raise ImportError(name)
 
-    unloaded(failing)
+    unload(fail)
     for _ in range(2):
         with pytest.raises(ImportError):
             rooms.load()
 
 
-def test_registering_a_page_does_not_load_the_others(unloaded: Any) -> None:
-    loaded: list[str] = []
+def test_registering_a_page_does_not_load_the_others(unload: Any) -> None:
+    modules: list[str] = []
     rooms.load()
-    unloaded(loaded.append)
+    unload(modules.append)
     with rooms.registering():
         assert admin.site._registry
-    assert loaded == []
+    assert modules == []
     assert admin.site._registry
-    assert loaded == ["admin", "resources"]
+    assert modules == ["admin", "resources"]
 
 
 def test_addresses_of_pages_of_records_are_those_of_django() -> None:

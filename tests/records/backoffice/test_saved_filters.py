@@ -25,7 +25,7 @@ def save(client: Any, query: str, name: str = "Mine", **more: str) -> Any:
     return client.post(FILTERS, {"query": query, "name": name, **more})
 
 
-def menu(client: Any, at: str = list_address(Complaint)) -> list[str]:
+def filter_names(client: Any, at: str = list_address(Complaint)) -> list[str]:
     return [str(row["saved"]) for row in client.get(at).context["saved_filters"]["rows"]]
 
 
@@ -40,7 +40,7 @@ def test_a_filter_is_saved_from_the_list_and_opens_the_same_list(site: Any) -> N
     assert "The filter “Rye” was saved." in page.content.decode()
     assert [row.pk for row in page.context["cl"].result_list] == [hit.pk]
     assert page.context["saved_filters"]["rows"][0]["active"]
-    assert menu(client, list_address(Item)) == []
+    assert filter_names(client, list_address(Item)) == []
     assert Change.objects.get(model="backoffice.SavedFilter").operation == "SaveFilter"
 
 
@@ -56,9 +56,9 @@ def test_only_managers_share_and_only_with_their_site(site: Any, other_site: Any
     save(manager, "archived=yes", "Shared", is_shared="on")
     save(standard, "archived=yes", "Not shared", is_shared="on")
     assert set(SavedFilter.objects.values_list("name", "is_shared")) == {("Shared", True), ("Not shared", False)}
-    assert menu(standard) == ["Not shared", "Shared"]
-    assert menu(manager) == ["Shared"]
-    assert menu(browser(other_site)) == []
+    assert filter_names(standard) == ["Not shared", "Shared"]
+    assert filter_names(manager) == ["Shared"]
+    assert filter_names(browser(other_site)) == []
     assert "Share with everybody" not in standard.get(f"{list_address(Complaint)}?archived=yes").content.decode()
     shared = SavedFilter.objects.get(is_shared=True)
     for body in ({"name": "Taken"}, {"remove": "yes"}):
@@ -85,9 +85,9 @@ def test_a_filter_is_renamed_and_unshared_with_its_history(site: Any) -> None:
     client.post(FILTERS, {"saved": one.pk, "name": "Archived ones"})
     one.refresh_from_db()
     assert (one.name, one.is_shared, one.query) == ("Archived ones", False, "archived=yes")
-    taken = client.post(FILTERS, {"saved": one.pk, "name": "two"}).content.decode()
-    assert "There is already a saved filter “two”" in taken
-    assert 'value="two"' in taken
+    text = client.post(FILTERS, {"saved": one.pk, "name": "two"}).content.decode()
+    assert "There is already a saved filter “two”" in text
+    assert 'value="two"' in text
     client.post(FILTERS, {"saved": one.pk, "name": "  "})
     one.refresh_from_db()
     assert one.name == "Archived ones"
@@ -104,10 +104,10 @@ def test_a_name_that_is_refused_stays_in_the_form_and_can_be_saved_from_there(si
     answer = save(client, "archived=yes", name, is_shared="on")
     assert answer.status_code == 200
     assert not SavedFilter.objects.exists()
-    shown = form_of(answer)
-    assert (shown["query"], shown["is_shared"]) == (["archived=yes"], ["on"])
-    assert shown["name"] == [name]
-    answer = client.post(FILTERS, {**shown, "name": "Archived"})
+    form = form_of(answer)
+    assert (form["query"], form["is_shared"]) == (["archived=yes"], ["on"])
+    assert form["name"] == [name]
+    answer = client.post(FILTERS, {**form, "name": "Archived"})
     assert answer["Location"] == f"{list_address(Complaint)}?archived=yes"
     assert SavedFilter.objects.get().is_shared
 

@@ -39,13 +39,13 @@ def just_after_reading(monkeypatch: pytest.MonkeyPatch) -> During:
     return waiting.append
 
 
-def save(client: Any, place: str, sent: dict[str, Any]) -> int:
+def save(client: Any, url: str, data: dict[str, Any]) -> int:
     """Send a form, and what the page then shows, until it is saved; return how often the page was shown."""
-    for shown in range(4):
-        page = client.post(place, sent)
+    for count in range(4):
+        page = client.post(url, data)
         if page.status_code == 302:
-            return shown
-        sent = {**form_of(page), "change_reason": "Seen"}
+            return count
+        data = {**form_of(page), "change_reason": "Seen"}
     raise AssertionError(page.text)
 
 
@@ -54,26 +54,26 @@ def test_a_form_keeps_what_was_changed_while_its_page_was_prepared(
     site: Site, just_after_reading: During, when: str
 ) -> None:
     item = make_item(site, name="Oven", notes="Old")
-    client, place = browser(site), address(item)
+    client, url = browser(site), address(item)
 
     def others_write(**values: Any) -> None:
         update_item(site.pk, item.pk, values, author=make.SYSTEM)
 
     if when == "shown":
         just_after_reading(lambda: others_write(notes="Theirs"))
-    page = client.get(place)
+    page = client.get(url)
     assert form_of(page)["notes"] == ["Old"]
     if when == "sent":
         others_write(serial_number="7")
         just_after_reading(lambda: others_write(notes="Theirs"))
-    assert save(client, place, {**form_of(page), "name": "Oven 2", "change_reason": "Second one"}) >= 1
+    assert save(client, url, {**form_of(page), "name": "Oven 2", "change_reason": "Second one"}) >= 1
     item.refresh_from_db()
     assert (item.name, item.notes) == ("Oven 2", "Theirs")
 
 
 def test_a_step_keeps_what_was_changed_while_its_page_was_prepared(site: Site, just_after_reading: During) -> None:
     complaint, owner = make_complaint(site, severity="Minor"), make.make_user(site=site, role=DefaultRole.STANDARD)
-    place = reverse("admin:complaints_complaint_step", args=(complaint.pk, "triage"))
+    url = reverse("admin:complaints_complaint_step", args=(complaint.pk, "triage"))
     client = browser(site, DefaultRole.STANDARD)
     values = {"severity": "Critical"}
     just_after_reading(
@@ -81,11 +81,11 @@ def test_a_step_keeps_what_was_changed_while_its_page_was_prepared(site: Site, j
             site.pk, complaint.pk, values, may_change_completed=False, author=make.SYSTEM, reason="Glass"
         )
     )
-    seen = form_of(client.get(place))
-    assert seen["severity"] == ["Minor"]
-    late = client.post(place, {**seen, "owner": str(owner.pk), "target_date": "2031-05-01"})
-    assert (late.status_code, form_of(late)["severity"]) == (200, ["Critical"])
-    assert client.post(place, form_of(late)).status_code == 302
+    form = form_of(client.get(url))
+    assert form["severity"] == ["Minor"]
+    answer = client.post(url, {**form, "owner": str(owner.pk), "target_date": "2031-05-01"})
+    assert (answer.status_code, form_of(answer)["severity"]) == (200, ["Critical"])
+    assert client.post(url, form_of(answer)).status_code == 302
     assert Complaint.objects.values_list("severity", "owner_id").get() == ("Critical", owner.pk)
 
 
@@ -93,13 +93,13 @@ def test_a_value_is_put_back_only_over_the_value_that_its_page_showed(site: Site
     item = make_item(site, notes="First")
     update_item(site.pk, item.pk, {"notes": "Second"}, author=make.SYSTEM)
     change = Change.objects.filter(record_id=item.pk).latest("number")
-    place = reverse("admin:items_item_put_back", args=(item.pk, change.pk, "notes"))
+    url = reverse("admin:items_item_put_back", args=(item.pk, change.pk, "notes"))
     just_after_reading(lambda: update_item(site.pk, item.pk, {"notes": "Third"}, author=make.SYSTEM))
     client = browser(site)
-    page = client.get(place)
+    page = client.get(url)
     assert "Second" in page.text
-    late = client.post(place, {"larder_seen": page.context["seen"], "change_reason": "Right after all"})
-    assert late.status_code == 200
-    assert "Third" in late.text
+    answer = client.post(url, {"larder_seen": page.context["seen"], "change_reason": "Right after all"})
+    assert answer.status_code == 200
+    assert "Third" in answer.text
     item.refresh_from_db()
     assert item.notes == "Third"

@@ -52,12 +52,12 @@ def ann(site: Site) -> User:
 
 def test_the_back_office_leads_to_one_page_with_a_password_form_and_back_again(ann: User) -> None:
     client = Client()
-    sent = client.get("/admin/items/item/?archived=yes")
-    assert sent["Location"].startswith(LOGIN)
-    page = client.get(sent["Location"])
+    redirect = client.get("/admin/items/item/?archived=yes")
+    assert redirect["Location"].startswith(LOGIN)
+    page = client.get(redirect["Location"])
     assert 'type="password"' in page.content.decode()
-    done = try_password(client, "ANN", next="/admin/items/item/?archived=yes")
-    assert done["Location"] == "/admin/items/item/?archived=yes"
+    answer = try_password(client, "ANN", next="/admin/items/item/?archived=yes")
+    assert answer["Location"] == "/admin/items/item/?archived=yes"
     assert is_signed_in(client)
 
 
@@ -128,16 +128,16 @@ def test_a_code_works_once(ann: User, again: str) -> None:
 
 def test_the_database_holds_no_secret_of_a_factor(ann: User) -> None:
     give_app(ann)
-    held = str(list(Authenticator.objects.values_list("data", flat=True)))
+    stored_data = str(list(Authenticator.objects.values_list("data", flat=True)))
     codes = recovery_codes(ann)
     assert len(codes) == 10
-    assert not any(secret in held for secret in (SECRET, *codes))
+    assert not any(secret in stored_data for secret in (SECRET, *codes))
 
 
-@pytest.mark.parametrize("lost", ["the pepper", "the encryption"])
-def test_a_secret_that_no_pepper_opens_lets_nobody_in(ann: User, settings: Any, lost: str) -> None:
+@pytest.mark.parametrize("missing", ["the pepper", "the encryption"])
+def test_a_secret_that_no_pepper_opens_lets_nobody_in(ann: User, settings: Any, missing: str) -> None:
     app = give_app(ann)
-    if lost == "the pepper":
+    if missing == "the pepper":
         settings.CREDENTIAL_PEPPERS = ["another pepper, long enough to be one of them"]
     else:
         Authenticator.objects.update(data={"secret": SECRET, "seed": SECRET, "used_mask": 0})
@@ -194,25 +194,25 @@ def test_an_app_is_set_up_after_confirming_the_password_and_its_secret_is_not_re
     ann: User, django_capture_on_commit_callbacks: Any
 ) -> None:
     client = sign_in(ann)
-    asked = client.get(f"{SECURITY}app/")
-    assert asked["Location"].startswith("/accounts/confirm/password/")
-    assert client.post(asked["Location"], {"password": "wrong"}).status_code == 200
-    assert client.post(asked["Location"], {"password": make.PASSWORD}).status_code == 302
+    redirect = client.get(f"{SECURITY}app/")
+    assert redirect["Location"].startswith("/accounts/confirm/password/")
+    assert client.post(redirect["Location"], {"password": "wrong"}).status_code == 200
+    assert client.post(redirect["Location"], {"password": make.PASSWORD}).status_code == 302
     page = client.get(f"{SECURITY}app/")
     secret = page.context["form"].secret
     code = format_hotp_value(hotp_value(secret, int(time.time()) // 30))
     with django_capture_on_commit_callbacks(execute=True):
         assert client.post(f"{SECURITY}app/", {"code": code})["Location"] == f"{SECURITY}codes/"
-    shown = client.get(f"{SECURITY}codes/").content.decode()
-    assert all(code in shown for code in recovery_codes(ann))
+    text = client.get(f"{SECURITY}codes/").content.decode()
+    assert all(code in text for code in recovery_codes(ann))
     assert all(code not in client.get(f"{SECURITY}codes/").content.decode() for code in recovery_codes(ann))
-    stored = str(list(Authenticator.objects.values_list("data", flat=True)))
-    assert secret not in stored
+    stored_data = str(list(Authenticator.objects.values_list("data", flat=True)))
+    assert secret not in stored_data
     assert set(Change.objects.filter(record_id=ann.pk).values_list("operation", flat=True)) >= {"AddFactor", "SignIn"}
-    fresh = Client()
-    try_password(fresh, "ann")
-    assert "This code is not right, or it was used already." in fresh.post(FACTOR, {"code": code}).content.decode()
-    assert not is_signed_in(fresh)
+    new_client = Client()
+    try_password(new_client, "ann")
+    assert "This code is not right, or it was used already." in new_client.post(FACTOR, {"code": code}).content.decode()
+    assert not is_signed_in(new_client)
 
 
 def test_a_mandatory_factor_has_to_be_set_up_before_anything_else(ann: User, site: Site, settings: Any) -> None:
@@ -250,11 +250,11 @@ def test_the_last_factor_of_somebody_who_needs_one_stays(ann: User, settings: An
 
 def _passkeys(user: User, number: int) -> list[str]:
     """Give the account passkeys that no device has, and return the pages that remove them."""
-    made = [Authenticator.objects.create(user=user, type="webauthn", data={"name": "Key"}) for _ in range(number)]
-    return [f"{SECURITY}passkeys/{key.pk}/remove/" for key in made]
+    passkeys = [Authenticator.objects.create(user=user, type="webauthn", data={"name": "Key"}) for _ in range(number)]
+    return [f"{SECURITY}passkeys/{key.pk}/remove/" for key in passkeys]
 
 
-def _confirmed(user: User) -> Client:
+def _confirmed_browser(user: User) -> Client:
     client = sign_in(user)
     client.post("/accounts/confirm/password/", {"password": make.PASSWORD})
     return client
@@ -263,7 +263,7 @@ def _confirmed(user: User) -> Client:
 def test_the_last_passkey_of_somebody_who_needs_a_factor_stays(ann: User, settings: Any) -> None:
     settings.SECOND_FACTOR = "everybody"
     first, last = _passkeys(ann, 2)
-    client = _confirmed(ann)
+    client = _confirmed_browser(ann)
     assert client.post(first).status_code == 302
     page = client.post(last, follow=True)
     assert "Add another one before you remove this one" in page.content.decode()
@@ -272,7 +272,7 @@ def test_the_last_passkey_of_somebody_who_needs_a_factor_stays(ann: User, settin
 
 def test_a_passkey_without_which_nobody_could_sign_in_stays(ann: User, settings: Any) -> None:
     first, last = _passkeys(ann, 2)
-    client = _confirmed(ann)
+    client = _confirmed_browser(ann)
     settings.PASSWORD_SIGN_IN = False
     assert client.post(first).status_code == 302
     assert "You could not sign in any more." in client.post(last, follow=True).content.decode()
@@ -283,7 +283,7 @@ def test_a_passkey_without_which_nobody_could_sign_in_stays(ann: User, settings:
 def test_of_two_factors_that_are_removed_at_once_one_stays(ann: User, settings: Any) -> None:
     settings.SECOND_FACTOR = "everybody"
     pages = _passkeys(ann, 2)
-    clients = [_confirmed(ann) for _ in pages]
+    clients = [_confirmed_browser(ann) for _ in pages]
     for client, page in zip(clients, pages, strict=True):
         assert client.get(page).status_code == 200
     make.at_once(*[partial(client.post, page) for client, page in zip(clients, pages, strict=True)])
@@ -296,29 +296,29 @@ NOT_SENT_BY_PASSKEYS = (
 )
 
 
-@pytest.mark.parametrize("sent", NOT_SENT_BY_PASSKEYS, ids=lambda sent: sent[:12])
-def test_what_no_passkey_sends_is_refused_in_words(ann: User, sent: str) -> None:
-    answer = Client().post("/accounts/login/passkey/", {"credential": sent})
+@pytest.mark.parametrize("credential", NOT_SENT_BY_PASSKEYS, ids=lambda credential: credential[:12])
+def test_what_no_passkey_sends_is_refused_in_words(ann: User, credential: str) -> None:
+    answer = Client().post("/accounts/login/passkey/", {"credential": credential})
     assert answer.status_code == 302
     assert answer["Location"] == LOGIN
     client = sign_in(ann)
     client.post("/accounts/confirm/password/", {"password": make.PASSWORD})
-    assert client.post(f"{SECURITY}passkeys/add/", {"credential": sent, "name": "Key"}).status_code == 200
+    assert client.post(f"{SECURITY}passkeys/add/", {"credential": credential, "name": "Key"}).status_code == 200
     Authenticator.objects.create(user=ann, type="webauthn", data={"credential": {}, "passwordless": True})
-    assert client.post("/accounts/confirm/passkey/", {"credential": sent}).status_code == 302
+    assert client.post("/accounts/confirm/passkey/", {"credential": credential}).status_code == 302
 
 
 # --- Sessions -------------------------------------------------------------------------------------------------------
 
 
-def later(monkeypatch: pytest.MonkeyPatch, **by: int) -> None:
+def move_clock(monkeypatch: pytest.MonkeyPatch, **by: int) -> None:
     moment = time.time() + datetime.timedelta(**by).total_seconds()
     monkeypatch.setattr(middleware, "time", SimpleNamespace(time=lambda: moment))
 
 
 def test_a_session_that_is_not_used_ends(ann: User, monkeypatch: pytest.MonkeyPatch) -> None:
     client = sign_in(ann)
-    later(monkeypatch, minutes=61)
+    move_clock(monkeypatch, minutes=61)
     answer = client.get("/admin/", follow=True)
     assert answer.redirect_chain[-1][0].startswith(LOGIN)
     assert "Your session has ended" in answer.content.decode()
@@ -328,41 +328,43 @@ def test_a_used_session_goes_on_until_its_last_hour(ann: User, monkeypatch: pyte
     client = sign_in(ann)
     clock = SimpleNamespace(time=time.time)
     monkeypatch.setattr(middleware, "time", clock)
-    started = time.time()
+    start = time.time()
     for minutes in range(50, 12 * 60, 50):
-        clock.time = lambda minutes=minutes: started + minutes * 60
+        clock.time = lambda minutes=minutes: start + minutes * 60
         assert is_signed_in(client), minutes
-    clock.time = lambda: started + 12 * 3600 + 60
+    clock.time = lambda: start + 12 * 3600 + 60
     assert not is_signed_in(client)
 
 
 def test_own_sessions_are_listed_and_ended_one_by_one(ann: User) -> None:
-    here, there, third = Client(), Client(), Client()
+    first, second, third = Client(), Client(), Client()
     agent = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
-    for client in (here, there, third):
+    for client in (first, second, third):
         client.post(LOGIN, {"username": "ann", "password": make.PASSWORD}, headers={"User-Agent": agent})
-    page = here.get(f"{SECURITY}sessions/")
+    page = first.get(f"{SECURITY}sessions/")
     assert page.content.decode().count("Firefox on Linux") == 5
     assert page.content.decode().count("This browser") == 1
     assert "Times are those of" in page.content.decode()
-    other = next(one["row"] for one in page.context["sessions"] if one["row"].session_key == there.session.session_key)
-    asked = here.post(f"{SECURITY}sessions/", {"id": str(other.pk)})
-    assert [is_signed_in(client) for client in (here, there, third)] == [True, True, True]
-    here.post(asked["Location"], {"password": make.PASSWORD})
-    assert [is_signed_in(client) for client in (here, there, third)] == [True, False, True]
-    here.post(f"{SECURITY}sessions/", {"others": "1"})
-    assert [is_signed_in(client) for client in (here, third)] == [True, False]
+    session = next(
+        entry["row"] for entry in page.context["sessions"] if entry["row"].session_key == second.session.session_key
+    )
+    redirect = first.post(f"{SECURITY}sessions/", {"id": str(session.pk)})
+    assert [is_signed_in(client) for client in (first, second, third)] == [True, True, True]
+    first.post(redirect["Location"], {"password": make.PASSWORD})
+    assert [is_signed_in(client) for client in (first, second, third)] == [True, False, True]
+    first.post(f"{SECURITY}sessions/", {"others": "1"})
+    assert [is_signed_in(client) for client in (first, third)] == [True, False]
 
 
 def test_nobody_ends_the_session_of_somebody_else(ann: User, site: Site) -> None:
     eve = make.make_user("eve", site=site)
-    hers, mine = Client(), Client()
-    try_password(hers, "ann")
-    try_password(mine, "eve")
+    ann_browser, eve_browser = Client(), Client()
+    try_password(ann_browser, "ann")
+    try_password(eve_browser, "eve")
     row = UserSession.objects.get(user=ann)
-    mine.post(f"{SECURITY}sessions/", {"id": str(row.pk)})
-    assert is_signed_in(hers)
-    assert mine.get(f"{SECURITY}sessions/").context["sessions"][0]["row"].user_id == eve.pk
+    eve_browser.post(f"{SECURITY}sessions/", {"id": str(row.pk)})
+    assert is_signed_in(ann_browser)
+    assert eve_browser.get(f"{SECURITY}sessions/").context["sessions"][0]["row"].user_id == eve.pk
 
 
 def test_sessions_are_listed_with_the_same_number_of_queries(ann: User, django_assert_max_num_queries: Any) -> None:

@@ -42,7 +42,7 @@ class Step:
 
     make: Callable[[Site], Any]
     name: str
-    typed: dict[str, Any] = field(default_factory=dict)
+    data: dict[str, Any] = field(default_factory=dict)
     files: tuple[str, ...] = ()
 
     def place(self, record: Any) -> str:
@@ -51,21 +51,21 @@ class Step:
             return reverse("admin:retention_hold", args=("set", record.ENTITY.value, record.pk))
         return reverse(f"admin:{record._meta.app_label}_{record._meta.model_name}_step", args=(record.pk, self.name))
 
-    def sent(self, page: Any) -> dict[str, Any]:
+    def form_data(self, page: Any) -> dict[str, Any]:
         """Return what is sent when the page is filled in."""
         files = {name: SimpleUploadedFile("tap.pdf", b"A new tap") for name in self.files}
         assert f'name="larder_seen" value="{page.context["seen"]}"' in page.text
-        return {"larder_seen": page.context["seen"], "change_reason": WHY, **self.typed, **files}
+        return {"larder_seen": page.context["seen"], "change_reason": WHY, **self.data, **files}
 
 
 def _action(*statuses: Status) -> Callable[[Site], Any]:
-    def made(site: Site) -> Any:
+    def make_in_status(site: Site) -> Any:
         action = make_action(site)
         for status in statuses:
             move(action, status, make.make_user(site=site, role=DefaultRole.MANAGER))
         return action
 
-    return made
+    return make_in_status
 
 
 def _archived_employee(site: Site) -> Any:
@@ -78,7 +78,7 @@ def _audit(site: Site) -> Any:
     return make_audit(make_program(site))
 
 
-def _found(site: Site) -> Any:
+def _answered_audit(site: Site) -> Any:
     return find(start(_audit(site)), None)
 
 
@@ -102,8 +102,8 @@ STEPS = {
     "program, schedule": Step(lambda site: make_program(site, next_due_date=DUE), "schedule-next", {"count": "1"}),
     "program, plan": Step(make_program, "plan", {"date": "2031-05-01"}),
     "audit, start": Step(_audit, "start", {"start_date": "2026-03-02"}),
-    "audit, submit": Step(_found, "submit"),
-    "audit, complete": Step(lambda site: submit(_found(site)), "complete"),
+    "audit, submit": Step(_answered_audit, "submit"),
+    "audit, complete": Step(lambda site: submit(_answered_audit(site)), "complete"),
     "audit, cancel": Step(_audit, "cancel"),
     "document, upload": Step(make_document, "upload", files=("file",)),
     "employee, account": Step(make.make_employee, "give-account", {"user_name": "quill"}),
@@ -126,8 +126,8 @@ def change(record: Any) -> None:
         pass
 
 
-def stored() -> list[int]:
-    """Return how many there are of what steps add."""
+def count_records() -> list[int]:
+    """Return the number of records of each model to which steps add."""
     return [model.objects.count() for model in (Change, AuditRecord, DocumentVersion, Delivery, User)]
 
 
@@ -139,35 +139,35 @@ def test_a_step_shows_what_was_changed_meanwhile_and_is_taken_by_the_second_pres
     step = STEPS[name]
     record = step.make(site)
     client = sign_in(make.make_user("root", site=site, is_superuser=True), site)
-    place, counts = step.place(record), []
-    page = client.get(place)
+    url, counts = step.place(record), []
+    page = client.get(url)
 
-    def changed() -> None:
+    def change_and_count() -> None:
         change(record)
-        counts.append(stored())
+        counts.append(count_records())
 
     if before_lock:
         compare = transitions.meanwhile
 
-        def compared(*args: Any) -> Any:
-            found = compare(*args)
+        def compare_after_change(*args: Any) -> Any:
+            changes = compare(*args)
             if not counts:
-                changed()
-            return found
+                change_and_count()
+            return changes
 
-        monkeypatch.setattr(transitions, "meanwhile", compared)
+        monkeypatch.setattr(transitions, "meanwhile", compare_after_change)
     else:
-        changed()
-    late = client.post(place, step.sent(page))
-    assert late.status_code == 200
-    assert [one["author"] for one in late.context["conflict"]["changes"]] == ["Uma Ann"]
-    assert "This record was changed while you were editing it" in late.text
-    if "change_reason" in late.context["form"].fields:
-        assert WHY in late.text
-    assert [stored()] == counts
-    again = client.post(place, step.sent(late))
+        change_and_count()
+    conflict = client.post(url, step.form_data(page))
+    assert conflict.status_code == 200
+    assert [one["author"] for one in conflict.context["conflict"]["changes"]] == ["Uma Ann"]
+    assert "This record was changed while you were editing it" in conflict.text
+    if "change_reason" in conflict.context["form"].fields:
+        assert WHY in conflict.text
+    assert [count_records()] == counts
+    again = client.post(url, step.form_data(conflict))
     assert again.status_code == 302, again.text
-    assert stored() > counts[0]
+    assert count_records() > counts[0]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -181,32 +181,32 @@ def test_of_two_people_who_take_a_step_at_the_same_moment_one_does_and_the_other
     step = STEPS[name]
     record = step.make(site)
     clients = [sign_in(make.make_user(f"root{one}", site=site, is_superuser=True), site) for one in range(2)]
-    place, both = step.place(record), threading.Barrier(2)
-    sent = [step.sent(client.get(place)) for client in clients]
-    before, changes = stored(), Change.objects.filter(record_id=record.pk, model=record._meta.label)
-    known, take = changes.count(), transitions.StepPages._take
+    url, both = step.place(record), threading.Barrier(2)
+    forms = [step.form_data(client.get(url)) for client in clients]
+    before, changes = count_records(), Change.objects.filter(record_id=record.pk, model=record._meta.label)
+    change_count, take = changes.count(), transitions.StepPages._take
 
-    def taken(*args: Any) -> None:
+    def take_together(*args: Any) -> None:
         both.wait(30)  # Both have compared what they saw, and found it unchanged.
         take(*args)
 
-    monkeypatch.setattr(transitions.StepPages, "_take", taken)
-    posts = [partial(client.post, place, typed) for client, typed in zip(clients, sent, strict=True)]
+    monkeypatch.setattr(transitions.StepPages, "_take", take_together)
+    posts = [partial(client.post, url, data) for client, data in zip(clients, forms, strict=True)]
     pages = make.at_once(*posts)
     assert sorted(page.status_code for page in pages) == [200, 302]
-    [late] = [page for page in pages if page.status_code == 200]
-    assert late.context["conflict"] or late.context["form"].errors
-    assert changes.count() == known + 1
-    added = [after - count for after, count in zip(stored(), before, strict=True)]
-    assert added[1:] == [name == "program, plan", name == "document, upload", 0, name == "employee, account"]
+    [conflict] = [page for page in pages if page.status_code == 200]
+    assert conflict.context["conflict"] or conflict.context["form"].errors
+    assert changes.count() == change_count + 1
+    differences = [after - count for after, count in zip(count_records(), before, strict=True)]
+    assert differences[1:] == [name == "program, plan", name == "document, upload", 0, name == "employee, account"]
 
 
 def test_a_step_that_is_sent_without_what_was_seen_shows_all_changes(site: Site) -> None:
     complaint = make_complaint(site)
-    place = STEPS["complaint, complete"].place(complaint)
-    late = browser(site).post(place, {"review_report": "Checked."})
-    assert late.status_code == 200
-    assert len(late.context["conflict"]["changes"]) == 1
+    url = STEPS["complaint, complete"].place(complaint)
+    page = browser(site).post(url, {"review_report": "Checked."})
+    assert page.status_code == 200
+    assert len(page.context["conflict"]["changes"]) == 1
     complaint.refresh_from_db()
     assert complaint.review_report == ""
 
@@ -214,38 +214,38 @@ def test_a_step_that_is_sent_without_what_was_seen_shows_all_changes(site: Site)
 def test_the_values_of_a_triage_stay_typed_and_those_left_alone_follow_the_record(site: Site) -> None:
     owner, other = (make.make_user(site=site, role=DefaultRole.STANDARD) for _ in range(2))
     complaint = make_complaint(site, severity="Minor")
-    place = reverse("admin:complaints_complaint_step", args=(complaint.pk, "triage"))
+    url = reverse("admin:complaints_complaint_step", args=(complaint.pk, "triage"))
     client = browser(site, DefaultRole.STANDARD)
-    seen = form_of(client.get(place))
+    form = form_of(client.get(url))
     values = {"owner": other, "severity": "Critical"}
     author = make.author_of(make.make_user(site=site, role=DefaultRole.MANAGER))
     actions.update_complaint_detail(site.pk, complaint.pk, values, may_change_completed=False, author=author)
-    late = client.post(place, {**seen, "owner": str(owner.pk), "target_date": "2031-05-01"})
-    assert late.status_code == 200
-    assert late.context["conflict"]["both"] == ["Owner"]
+    page = client.post(url, {**form, "owner": str(owner.pk), "target_date": "2031-05-01"})
+    assert page.status_code == 200
+    assert page.context["conflict"]["both"] == ["Owner"]
     complaint.refresh_from_db()
     assert (complaint.owner, complaint.severity) == (other, "Critical")
-    shown = form_of(late)
-    assert (shown["owner"], shown["severity"], shown["target_date"]) == ([str(owner.pk)], ["Critical"], ["2031-05-01"])
-    assert client.post(place, shown).status_code == 302
+    form = form_of(page)
+    assert (form["owner"], form["severity"], form["target_date"]) == ([str(owner.pk)], ["Critical"], ["2031-05-01"])
+    assert client.post(url, form).status_code == 302
     complaint.refresh_from_db()
     assert (complaint.owner, complaint.severity) == (owner, "Critical")
 
 
 def test_a_report_that_was_stored_meanwhile_is_not_replaced_by_a_stale_one(site: Site) -> None:
     complaint = make_complaint(site, review_report="First")
-    place = STEPS["complaint, complete"].place(complaint)
+    url = STEPS["complaint, complete"].place(complaint)
     client = browser(site)
-    seen = form_of(client.get(place))
+    form = form_of(client.get(url))
     values = {"review_report": "Second"}
     actions.update_complaint_detail(
         site.pk, complaint.pk, values, may_change_completed=False, author=make.SYSTEM, reason="Found more"
     )
-    assert form_of(client.post(place, seen))["review_report"] == ["Second"]
-    late = client.post(place, {**seen, "review_report": "Third"})
-    assert form_of(late)["review_report"] == ["Third"]
-    assert "Found more" in late.text
-    assert "Second" in late.text
+    assert form_of(client.post(url, form))["review_report"] == ["Second"]
+    page = client.post(url, {**form, "review_report": "Third"})
+    assert form_of(page)["review_report"] == ["Third"]
+    assert "Found more" in page.text
+    assert "Second" in page.text
     complaint.refresh_from_db()
     assert (complaint.review_report, complaint.is_completed) == ("Second", False)
 
@@ -254,17 +254,17 @@ def test_a_result_that_the_judge_did_not_see_is_not_closed(site: Site) -> None:
     owner, manager = (make.make_user(site=site, role=DefaultRole.MANAGER) for _ in range(2))
     action = move(make_action(site, owner=owner), Status.DONE, owner, result="Result A")
     client = sign_in(make.make_user(site=site, role=DefaultRole.MANAGER), site)
-    place = STEPS["action, close"].place(action)
-    page = client.get(place)
+    url = STEPS["action, close"].place(action)
+    page = client.get(url)
     assert "Result: Result A" in page.text
     move(action, Status.OPEN, manager)
     move(action, Status.DONE, owner, result="Result B")
-    late = client.post(place, {**form_of(page), "effective": "yes"})
-    assert late.status_code == 200
-    assert "Result: Result B" in late.text
+    conflict = client.post(url, {**form_of(page), "effective": "yes"})
+    assert conflict.status_code == 200
+    assert "Result: Result B" in conflict.text
     action.refresh_from_db()
     assert action.record_status == Status.DONE
-    answer: Any = client.post(place, form_of(late))
+    answer: Any = client.post(url, form_of(conflict))
     assert (answer.status_code, answer.url) == (302, address(action, "read"))
     action.refresh_from_db()
     assert (action.record_status, action.effective) == (Status.CLOSED, True)

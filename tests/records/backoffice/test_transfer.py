@@ -37,12 +37,12 @@ def customers(site: Site) -> Any:
 
 
 def complaints(site: Site) -> Any:
-    named = required_of(site)
+    required = required_of(site)
     make_complaint(
-        site, **named, quantity=Decimal("12345678901.2345"), date=MOMENT, manufacture_date=DAY, trace_number="0012"
+        site, **required, quantity=Decimal("12345678901.2345"), date=MOMENT, manufacture_date=DAY, trace_number="0012"
     )
     twins = [make_entry(Product, site, "Rye", code=code) for code in ("R1", "R2")]
-    make_complaint(site, **{**named, "product": twins[1]}, quantity=Decimal("0.5000"))
+    make_complaint(site, **{**required, "product": twins[1]}, quantity=Decimal("0.5000"))
     make_completed(site)
     make_draft(site, trace_number="-5")
     return Complaint
@@ -69,24 +69,24 @@ def test_an_exported_file_imported_again_changes_nothing(site: Site, fill: Any, 
 
 def test_a_hundred_imported_complaints_move_the_number_by_a_hundred(site: Site) -> None:
     first = make_complaint(site)
-    named = required_of(site)
+    required = required_of(site)
     rows = [
         {
-            "CustomerId": named["customer"].name,
-            "ProductId": named["product"].name,
-            "NonconformanceId": named["nonconformance"].name,
+            "CustomerId": required["customer"].name,
+            "ProductId": required["product"].name,
+            "NonconformanceId": required["nonconformance"].name,
             "TraceNumber": f"{number:05}",
         }
         for number in range(100)
     ]
     user = make.make_user(site=site, role=DefaultRole.MANAGER)
     bring_in(browser(site, user=user), Complaint, rows, "Taken over from the old system")
-    added = list(Complaint.objects.exclude(pk=first.pk).order_by("site_sequence_id"))
+    complaints = list(Complaint.objects.exclude(pk=first.pk).order_by("site_sequence_id"))
     start = first.site_sequence_id or 0
-    assert [one.site_sequence_id for one in added] == list(range(start + 1, start + 101))
-    assert [one.trace_number for one in added] == [f"{number:05}" for number in range(100)]
+    assert [one.site_sequence_id for one in complaints] == list(range(start + 1, start + 101))
+    assert [one.trace_number for one in complaints] == [f"{number:05}" for number in range(100)]
     assert make_complaint(site).site_sequence_id == start + 101
-    changes = Change.objects.filter(record_id__in=[one.pk for one in added])
+    changes = Change.objects.filter(record_id__in=[one.pk for one in complaints])
     assert changes.count() == 100
     assert set(changes.values_list("channel", "reason", "author_id", "operation")) == {
         ("Import", "Taken over from the old system", user.pk, "AddComplaintDetail")
@@ -122,11 +122,11 @@ def test_one_faulty_row_holds_back_the_whole_file_and_every_fault_is_named(site:
     foreign = make_customer(other_site, name="Elsewhere")
     make_entry(Product, site, "Rye", code="R1")
     make_entry(Product, site, "Rye", code="R2")
-    named = required_of(site)
+    required = required_of(site)
     good = {
-        "CustomerId": named["customer"].name.upper(),
-        "ProductId": named["product"].name,
-        "NonconformanceId": str(named["nonconformance"].pk),
+        "CustomerId": required["customer"].name.upper(),
+        "ProductId": required["product"].name,
+        "NonconformanceId": str(required["nonconformance"].pk),
         "Quantity": "1",
         "Date": "2024-05-17",
     }
@@ -209,16 +209,16 @@ def test_an_import_needs_a_reason_and_the_same_user_and_site(site: Site, other_s
     assert "This field is required" in text_of(confirm(client, Item, report, reason="  "))
     assert "made at another site" in text_of(confirm(browser(site), Item, report))
     assert "made at another site" in text_of(confirm(browser(other_site, user=user), Item, report))
-    forged = client.post(page(Item, "import"), {"upload": "abc", "change_reason": "x"})
-    assert "cannot be used" in text_of(forged)
+    answer = client.post(page(Item, "import"), {"upload": "abc", "change_reason": "x"})
+    assert "cannot be used" in text_of(answer)
     assert not Item.objects.exists()
 
 
 def test_an_empty_cell_clears_and_an_absent_column_keeps(site: Site) -> None:
     item = make_item(site, name="Scale", location="Hall 1", code="S1")
     bring_in(browser(site), Item, [{"Id": str(item.pk), "Location": ""}])
-    stored = Item.objects.get()
-    assert (stored.name, stored.location, stored.code) == ("Scale", "", "S1")
+    after = Item.objects.get()
+    assert (after.name, after.location, after.code) == ("Scale", "", "S1")
 
 
 def test_line_ends_of_a_file_are_no_change(site: Site) -> None:
@@ -265,8 +265,8 @@ def test_children_are_changed_in_place(site: Site) -> None:
     customer = make_customer(site, party_contacts=[{"first_name": "Bo"}, {"first_name": "Li"}])
     client = browser(site)
     row = table(export(client, Customer))[0]
-    edited = row["PartyContacts"].replace('"Bo"', '"Bob"')
-    bring_in(client, Customer, [{"Id": row["Id"], "PartyContacts": edited}])
+    contacts = row["PartyContacts"].replace('"Bo"', '"Bob"')
+    bring_in(client, Customer, [{"Id": row["Id"], "PartyContacts": contacts}])
     assert [one.first_name for one in customer.party_contacts.all()] == ["Bob", "Li"]
     change = Change.objects.get(channel="Import")
     assert [(entry["field"], entry["old"], entry["new"]) for entry in change.fields] == [
@@ -283,36 +283,36 @@ def test_the_export_follows_the_lists_search_and_filters(site: Site) -> None:
 
 
 def test_an_export_costs_the_same_statements_however_long_the_list(site: Site) -> None:
-    named = required_of(site)
+    required = required_of(site)
     client = browser(site)
 
     def cost() -> int:
         with CaptureQueriesContext(
             connection,
-        ) as captured:
+        ) as queries:
             export(client, Complaint)
-        return len(captured)
+        return len(queries)
 
-    make_complaint(site, **named)
+    make_complaint(site, **required)
     cost()
     few = cost()
     for _ in range(20):
-        make_complaint(site, **named)
+        make_complaint(site, **required)
     assert cost() == few
 
 
 def test_complaints_are_added_in_a_number_of_statements_that_does_not_grow_with_them(site: Site) -> None:
-    named = required_of(site)
+    required = required_of(site)
     client = browser(site)
     row = {
-        name: str(named[key].pk)
+        name: str(required[key].pk)
         for name, key in (("CustomerId", "customer"), ("ProductId", "product"), ("NonconformanceId", "nonconformance"))
     }
 
     def cost(count: int) -> int:
-        with CaptureQueriesContext(connection) as captured:
+        with CaptureQueriesContext(connection) as queries:
             bring_in(client, Complaint, [row] * count)
-        return len(captured)
+        return len(queries)
 
     cost(2)
     assert cost(20) == cost(3)

@@ -67,11 +67,11 @@ def test_true_negative_numbers_stay_numbers(site: Site) -> None:
 
 
 def test_a_spreadsheets_cells_are_read_as_their_columns_hold(site: Site) -> None:
-    named = required_of(site)
+    required = required_of(site)
     book = openpyxl.Workbook()
     sheet = book.active
     sheet.append(["CustomerId", "ProductId", "NonconformanceId", "TraceNumber", "Quantity", "Date", "ManufactureDate"])
-    whom = [named["customer"].name, named["product"].name, named["nonconformance"].name]
+    whom = [required["customer"].name, required["product"].name, required["nonconformance"].name]
     sheet.append([*whom, 123, 0.1, datetime.date(2024, 5, 17), 45429])
     sheet["D2"].number_format = "00000"
     sheet.append([*whom, "00042", 12345678901.2345, CLOCK, datetime.date(2024, 5, 1)])
@@ -131,14 +131,14 @@ def _sheet(rows: bytes) -> bytes:
 
 
 with zipfile.ZipFile(io.BytesIO(as_xlsx([["Name"], ["Scale"]]))) as _archive:
-    WHOLE = {name: _archive.read(name) for name in _archive.namelist()}
+    PARTS = {name: _archive.read(name) for name in _archive.namelist()}
 TEXTS = "application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"
-WITH_TEXTS = WHOLE["[Content_Types].xml"].replace(
+WITH_TEXTS = PARTS["[Content_Types].xml"].replace(
     b"</Types>", f'<Override PartName="/{files.TEXTS}" ContentType="{TEXTS}"/></Types>'.encode()
 )
 
 
-MALFORMED = {
+MALFORMED_FILES = {
     "empty": (b"", "empty"),
     "blank": (b"\n\n  ", "empty"),
     "header alone": (b"Name,Code\r\n", "no row under it"),
@@ -151,15 +151,15 @@ MALFORMED = {
     "no workbook": (_zip(hello=b"x"), "damaged"),
     "bomb": (_zip(hello=b"0" * (files.MOST_UNPACKED + 1)), "unpacks to more"),
     "bomb of shared texts": (
-        _zip(**{**WHOLE, "[Content_Types].xml": WITH_TEXTS, files.TEXTS: b"<sst>" + b"<si/>" * 400_000}),
+        _zip(**{**PARTS, "[Content_Types].xml": WITH_TEXTS, files.TEXTS: b"<sst>" + b"<si/>" * 400_000}),
         "more texts or styles",
     ),
     "bomb of styles": (
-        _zip(**{**WHOLE, "xl/styles.xml": b"<fonts>" + b"<font/>" * files.MOST_MARKUP}),
+        _zip(**{**PARTS, "xl/styles.xml": b"<fonts>" + b"<font/>" * files.MOST_MARKUP}),
         "more texts or styles",
     ),
     "bomb of relations": (
-        _zip(**{**WHOLE, "xl/worksheets/_rels/sheet1.xml.rels": b"<r/>" * (files.MOST_MARKUP + 1)}),
+        _zip(**{**PARTS, "xl/worksheets/_rels/sheet1.xml.rels": b"<r/>" * (files.MOST_MARKUP + 1)}),
         "more texts or styles",
     ),
     "bomb of parts": (_zip(**{f"x{n}": b"" for n in range(files.MOST_PARTS + 1)}), "unpacks to more"),
@@ -176,9 +176,9 @@ MALFORMED = {
 }
 
 
-@pytest.mark.parametrize("name", MALFORMED)
+@pytest.mark.parametrize("name", MALFORMED_FILES)
 def test_a_malformed_file_gets_a_clear_message(site: Site, name: str) -> None:
-    data, words = MALFORMED[name]
+    data, words = MALFORMED_FILES[name]
     response = check(browser(site), Item, data)
     assert response.status_code == 200
     assert words in text_of(response).replace("&#x27;", "'"), text_of(response)
@@ -188,9 +188,9 @@ def test_a_malformed_file_gets_a_clear_message(site: Site, name: str) -> None:
 
 def test_a_broken_sheet_inside_a_workbook_gets_a_clear_message(site: Site) -> None:
     client = browser(site)
-    for name in WHOLE:
-        for content in (b"", b"<a>", WHOLE[name][: len(WHOLE[name]) // 2]):
-            response = check(client, Item, _zip(**{**WHOLE, name: content}))
+    for name in PARTS:
+        for content in (b"", b"<a>", PARTS[name][: len(PARTS[name]) // 2]):
+            response = check(client, Item, _zip(**{**PARTS, name: content}))
             assert response.status_code == 200, name
 
 
@@ -206,11 +206,11 @@ def test_a_sheet_that_is_named_twice_and_too_many_sheets_are_not_read(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = browser(site)
-    sheet = re.search(rb"<sheet [^>]*/>", WHOLE["xl/workbook.xml"])
+    sheet = re.search(rb"<sheet [^>]*/>", PARTS["xl/workbook.xml"])
     assert sheet is not None
     again = sheet[0].replace(b'name="Sheet"', b'name="Again"').replace(b'sheetId="1"', b'sheetId="2"')
-    named_twice = WHOLE["xl/workbook.xml"].replace(sheet[0], sheet[0] + again)
-    assert "more sheets than" in text_of(check(client, Item, _zip(**{**WHOLE, "xl/workbook.xml": named_twice})))
+    named_twice = PARTS["xl/workbook.xml"].replace(sheet[0], sheet[0] + again)
+    assert "more sheets than" in text_of(check(client, Item, _zip(**{**PARTS, "xl/workbook.xml": named_twice})))
     several = as_book(Items=[["Name"], ["Scale"]], Notes=[["Seen"]], Plans=[["Later"]])
     assert "more sheets than" not in text_of(check(client, Item, several))
     monkeypatch.setattr(files, "MOST_SHEETS", 2)
@@ -222,25 +222,25 @@ def test_what_a_reader_never_opens_may_be_long_and_what_it_opens_may_not(
 ) -> None:
     monkeypatch.setattr(files, "MOST_MARKUP", 2_000)
     long = b"<calcChain>" + b'<c r="A1"/>' * 3_000 + b"</calcChain>"
-    others = dict.fromkeys(
+    unread_parts = dict.fromkeys(
         ("xl/calcChain.xml", "xl/pivotCache/pivotCacheRecords1.xml", "xl/drawings/drawing1.xml"), long
     )
-    assert check(browser(site), Item, _zip(**WHOLE, **others)).context["added"] == 1
-    styles = WHOLE["xl/styles.xml"].replace(b"<numFmts", b"<!-- -->" * 3_000 + b"<numFmts")
-    refused = check(browser(site), Item, _zip(**{**WHOLE, "xl/styles.xml": styles}))
-    assert "more texts or styles than can be read" in text_of(refused)
-    as_sheet = WHOLE["xl/_rels/workbook.xml.rels"].replace(b"/xl/worksheets/sheet1.xml", b"/xl/calcChain.xml")
-    smuggled = {**WHOLE, "xl/_rels/workbook.xml.rels": as_sheet, "xl/calcChain.xml": long}
-    assert "more texts or styles than can be read" in text_of(check(browser(site), Item, _zip(**smuggled)))
+    assert check(browser(site), Item, _zip(**PARTS, **unread_parts)).context["added"] == 1
+    styles = PARTS["xl/styles.xml"].replace(b"<numFmts", b"<!-- -->" * 3_000 + b"<numFmts")
+    report = check(browser(site), Item, _zip(**{**PARTS, "xl/styles.xml": styles}))
+    assert "more texts or styles than can be read" in text_of(report)
+    as_sheet = PARTS["xl/_rels/workbook.xml.rels"].replace(b"/xl/worksheets/sheet1.xml", b"/xl/calcChain.xml")
+    book = {**PARTS, "xl/_rels/workbook.xml.rels": as_sheet, "xl/calcChain.xml": long}
+    assert "more texts or styles than can be read" in text_of(check(browser(site), Item, _zip(**book)))
 
 
-@pytest.mark.parametrize("place", ["/xl/sharedStrings.xml", "/xl/worksheets/book.xml"])
-def test_no_part_passes_for_one_that_may_have_more_markup(site: Site, place: str) -> None:
-    types = WHOLE["[Content_Types].xml"]
+@pytest.mark.parametrize("part", ["/xl/sharedStrings.xml", "/xl/worksheets/book.xml"])
+def test_no_part_passes_for_one_that_may_have_more_markup(site: Site, part: str) -> None:
+    types = PARTS["[Content_Types].xml"]
     assert b"/xl/workbook.xml" in types
-    moved = types.replace(b"/xl/workbook.xml", place.encode())
-    given = {**WHOLE, "[Content_Types].xml": moved, place.lstrip("/"): WHOLE["xl/workbook.xml"]}
-    assert "damaged" in text_of(check(browser(site), Item, _zip(**given)))
+    moved_types = types.replace(b"/xl/workbook.xml", part.encode())
+    book = {**PARTS, "[Content_Types].xml": moved_types, part.lstrip("/"): PARTS["xl/workbook.xml"]}
+    assert "damaged" in text_of(check(browser(site), Item, _zip(**book)))
 
 
 def test_an_upload_beyond_the_limit_is_refused_before_it_is_read(site: Site) -> None:

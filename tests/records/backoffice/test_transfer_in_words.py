@@ -43,7 +43,7 @@ def customers(site: Site) -> Any:
 
 def complaints(site: Site) -> Any:
     Site.objects.filter(pk=site.pk).update(time_zone="Europe/Oslo")
-    named = required_of(site)
+    required = required_of(site)
     moments = (
         datetime.datetime(2024, 5, 17, 8, 30, 15, 123000, tzinfo=UTC),
         datetime.datetime(2024, 5, 17, 8, 30, tzinfo=UTC),
@@ -55,7 +55,7 @@ def complaints(site: Site) -> Any:
         datetime.datetime(2024, 5, 17, tzinfo=UTC),
     )
     for moment in moments:
-        make_complaint(site, **named, date=moment, quantity=Decimal("0.5000"))
+        make_complaint(site, **required, date=moment, quantity=Decimal("0.5000"))
     make_completed(site)
     make_draft(site, trace_number="-5")
     return Complaint
@@ -94,11 +94,11 @@ def test_an_exported_file_imported_again_changes_nothing(site: Site, fill: Any, 
 
 
 def test_headings_and_values_are_read_in_peoples_words_and_in_the_interfaces_in_one_file(site: Site) -> None:
-    named = required_of(site)
+    required = required_of(site)
     row = {
-        "customer": named["customer"].name,
-        "ProductId": str(named["product"].pk),
-        "Nonconformance *": named["nonconformance"].name.upper(),
+        "customer": required["customer"].name,
+        "ProductId": str(required["product"].pk),
+        "Nonconformance *": required["nonconformance"].name.upper(),
         "TraceNumber": "L1",
         "date": "17.05.2024",
         "Manufacture  date": "2024-05-01",
@@ -126,8 +126,8 @@ def test_choices_are_written_and_read_in_the_language_of_the_reader(site: Site) 
     assert AuditProgram.objects.get().type == ProgramType.INTERNAL_AUDIT
     bring_in(client, AuditProgram, [{**program, "Art": "Site audit"}])
     assert AuditProgram.objects.get().type == ProgramType.SITE_AUDIT
-    refused = faults(check(client, AuditProgram, [{**program, "Art": "Messe"}]))[2]
-    assert refused == ["Art: Erlaubt sind: Internes Audit, Standortaudit, Selbstbewertung des Standorts."]
+    messages = faults(check(client, AuditProgram, [{**program, "Art": "Messe"}]))[2]
+    assert messages == ["Art: Erlaubt sind: Internes Audit, Standortaudit, Selbstbewertung des Standorts."]
 
 
 @pytest.mark.parametrize(
@@ -172,12 +172,12 @@ def test_child_rows_stand_on_a_sheet_of_their_own(site: Site) -> None:
     book = sheets(export(browser(site), Customer, "xlsx", part=""))
     assert list(book) == ["Customers", "Contacts"]
     head, *rows = book["Contacts"]
-    found = [dict(zip(head, row, strict=True)) for row in rows]
-    assert [(row["Customer"], row["First name"], row["Last name"]) for row in found] == [
+    contacts = [dict(zip(head, row, strict=True)) for row in rows]
+    assert [(row["Customer"], row["First name"], row["Last name"]) for row in contacts] == [
         ("Twin", "Bo", "'=Li"),
         ("Twin", None, "Ek"),
     ]
-    assert {row["Customer Id"] for row in found} == {str(Customer.objects.get(party_contacts__last_name="Ek").pk)}
+    assert {row["Customer Id"] for row in contacts} == {str(Customer.objects.get(party_contacts__last_name="Ek").pk)}
     assert "PartyContacts" not in book["Customers"][0]
     assert "Contacts" not in book["Customers"][0]
     as_csv = table(export(browser(site), Customer, "csv", part="PartyContacts"))
@@ -185,19 +185,19 @@ def test_child_rows_stand_on_a_sheet_of_their_own(site: Site) -> None:
 
 
 def test_child_rows_of_new_and_of_stored_records_are_imported(site: Site) -> None:
-    stored = make_customer(site, name="Acme", party_contacts=[{"last_name": "Old"}, {"last_name": "Kept"}])
-    other = make_customer(site, name="Other", party_contacts=[{"last_name": "Untouched"}])
-    kept = PartyContact.objects.get(last_name="Kept")
+    customer = make_customer(site, name="Acme", party_contacts=[{"last_name": "Old"}, {"last_name": "Kept"}])
+    other_customer = make_customer(site, name="Other", party_contacts=[{"last_name": "Untouched"}])
+    contact = PartyContact.objects.get(last_name="Kept")
     data = as_book(
         Customers=[
             ["Id", "Name", "Code"],
-            [str(stored.pk), "Acme", None],
+            [str(customer.pk), "Acme", None],
             [None, "New", "N1"],
-            [str(other.pk), "Other", None],
+            [str(other_customer.pk), "Other", None],
         ],
         Contacts=[
             ["Customer", "Customer Id", "Id", "First name", "Last name"],
-            [None, str(stored.pk), str(kept.pk), "Kit", "Kept"],
+            [None, str(customer.pk), str(contact.pk), "Kit", "Kept"],
             ["n1", None, None, "Nia", "Novak"],
             ["NEW", None, None, None, "Noor"],
         ],
@@ -211,13 +211,13 @@ def test_child_rows_of_new_and_of_stored_records_are_imported(site: Site) -> Non
     assert contacts("Acme") == [("Kit", "Kept")]
     assert contacts("New") == [("Nia", "Novak"), ("", "Noor")]
     assert contacts("Other") == [("", "Untouched")]
-    assert PartyContact.objects.get(pk=kept.pk).first_name == "Kit"
+    assert PartyContact.objects.get(pk=contact.pk).first_name == "Kit"
 
 
 def test_child_rows_without_ids_that_say_what_is_stored_change_nothing(site: Site) -> None:
-    stored = make_customer(site, name="Acme", party_contacts=[{"last_name": "Ek"}, {"last_name": "Li"}])
+    customer = make_customer(site, name="Acme", party_contacts=[{"last_name": "Ek"}, {"last_name": "Li"}])
     data = as_book(
-        Customers=[["Id", "Name"], [str(stored.pk), "Acme"]],
+        Customers=[["Id", "Name"], [str(customer.pk), "Acme"]],
         Contacts=[["Customer", "Last name"], ["Acme", "Ek"], ["Acme", "Li"]],
     )
     assert "There is nothing to import" in text_of(check(browser(site), Customer, data))
@@ -229,8 +229,8 @@ def test_a_child_row_whose_record_is_unknown_or_ambiguous_holds_the_file_back(si
         Contacts=[["Customer", "Last name", "Title"], ["Twin", "A", None], ["Nobody", "B", None], [None, "C", None]],
     )
     report = check(browser(site), Customer, data)
-    told = [(row.sheet, row.number, row.faults) for row in report.context["rows"]]
-    assert told == [
+    messages = [(row.sheet, row.number, row.faults) for row in report.context["rows"]]
+    assert messages == [
         (
             "Contacts",
             2,
@@ -253,13 +253,13 @@ def test_a_faulty_cell_of_a_child_row_names_its_sheet_row_and_column(site: Site)
 
 
 def test_a_child_row_of_another_record_or_site_is_refused(site: Site, other_site: Site) -> None:
-    theirs = make_customer(other_site, name="Theirs", party_contacts=[{"last_name": "X"}])
+    foreign_customer = make_customer(other_site, name="Theirs", party_contacts=[{"last_name": "X"}])
     own = make_customer(site, name="Acme")
     data = as_book(
         Customers=[["Id", "Name"], [str(own.pk), "Acme"]],
         Contacts=[
             ["Customer", "Id", "Last name"],
-            ["Acme", str(PartyContact.objects.get(customer=theirs).pk), "Y"],
+            ["Acme", str(PartyContact.objects.get(customer=foreign_customer).pk), "Y"],
         ],
     )
     assert faults(check(browser(site), Customer, data))[2]
@@ -273,9 +273,9 @@ def test_ids_are_names_in_an_export_and_findings_are_rows(site: Site) -> None:
     book = sheets(export(browser(site, DefaultRole.READER), AuditRecord, "xlsx", part=""))
     assert list(book) == ["Audits", "Findings"]
     head, row = book["Audits"]
-    found = dict(zip(head, row, strict=True))
-    assert (found["Audit program"], found["Rating scale"]) == ("GMP walk", rating.name)
-    assert "Id" not in found
+    audit_row = dict(zip(head, row, strict=True))
+    assert (audit_row["Audit program"], audit_row["Rating scale"]) == ("GMP walk", rating.name)
+    assert "Id" not in audit_row
     assert not any(isinstance(cell, str) and cell.startswith("[{") for cell in row)
     head, *rows = book["Findings"]
     lines = [dict(zip(head, row, strict=True)) for row in rows]
@@ -321,9 +321,9 @@ def test_actions_are_exported_with_the_names_of_what_they_are_about_as_far_as_th
     }
     clerk = make.make_user(site=site)
     make.make_role(site, ["actions.view_action"], [clerk])
-    hidden = table(export(browser(site, user=clerk), Action, part=""))
-    assert {row["Record"] for row in hidden} == {""}
-    assert str(item.pk) not in str(hidden)
+    clerk_rows = table(export(browser(site, user=clerk), Action, part=""))
+    assert {row["Record"] for row in clerk_rows} == {""}
+    assert str(item.pk) not in str(clerk_rows)
 
 
 def test_versions_of_documents_are_rows_for_those_who_see_all_of_them(site: Site) -> None:
@@ -331,8 +331,8 @@ def test_versions_of_documents_are_rows_for_those_who_see_all_of_them(site: Site
     book = sheets(export(browser(site), Document, "xlsx", part=""))
     assert list(book) == ["Documents", "Versions"]
     head, row = book["Versions"]
-    found = dict(zip(head, row, strict=True))
-    assert (found["Document"], found["Version"], found["Status"]) == ("Plan", 1, "Awaiting Review")
+    line = dict(zip(head, row, strict=True))
+    assert (line["Document"], line["Version"], line["Status"]) == ("Plan", 1, "Awaiting Review")
     reader = sheets(export(browser(site, DefaultRole.READER), Document, "xlsx", part=""))
     assert list(reader) == ["Documents"]
     assert str(document.pk) not in str(reader)
@@ -344,7 +344,7 @@ def test_versions_of_documents_are_rows_for_those_who_see_all_of_them(site: Site
 
 
 @pytest.mark.parametrize(
-    ("header", "said"),
+    ("header", "message"),
     [
         ("City", "Did you mean Postal address city or Physical address city?"),
         ("postal CITY", "Did you mean Postal address city?"),
@@ -353,7 +353,7 @@ def test_versions_of_documents_are_rows_for_those_who_see_all_of_them(site: Site
         ("x" * 150, f"There is no column “{'x' * 100}…”."),
     ],
 )
-def test_an_unknown_heading_is_refused_with_the_columns_that_it_can_mean(site: Site, header: str, said: str) -> None:
-    shown = text_of(check(browser(site), Customer, f"Name,{header}\nHarbour,Kiel\n".encode()))
-    assert said in shown
-    assert ("Did you mean" in shown) is ("Did you mean" in said)
+def test_an_unknown_heading_is_refused_with_the_columns_that_it_can_mean(site: Site, header: str, message: str) -> None:
+    text = text_of(check(browser(site), Customer, f"Name,{header}\nHarbour,Kiel\n".encode()))
+    assert message in text
+    assert ("Did you mean" in text) is ("Did you mean" in message)

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 
 
 def people(site: Site) -> Any:
-    """Fill employees with whatever a file could lose."""
+    """Make employees with values of each kind that a file could lose."""
     boss = make.make_employee(site, first_name="Ida", last_name="Moss", code="007")
     make.make_employee(
         site,
@@ -44,14 +44,14 @@ def people(site: Site) -> Any:
 
 
 def jobs(site: Site) -> Any:
-    """Fill job descriptions that point at each other and at people."""
+    """Make job descriptions that point at each other and at people."""
     first = make.make_job_description(site, name="Baker", employees=[make.make_employee(site, last_name="A;B")])
     make.make_job_description(site, name="Line lead", reports_to=first, review_date=DAY)
     return JobDescription
 
 
 def programs(site: Site) -> Any:
-    """Fill audit programs with people and checklists."""
+    """Make audit programs with people and checklists."""
     twins = [make.make_employee(site, first_name="Kim", last_name="Lee") for _ in range(2)]
     lists = [make_entry(Checklist, site, name) for name in ("Hygiene", "Glass; plastic")]
     make_program(site, auditors=twins, checklists=lists, next_due_date=DAY, frequency_months=12)
@@ -83,8 +83,8 @@ def test_private_columns_are_neither_exported_nor_overwritten_without_the_permis
     report = check(client, Employee, data)
     assert "Not imported: Phone, Notes." in text_of(report)
     assert confirm(client, Employee, report).status_code == 302
-    stored = Employee.objects.get(pk=employee.pk)
-    assert (stored.position, stored.phone, stored.notes) == ("Baker", "112", "secret")
+    after = Employee.objects.get(pk=employee.pk)
+    assert (after.position, after.phone, after.notes) == ("Baker", "112", "secret")
     assert "Phone" in table(export(browser(site), Employee))[0]
 
 
@@ -114,14 +114,14 @@ def test_the_id_of_another_sites_record_is_told_as_one_that_nobody_has(
     site: Site, other_site: Site, position: str
 ) -> None:
     client = browser(site)
-    theirs, nobodys = str(make.make_employee(other_site).pk), str(uuid.uuid4())
+    foreign_id, unknown_id = str(make.make_employee(other_site).pk), str(uuid.uuid4())
     row = {"FirstName": "Ada", "LastName": "B", "Position": position, "NatureOfEmploymentId": "Employee"}
-    told = [
+    messages = [
         str(faults(check(client, Employee, [{**row, "ReportingToId": key}]))).replace(key, "Id")
-        for key in (theirs, nobodys)
+        for key in (foreign_id, unknown_id)
     ]
-    assert "No such employee at this site (Id)." in told[0]
-    assert told[0] == told[1]
+    assert "No such employee at this site (Id)." in messages[0]
+    assert messages[0] == messages[1]
 
 
 def test_an_employee_is_not_made_to_report_in_a_circle(site: Site) -> None:

@@ -28,8 +28,8 @@ def test_a_filter_that_cannot_be_read_is_named_on_a_page_of_its_own(model: type,
 @pytest.mark.parametrize("query", ["nationality__isnull=True", "date_of_birth__year=1980", "_to_field=phone"])
 def test_a_filter_that_one_may_not_use_is_answered_as_one_that_does_not_exist(query: str, site: Site) -> None:
     client = browser(site, DefaultRole.READER)
-    for where in (list_address(Employee), page(Employee, "export", "csv")):
-        answer = client.get(f"{where}?{query}")
+    for url in (list_address(Employee), page(Employee, "export", "csv")):
+        answer = client.get(f"{url}?{query}")
         assert answer.status_code == 400
         assert "The list cannot be filtered by" in answer.text
 

@@ -14,19 +14,19 @@ from tests.make.customers import make_customer
 KEEPS_ROLES = ["accounts.view_role", "accounts.change_role"]
 
 
-def asked(site: Site, target: object, permissions: list[str]) -> str:
+def confirmation_page(site: Site, target: object, permissions: list[str]) -> str:
     """Return the page that asks somebody with these permissions before they archive the target."""
     user = make.make_user(site=site)
     make.make_role(site, permissions, [user])
     options = target._meta  # type: ignore[attr-defined]
-    where = reverse(f"admin:{options.app_label}_{options.model_name}_step", args=(target.pk, "archive"))  # type: ignore[attr-defined]
-    answer = sign_in(user, site).get(where)
+    url = reverse(f"admin:{options.app_label}_{options.model_name}_step", args=(target.pk, "archive"))  # type: ignore[attr-defined]
+    answer = sign_in(user, site).get(url)
     assert answer.status_code == 200
     return answer.content.decode()
 
 
 @pytest.mark.parametrize(
-    ("permissions", "named"),
+    ("permissions", "expected"),
     [
         ([], []),
         (["documents.view_document"], ["Used by 1 document (In force)"]),
@@ -34,13 +34,13 @@ def asked(site: Site, target: object, permissions: list[str]) -> str:
     ],
 )
 def test_a_document_that_does_not_exist_for_somebody_is_not_named(
-    site: Site, permissions: list[str], named: list[str]
+    site: Site, permissions: list[str], expected: list[str]
 ) -> None:
     readers = make.make_role(site, [], name="Line readers")
     docs.make_document(site, name="In force").must_read.add(readers)
     docs.make_document(site, name="Draft plan", user_to_review=[docs.make_signer(site)]).must_read.add(readers)
-    page = asked(site, readers, [*KEEPS_ROLES, *permissions])
-    assert [sentence for sentence in named if sentence in page] == named
+    page = confirmation_page(site, readers, [*KEEPS_ROLES, *permissions])
+    assert [sentence for sentence in expected if sentence in page] == expected
     assert ("Draft plan" in page) == ("documents.view_pending_version" in permissions)
     assert ("Used by" in page) == bool(permissions)
 
@@ -50,7 +50,7 @@ def test_records_of_a_kind_that_somebody_may_not_see_are_not_counted(site: Site,
     customer = make_customer(site)
     make_complaint(site, customer=customer)
     more = ["complaints.view_complaint"] if sees_complaints else []
-    page = asked(site, customer, ["customers.view_customer", "customers.archive_customer", *more])
+    page = confirmation_page(site, customer, ["customers.view_customer", "customers.archive_customer", *more])
     assert ("Used by 1 complaint (Complaint 1)" in page) == sees_complaints
 
 
@@ -58,6 +58,6 @@ def test_an_entry_that_all_sites_share_is_used_by_records_of_all_of_them(site: S
     title = Title.objects.get(code="DR")
     for one in (site, other_site):
         make.make_employee(one, first_name="Ann", last_name=one.name, title=title)
-    where = reverse("admin:reference_title_step", args=(title.pk, "archive"))
-    page = sign_in(make_superuser(), site).get(where).content.decode()
+    url = reverse("admin:reference_title_step", args=(title.pk, "archive"))
+    page = sign_in(make_superuser(), site).get(url).content.decode()
     assert "Used by 2 employees" in page
