@@ -40,17 +40,13 @@ class PasswordNotHashedError(Exception):
 
     def __init__(self, password: str, stored_hash: str) -> None:
         super().__init__("The password has to be hashed before the transaction begins.")
-        self.password = password
-        self.stored_hash = stored_hash
+        self.password, self.stored_hash = password, stored_hash
 
     def hash(self) -> str:
         """Return a hash of the password: the stored one if the account has this password already."""
-        has_one = bool(self.stored_hash) and is_password_usable(self.stored_hash)
-        return (
-            self.stored_hash
-            if has_one and check_password(self.password, self.stored_hash)
-            else make_password(self.password)
-        )
+        stored = self.stored_hash
+        is_same = bool(stored) and is_password_usable(stored) and check_password(self.password, stored)
+        return stored if is_same else make_password(self.password)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,8 +255,8 @@ def _check_password(desired: DesiredAccount, directory: Directory, user: User | 
 def _password_hash(desired: DesiredAccount, stored_hash: str) -> str:
     """Return what the account stores as its password; raises PasswordNotHashedError. A dry run needs no hash.
 
-    `stored_hash` is the hash that the account has now; '' for a new one. If the desired password is the same,
-    it becomes None in the desired state, so that the account's sessions go on.
+    `stored_hash` is '' for a new account. A password that the account has already is taken out of the desired state, so
+    that the account's sessions go on.
     """
     if desired.password is None or is_rehearsal():
         return make_password(None)
@@ -361,10 +357,8 @@ def inactive_user(directory: Directory, external_id: str) -> uuid.UUID | None:
     """Return the id of the directory's own inactive user with this identifier; an empty value identifies nobody."""
     if not external_id:
         return None
-    external_ids = ExternalId.objects.filter(directory=directory, value=external_id, user__directory=directory)
-    return (
-        external_ids.filter(user__is_active=False, user__removed__isnull=True).values_list("user_id", flat=True).first()
-    )
+    rows = ExternalId.objects.filter(directory=directory, value=external_id, user__directory=directory)
+    return rows.filter(user__is_active=False, user__removed__isnull=True).values_list("user_id", flat=True).first()
 
 
 def _replace_emails(user: User, entries: Iterable[DesiredEmail]) -> None:
