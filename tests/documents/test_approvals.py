@@ -22,7 +22,7 @@ def codes(caught: pytest.ExceptionInfo[ValidationError]) -> list[str]:
     """Return the codes of a refusal's faults."""
     error = caught.value
     faults = (
-        [fault for found in error.error_dict.values() for fault in found]
+        [fault for error_list in error.error_dict.values() for fault in error_list]
         if hasattr(error, "error_dict")
         else error.error_list
     )
@@ -34,8 +34,8 @@ def test_a_version_goes_through_its_reviewers_and_approvers_into_force(site: Sit
     document = docs.make_document(site, b"one", user_to_review=[first, second], user_to_approve=[third, fourth])
     version = docs.version_of(document)
     statuses = [docs.statuses(document)]
-    for user, how in ((second, "sign_review"), (first, "sign_review"), (third, "approve"), (fourth, "approve")):
-        docs.sign(version, user, how)
+    for user, step in ((second, "sign_review"), (first, "sign_review"), (third, "approve"), (fourth, "approve")):
+        docs.sign(version, user, step)
         statuses.append(docs.statuses(document))
     assert [one[0] for one in statuses] == [
         "Awaiting Review",
@@ -110,16 +110,16 @@ def test_a_newer_file_supersedes_the_one_that_waits_and_its_signers_are_asked_an
     assert [one.version for one in approvals.waiting_for(reviewer)] == [docs.version_of(document)]
 
 
-@pytest.mark.parametrize("how", ["sign_review", "approve", "reject"])
-def test_a_signature_demands_the_signers_own_password(site: Site, how: str) -> None:
+@pytest.mark.parametrize("step", ["sign_review", "approve", "reject"])
+def test_a_signature_demands_the_signers_own_password(site: Site, step: str) -> None:
     signer = docs.make_signer(site)
-    lists: dict[str, Any] = {"user_to_approve" if how == "approve" else "user_to_review": [signer]}
+    lists: dict[str, Any] = {"user_to_approve" if step == "approve" else "user_to_review": [signer]}
     document = docs.make_document(site, **lists)
     version = docs.version_of(document)
-    more = {"comment": "No."} if how == "reject" else {}
-    for wrong in ("", "wrong", make.PASSWORD + " "):
+    more = {"comment": "No."} if step == "reject" else {}
+    for password in ("", "wrong", make.PASSWORD + " "):
         with pytest.raises(ValidationError) as caught:
-            docs.sign(version, signer, how, password=wrong, **more)
+            docs.sign(version, signer, step, password=password, **more)
         assert list(caught.value.error_dict) == ["password"]
     assert not Signature.objects.exists()
     assert docs.statuses(document) == [version.record_status]
@@ -142,9 +142,9 @@ def test_only_whoever_is_asked_signs_and_only_in_turn_and_once(site: Site, other
     reviewer, second, approver, stranger = (docs.make_signer(site) for _ in range(4))
     document = docs.make_document(site, user_to_review=[reviewer, second], user_to_approve=[approver])
     version = docs.version_of(document)
-    for user, how in ((stranger, "sign_review"), (approver, "approve"), (reviewer, "approve"), (approver, "reject")):
+    for user, step in ((stranger, "sign_review"), (approver, "approve"), (reviewer, "approve"), (approver, "reject")):
         with pytest.raises(ValidationError):
-            docs.sign(version, user, how, **({"comment": "x"} if how == "reject" else {}))
+            docs.sign(version, user, step, **({"comment": "x"} if step == "reject" else {}))
     docs.sign(version, reviewer)
     with pytest.raises(ValidationError):
         docs.sign(version, reviewer)

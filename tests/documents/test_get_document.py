@@ -85,10 +85,10 @@ def test_content_and_address_come_only_when_asked_for(api: Any, site: Site) -> N
 def test_a_head_of_a_read_with_content_has_its_length_and_no_body(api: Any, site: Site) -> None:
     document = docs.make_document(site, b"x" * 1000)
     path = f"/document/GetDocument/{document.pk}?WithContent=true"
-    got, head = api.get(path), api.send("HEAD", path)
-    assert len(got.getvalue()) == int(got["Content-Length"])
+    answer, head = api.get(path), api.send("HEAD", path)
+    assert len(answer.getvalue()) == int(answer["Content-Length"])
     assert head.status_code == 200
-    assert head["Content-Length"] == got["Content-Length"]
+    assert head["Content-Length"] == answer["Content-Length"]
     assert head.content == b""
 
 
@@ -143,14 +143,14 @@ def test_the_list_filters_by_status_name_and_type_and_never_carries_content(api:
     assert all((row["FileContent"], row["FileURL"]) == ("", "") for row in rows)
     assert rows[0] == api.get(f"/document/GetDocument/{one.pk}").json()
 
-    def found(query: str) -> list[str]:
+    def names_for(query: str) -> list[str]:
         return [row["Name"] for row in api.get(f"/document/GetDocumentList?{query}").json()]
 
-    assert found("recordStatus=awaiting review") == ["Recall"]
-    assert found("recordStatus=Awaiting Review,Issued") == ["Hygiene", "Recall"]
-    assert found("name=hygiene") == ["Hygiene"]
-    assert found("fileType=Application/PDF") == ["Hygiene"]
-    assert found("search=reca") == ["Recall"]
+    assert names_for("recordStatus=awaiting review") == ["Recall"]
+    assert names_for("recordStatus=Awaiting Review,Issued") == ["Hygiene", "Recall"]
+    assert names_for("name=hygiene") == ["Hygiene"]
+    assert names_for("fileType=Application/PDF") == ["Hygiene"]
+    assert names_for("search=reca") == ["Recall"]
     assert api.get("/document/GetDocumentList?recordStatus=Aproved").status_code == 400
     assert api.get("/document/GetDocumentList?WithContent=true").status_code == 400
 

@@ -45,9 +45,9 @@ class Reference:
 
     model: type[SiteRecord]
     field: str
-    single: str
-    listed: str
-    shown: Callable[[Any], set[str]]
+    record_path: str
+    list_path: str
+    ids_in: Callable[[Any], set[str]]
 
 
 def _ids(name: str) -> Callable[[Any], set[str]]:
@@ -115,15 +115,15 @@ def test_an_answer_names_only_documents_that_exist_for_the_caller(
 ) -> None:
     visible, hidden = (make_holder(site, reference, one) for one in (stock.newer, stock.pending))
     for caller, ids in ((Api(make.make_key(site, role)), set()), (Api(make.make_key(site)), {str(stock.pending.pk)})):
-        assert reference.shown(caller.get(f"{reference.single}{hidden.pk}").json()) == ids
-        assert reference.shown(caller.get(f"{reference.single}{visible.pk}").json()) == {str(stock.newer.pk)}
-        rows = {row["Id"]: row for row in caller.get(reference.listed).json()}
-        assert reference.shown(rows[str(hidden.pk)]) == ids
-        assert reference.shown(rows[str(visible.pk)]) == {str(stock.newer.pk)}
+        assert reference.ids_in(caller.get(f"{reference.record_path}{hidden.pk}").json()) == ids
+        assert reference.ids_in(caller.get(f"{reference.record_path}{visible.pk}").json()) == {str(stock.newer.pk)}
+        rows = {row["Id"]: row for row in caller.get(reference.list_path).json()}
+        assert reference.ids_in(rows[str(hidden.pk)]) == ids
+        assert reference.ids_in(rows[str(visible.pk)]) == {str(stock.newer.pk)}
         expected = {str(hidden.pk): ids, str(visible.pk): {str(stock.newer.pk)}}
         for query in ({"startIndex": "1"}, {"startIndex": "1", "sort": "LastModified"}):
-            (row,) = caller.get(reference.listed, query).json()
-            assert reference.shown(row) == expected[row["Id"]]
+            (row,) = caller.get(reference.list_path, query).json()
+            assert reference.ids_in(row) == expected[row["Id"]]
 
 
 def test_a_list_is_sorted_by_what_it_shows(site: Site, stock: Stock) -> None:
@@ -142,13 +142,13 @@ def test_an_answer_gets_a_new_tag_when_a_document_comes_into_sight(
 ) -> None:
     holder = make_holder(site, reference, stock.pending)
     reader = Api(make.make_key(site, DefaultRole.READER))
-    path = f"{reference.single}{holder.pk}"
+    path = f"{reference.record_path}{holder.pk}"
     tag = reader.get(path)["ETag"]
     assert reader.get(path, **{"If-None-Match": tag}).status_code == 304
     docs.sign(docs.version_of(stock.pending), stock.reviewer)
     answer = reader.get(path, **{"If-None-Match": tag})
     assert answer.status_code == 200
-    assert reference.shown(answer.json()) == {str(stock.pending.pk)}
+    assert reference.ids_in(answer.json()) == {str(stock.pending.pk)}
 
 
 def editor(site: Site, *permissions: str) -> User:

@@ -112,22 +112,22 @@ def test_both_credentials_of_one_user_are_needed(materials: Any, site: Any) -> N
     key, token = materials.headers["Ocp-Apim-Subscription-Key"], materials.headers["Authorization"].split()[1]
     stranger = make.make_key(site)
 
-    def ask(**headers: str) -> Any:
+    def get(**headers: str) -> Any:
         headers_by_name = {name.replace("_", "-"): value for name, value in headers.items()}
         return Client(raise_request_exception=False).get(path, headers=headers_by_name)
 
-    assert ask(Ocp_Apim_Subscription_Key=key, Authorization=token).status_code == 200
-    assert ask(Ocp_Apim_Subscription_Key=key, Authorization=f"bearer  {token}").status_code == 200
-    missing = ask(Ocp_Apim_Subscription_Key=key)
+    assert get(Ocp_Apim_Subscription_Key=key, Authorization=token).status_code == 200
+    assert get(Ocp_Apim_Subscription_Key=key, Authorization=f"bearer  {token}").status_code == 200
+    missing = get(Ocp_Apim_Subscription_Key=key)
     assert (missing.status_code, missing["WWW-Authenticate"]) == (401, 'Bearer realm="Larder"')
-    assert "SubscriptionKey" in ask(Authorization=f"Bearer {token}")["WWW-Authenticate"]
-    for wrong in ("Bearer x", "Basic eDp4", f"Bearer {key}", "Bearer " + "x" * 9000, "Bearer é"):
-        answer = ask(Ocp_Apim_Subscription_Key=key, Authorization=wrong)
+    assert "SubscriptionKey" in get(Authorization=f"Bearer {token}")["WWW-Authenticate"]
+    for authorization in ("Bearer x", "Basic eDp4", f"Bearer {key}", "Bearer " + "x" * 9000, "Bearer é"):
+        answer = get(Ocp_Apim_Subscription_Key=key, Authorization=authorization)
         assert (answer.status_code, answer.json()["Error"]) == (401, "Unauthorized")
         assert 'error="invalid_token"' in answer["WWW-Authenticate"]
-    other = ask(Ocp_Apim_Subscription_Key=stranger.secret, Authorization=f"Bearer {token}")
+    other = get(Ocp_Apim_Subscription_Key=stranger.secret, Authorization=f"Bearer {token}")
     assert (other.status_code, 'error="invalid_token"' in other["WWW-Authenticate"]) == (401, True)
-    assert ask(Ocp_Apim_Subscription_Key="x", Authorization=f"Bearer {token}").status_code == 401
+    assert get(Ocp_Apim_Subscription_Key="x", Authorization=f"Bearer {token}").status_code == 401
 
 
 def test_requests_are_limited_by_key_and_by_token(materials: Any, settings: Any, site: Any) -> None:

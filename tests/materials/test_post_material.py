@@ -344,9 +344,9 @@ def test_a_row_that_is_no_object_is_refused_in_a_plain_sentence(materials: Any) 
 
 def test_texts_of_an_array_are_stored_as_they_were_sent(materials: Any) -> None:
     texts = ['"', "\\", '\\"', "{a,b}", "NULL", "null", "a\nb\tc", "Käse 🧀", "'", "a, b", "%s", "$1", "{}"]
-    materials_sent = [{"externalId": f"E {text}", "name": text, "countryOfOrigin": ["NZ"]} for text in texts]
+    inputs = [{"externalId": f"E {text}", "name": text, "countryOfOrigin": ["NZ"]} for text in texts]
     for description in ("first", 'second "{}"\\'):
-        rows = [{**row, "description": description} for row in materials_sent]
+        rows = [{**row, "description": description} for row in inputs]
         assert {row["Error"] for row in materials.upsert(rows).json()} == {""}
         shapes = materials.get(materials.at()).json()
         assert [(row["externalId"], row["name"], row["description"]) for row in shapes] == [

@@ -83,12 +83,12 @@ def test_a_rating_is_one_statement(api, rating):
 
 def test_the_tag_changes_with_the_content_alone(api, rating):
     tag = api.get(path(rating))["ETag"]
-    unchanged = api.get(path(rating), **{"If-None-Match": tag})
-    assert (unchanged.status_code, unchanged.content, unchanged["ETag"]) == (304, b"", tag)
+    same_answer = api.get(path(rating), **{"If-None-Match": tag})
+    assert (same_answer.status_code, same_answer.content, same_answer["ETag"]) == (304, b"", tag)
     update_entry(rating, {"bands": BANDS[1:]}, author=make.SYSTEM)
-    changed = api.get(path(rating), **{"If-None-Match": tag})
-    assert changed.status_code == 200
-    assert changed["ETag"] != tag
+    new_answer = api.get(path(rating), **{"If-None-Match": tag})
+    assert new_answer.status_code == 200
+    assert new_answer["ETag"] != tag
 
 
 def test_a_rating_of_another_site_or_of_none_is_not_found(api, other_site):

@@ -41,8 +41,8 @@ def test_a_site_list_answers_the_rows_of_the_callers_site_alone(api, site, other
 def test_a_shared_list_answers_all_its_rows_by_name(api, name):
     model = SYSTEM_LISTS[name]
     rows = api.get(f"/category/Get{name}List", {"limit": 1000}).json()
-    stored = model.objects.order_by("name", "id").values_list("id", "name", "code", "idx", "is_archived")
-    assert rows == [dict(zip(COLUMNS, (str(row[0]), *row[1:]), strict=True)) for row in stored]
+    entries = model.objects.order_by("name", "id").values_list("id", "name", "code", "idx", "is_archived")
+    assert rows == [dict(zip(COLUMNS, (str(row[0]), *row[1:]), strict=True)) for row in entries]
 
 
 def test_nature_of_employment_offers_employee_and_agency(api):
@@ -78,18 +78,18 @@ def test_archived_entries_are_listed_when_asked_for(api, site):
 @pytest.mark.parametrize("order", ["asc", "desc"])
 def test_a_walk_through_the_pages_meets_every_entry_once(api, site, settings, sort, order):
     Product.objects.bulk_create([Product(site=site, name="Bar", code=f"{number:03}") for number in range(25)])
-    path, seen = f"/category/GetProductList?limit=10&sort={sort}&order={order}", []
+    path, ids = f"/category/GetProductList?limit=10&sort={sort}&order={order}", []
     while path:
         response = api.get(path)
-        seen += [row["Id"] for row in response.json()]
+        ids += [row["Id"] for row in response.json()]
         path = response.headers.get("Link", "").partition("<")[2].partition(">")[0].removeprefix(settings.BASE_URL)
-    assert len(seen) == len(set(seen)) == 25
+    assert len(ids) == len(set(ids)) == 25
     by_index = [
         row["Id"]
         for start in (0, 10, 20)
         for row in api.get(f"/category/GetProductList?limit=10&startIndex={start}&sort={sort}&order={order}").json()
     ]
-    assert by_index == seen
+    assert by_index == ids
 
 
 def test_entries_changed_since_a_moment_are_listed(api, site):
@@ -146,9 +146,9 @@ def test_folders_are_the_sites_own_and_filtered_by_entity(api, site, other_site)
     rows = api.get("/category/GetFolderList", {"entity": "EMPLOYEE"}).json()
     assert rows == [{"Id": str(folder.pk), "Name": "Packing", "Code": "", "Idx": 0, "IsArchived": False}]
     assert names(api.get("/category/GetFolderList", {"entity": "document,employee"})) == ["Packing", "Procedures"]
-    refused = api.get("/category/GetFolderList", {"entity": "employe"})
-    assert refused.status_code == 400
-    assert "Did you mean employee?" in refused.json()["Message"]
+    answer = api.get("/category/GetFolderList", {"entity": "employe"})
+    assert answer.status_code == 400
+    assert "Did you mean employee?" in answer.json()["Message"]
 
 
 def test_sites_are_those_at_which_the_caller_holds_a_role(api, site, other_site):
@@ -174,9 +174,9 @@ def test_users_show_their_email_address_to_managers_alone(api, site):
     assert api.get("/category/GetUserList", query).json()[0]["EmailAddress"] == "rita@hillside.example"
     standard = Api(make.make_key(site, DefaultRole.STANDARD))
     assert standard.get("/category/GetUserList", query).json()[0]["EmailAddress"] == ""
-    refused = standard.get("/category/GetUserList", {"sort": "EmailAddress"})
-    assert refused.status_code == 400
-    assert refused.json()["Message"].endswith("Fields to sort by: Id, Name, Code, Idx, IsArchived.")
+    answer = standard.get("/category/GetUserList", {"sort": "EmailAddress"})
+    assert answer.status_code == 400
+    assert answer.json()["Message"].endswith("Fields to sort by: Id, Name, Code, Idx, IsArchived.")
 
 
 def test_users_hold_a_role_at_the_site_and_carry_their_employee_code(api, site, other_site):

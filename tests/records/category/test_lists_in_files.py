@@ -54,31 +54,31 @@ def test_a_list_exported_and_imported_again_changes_nothing(site: Site, part: st
 
 def test_products_are_added_and_changed_by_code_with_a_reason_and_taken_back(site: Site, other_site: Site) -> None:
     old = make_entry(Product, site, "Rye loaf", code="P1")
-    theirs = make_entry(Product, other_site, "Rye loaf", code="P1")
+    foreign = make_entry(Product, other_site, "Rye loaf", code="P1")
     client = browser(site, KEEPER)
     rows = [{"Name": "Rye loaf, large", "Code": "p1"}, {"Name": "Wheat loaf", "Code": "P2"}]
-    warned = check(client, Product, rows)
-    assert warned.context["warned"] == 1
-    assert "Rye loaf (P1)" in text_of(warned)
+    answer = check(client, Product, rows)
+    assert answer.context["warned"] == 1
+    assert "Rye loaf (P1)" in text_of(answer)
     bring_in(client, Product, rows, reason="New range", match="code")
     assert {*Product.objects.filter(site=site).values_list("name", "code")} == {
         ("Rye loaf, large", "p1"),
         ("Wheat loaf", "P2"),
     }
-    theirs.refresh_from_db()
-    assert theirs.name == "Rye loaf"
-    changed = Change.objects.filter(record_id=old.pk).latest("number")
-    assert (changed.reason, changed.channel, changed.operation) == ("New range", "Import", "UpdateProduct")
-    listed = client.get(page(Product, "imports"))
-    (line,) = listed.context["lines"]
+    foreign.refresh_from_db()
+    assert foreign.name == "Rye loaf"
+    change = Change.objects.filter(record_id=old.pk).latest("number")
+    assert (change.reason, change.channel, change.operation) == ("New range", "Import", "UpdateProduct")
+    imports = client.get(page(Product, "imports"))
+    (line,) = imports.context["lines"]
     assert "Archive" in text_of(client.get(line["address"]))
 
 
 def test_an_entry_that_is_there_already_is_refused_with_its_row(site: Site) -> None:
     make_entry(Cause, site, "Wear")
     client = browser(site, KEEPER)
-    found = faults(check(client, Cause, [{"Name": "Belt"}, {"Name": "wear"}]))
-    assert found == {3: ["The list already has an active entry with this name and code."]}
+    messages = faults(check(client, Cause, [{"Name": "Belt"}, {"Name": "wear"}]))
+    assert messages == {3: ["The list already has an active entry with this name and code."]}
     assert Cause.objects.filter(site=site).count() == 1
 
 
@@ -88,8 +88,8 @@ def test_a_checklist_is_imported_with_its_questions_in_order(site: Site) -> None
         Questions=[["Checklist", "Question"], ["Hygiene", "Hands washed?"], ["hygiene", "Hair covered?"]],
     )
     bring_in(browser(site, KEEPER), Checklist, data)
-    made = Checklist.objects.get(name="Hygiene")
-    assert [row.question for row in made.questions.all()] == ["Hands washed?", "Hair covered?"]
+    checklist = Checklist.objects.get(name="Hygiene")
+    assert [row.question for row in checklist.questions.all()] == ["Hands washed?", "Hair covered?"]
     assert not Checklist.objects.get(name="Empty").questions.exists()
 
 
@@ -113,10 +113,10 @@ def test_a_rating_is_imported_with_responses_and_bands_or_refused_whole(site: Si
     assert "overlap" in str(faults(check(client, Rating, book(50), "file.xlsx")))
     assert not Rating.objects.filter(site=site).exists()
     bring_in(client, Rating, book(80))
-    made = Rating.objects.get(name="Three steps")
-    found = [(row.name, row.score, row.fails) for row in made.responses.all()]
-    assert found == [("Good", Decimal(2), False), ("Bad", Decimal(0), True)]
-    assert [band.rating for band in made.bands.all()] == ["B", "A"]
+    rating = Rating.objects.get(name="Three steps")
+    rows = [(row.name, row.score, row.fails) for row in rating.responses.all()]
+    assert rows == [("Good", Decimal(2), False), ("Bad", Decimal(0), True)]
+    assert [band.rating for band in rating.bands.all()] == ["B", "A"]
 
 
 def test_only_who_keeps_the_lists_imports_them(site: Site) -> None:

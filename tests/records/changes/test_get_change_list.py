@@ -46,13 +46,13 @@ def test_a_row_has_exactly_the_documented_fields_and_no_values(site: Site, api: 
 def test_numbers_rise_and_pages_meet_every_change_once(site: Site, api: Api) -> None:
     for _ in range(7):
         make_item(site)
-    whole = [row["Number"] for row in api.get(PATH).json()]
-    assert whole == sorted(whole)
-    found: list[int] = []
-    while page := api.get(PATH, {"after": found[-1] if found else 0, "limit": 3}).json():
+    numbers = [row["Number"] for row in api.get(PATH).json()]
+    assert numbers == sorted(numbers)
+    walk: list[int] = []
+    while page := api.get(PATH, {"after": walk[-1] if walk else 0, "limit": 3}).json():
         assert len(page) <= 3
-        found += [row["Number"] for row in page]
-    assert found == whole
+        walk += [row["Number"] for row in page]
+    assert walk == numbers
 
 
 def test_the_header_tells_the_newest_number_whatever_the_answer_holds(site: Site, api: Api) -> None:
@@ -110,13 +110,13 @@ def test_private_facts_are_left_out_by_role(
     update_complaint_detail(
         site.pk, complaint.pk, {"consumer_phone": "3"}, author=make.SYSTEM, may_change_completed=False
     )
-    found = [(row["Entity"], row["Fields"]) for row in api_of(role).get(PATH, {"entity": "Employee,Complaint"}).json()]
-    assert (("Employee", ["Phone"]) in found) == sees_employees
-    assert (("Employee", ["Code", "Phone"] if sees_employees else ["Code"]) in found) or (
-        ("Employee", ["Phone", "Code"]) in found
+    rows = [(row["Entity"], row["Fields"]) for row in api_of(role).get(PATH, {"entity": "Employee,Complaint"}).json()]
+    assert (("Employee", ["Phone"]) in rows) == sees_employees
+    assert (("Employee", ["Code", "Phone"] if sees_employees else ["Code"]) in rows) or (
+        ("Employee", ["Phone", "Code"]) in rows
     )
-    assert (("Complaint", ["ConsumerPhone"]) in found) == sees_consumers
-    assert any("ConsumerLastName" in fields for _, fields in found) == sees_consumers
+    assert (("Complaint", ["ConsumerPhone"]) in rows) == sees_consumers
+    assert any("ConsumerLastName" in fields for _, fields in rows) == sees_consumers
 
 
 def test_a_document_that_is_not_in_force_is_seen_by_managers_alone(site: Site, api_of: Callable[..., Api]) -> None:
@@ -143,23 +143,27 @@ def test_an_attachment_is_in_the_feed_of_those_who_may_see_it_on_its_record(
     attachment = make_attachment(site, on=make_record(site))
     make.archive(attachment, reason="Blurred")
     for place, role in enumerate(ORDER):
-        found = api_of(role).get(PATH, {"entity": "Attachment"}).json()
-        seen = lowest is not None and place >= ORDER.index(lowest)
-        assert [row["Operation"] for row in found] == (["AddAttachment", "ArchiveAttachment"] if seen else []), role
+        rows = api_of(role).get(PATH, {"entity": "Attachment"}).json()
+        sees_it = lowest is not None and place >= ORDER.index(lowest)
+        assert [row["Operation"] for row in rows] == (["AddAttachment", "ArchiveAttachment"] if sees_it else []), role
 
 
 def test_an_action_about_a_document_that_is_not_in_force_is_in_the_feed_of_managers_alone(
     site: Site, api_of: Callable[..., Api]
 ) -> None:
     hidden = make_action(site, about=make_pending(site))
-    shown = [make_action(site), make_action(site, about=make_complaint(site)), make_action(site, about=make_item(site))]
-    for one in (hidden, *shown):
+    shared = [
+        make_action(site),
+        make_action(site, about=make_complaint(site)),
+        make_action(site, about=make_item(site)),
+    ]
+    for one in (hidden, *shared):
         make.archive(one, reason="Twice")
     for role in (DefaultRole.READER, DefaultRole.STANDARD):
-        found = [row["RecordId"] for row in api_of(role).get(PATH, {"entity": "Action"}).json()]
-        assert found == [str(one.pk) for one in shown] * 2
-    found = [row["RecordId"] for row in api_of(DefaultRole.MANAGER).get(PATH, {"entity": "Action"}).json()]
-    assert found == [str(one.pk) for one in (hidden, *shown)] * 2
+        ids = [row["RecordId"] for row in api_of(role).get(PATH, {"entity": "Action"}).json()]
+        assert ids == [str(one.pk) for one in shared] * 2
+    ids = [row["RecordId"] for row in api_of(DefaultRole.MANAGER).get(PATH, {"entity": "Action"}).json()]
+    assert ids == [str(one.pk) for one in (hidden, *shared)] * 2
 
 
 @pytest.mark.parametrize(
@@ -187,28 +191,28 @@ def test_the_feed_costs_the_same_however_many_changes_there_are(
 def test_a_follower_of_the_feed_meets_every_change_in_order_while_writers_write(settings: Any) -> None:
     settings.RATE_LIMIT = 10**6
     site = make.make_site("Hillside Bakery")
-    api, ended = Api(make.make_key(site)), threading.Event()
+    api, end = Api(make.make_key(site)), threading.Event()
 
     def write() -> None:
         for _ in range(12):
             make_item(site)
 
     def follow() -> list[int]:
-        found: list[int] = []
+        numbers: list[int] = []
         while True:
-            last_round = ended.is_set()
-            while page := api.get(PATH, {"after": found[-1] if found else 0, "limit": 5}).json():
-                found += [row["Number"] for row in page]
+            last_round = end.is_set()
+            while page := api.get(PATH, {"after": numbers[-1] if numbers else 0, "limit": 5}).json():
+                numbers += [row["Number"] for row in page]
             if last_round:
-                return found
+                return numbers
 
     def watch() -> None:
         try:
             make.at_once(*[write] * 4)
         finally:
-            ended.set()
+            end.set()
 
-    _, found = make.at_once(watch, follow)
+    _, numbers = make.at_once(watch, follow)
     expected = Change.objects.filter(chain=site.pk, lowest_role="reader").order_by("number")
-    assert found == list(expected.values_list("number", flat=True))
-    assert len(found) == 48
+    assert numbers == list(expected.values_list("number", flat=True))
+    assert len(numbers) == 48

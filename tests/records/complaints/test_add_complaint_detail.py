@@ -80,8 +80,8 @@ def test_a_complaint_with_the_required_fields_alone_shows_the_others_empty(api: 
     before = datetime.datetime.now(datetime.UTC) - datetime.timedelta(seconds=1)
     key = api.post(ADD, body).json()["Id"]
     shape = api.get(GET + key).json()
-    dated = datetime.datetime.fromisoformat(shape["Date"])
-    assert before <= dated <= datetime.datetime.now(datetime.UTC)
+    date = datetime.datetime.fromisoformat(shape["Date"])
+    assert before <= date <= datetime.datetime.now(datetime.UTC)
     empty = {name for name, value in shape.items() if value is None}
     assert empty == {
         "SourceId",
@@ -125,9 +125,9 @@ def test_a_quantity_comes_back_without_loss(api: Any, text: str) -> None:
     assert answer.status_code == 200, answer.content
     key = answer.json()["Id"]
     read = api.get(GET + key).content
-    sent = read.partition(b'"Quantity":')[2].partition(b",")[0].decode()
-    assert Decimal(sent) == Decimal(text)
-    assert "e" not in sent.lower()
+    quantity = read.partition(b'"Quantity":')[2].partition(b",")[0].decode()
+    assert Decimal(quantity) == Decimal(text)
+    assert "e" not in quantity.lower()
     assert Complaint.objects.get(pk=key).quantity == Decimal(text)
 
 
@@ -222,13 +222,13 @@ def test_an_archived_entry_is_refused_on_a_new_complaint_and_stays_on_an_old_one
     body = complaint_body(site, ProductId=str(product.pk))
     key = api.post(ADD, body).json()["Id"]
     make.archive(product)
-    refused = api.post(ADD, body)
-    assert refused.status_code == 400
-    assert [(one["Field"], one["Code"]) for one in refused.json()["Fields"]] == [("ProductId", "InvalidReference")]
-    kept = api.put(
+    refusal = api.post(ADD, body)
+    assert refusal.status_code == 400
+    assert [(one["Field"], one["Code"]) for one in refusal.json()["Fields"]] == [("ProductId", "InvalidReference")]
+    answer = api.put(
         f"/complaint/UpdateComplaintDetail/{key}", {**body, "TraceNumber": "L1", "ReasonForChange": "Lot found"}
     )
-    assert kept.status_code == 200, kept.content
+    assert answer.status_code == 200, answer.content
     assert api.get(GET + key).json()["ProductId"] == str(product.pk)
 
 
@@ -268,8 +268,8 @@ def test_a_draft_does_not_exist_for_the_interface(api: Any) -> None:
         **{"If-Match": '"99"'},
     )
     assert update.status_code == 404
-    listed = api.get("/complaint/GetComplaintList")
-    assert (listed.json(), listed["X-Total-Count"]) == ([], "0")
-    filtered = api.get("/complaint/GetComplaintList?traceNumber=L9")
-    assert (filtered.json(), filtered["X-Total-Count"]) == ([], "0")
+    answer = api.get("/complaint/GetComplaintList")
+    assert (answer.json(), answer["X-Total-Count"]) == ([], "0")
+    filtered_answer = api.get("/complaint/GetComplaintList?traceNumber=L9")
+    assert (filtered_answer.json(), filtered_answer["X-Total-Count"]) == ([], "0")
     assert api.get("/complaint/GetComplaintList?recordStatus=draft").json() == []

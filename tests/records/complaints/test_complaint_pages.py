@@ -38,8 +38,8 @@ def buttons(response: Any) -> list[str]:
 
 
 def add(client: Client, site: Site, **fields: Any) -> Any:
-    needed = {name: str(target.pk) for name, target in required_of(site).items()}
-    return client.post(ADD, {**form_of(client.get(ADD)), **needed, **fields})
+    required = {name: str(target.pk) for name, target in required_of(site).items()}
+    return client.post(ADD, {**form_of(client.get(ADD)), **required, **fields})
 
 
 def test_a_new_complaint_is_a_draft_and_takes_its_number_when_it_is_submitted(site: Site) -> None:
@@ -72,20 +72,20 @@ def test_a_new_complaint_can_be_saved_and_submitted_at_once(site: Site) -> None:
     complaint = Complaint.objects.get()
     assert (complaint.record_status, complaint.site_sequence_id) == ("Awaiting Review", 1)
     assert complaint.date is not None
-    refused = add(client, site, _submit="1", product="")
-    assert refused.status_code == 200
-    assert "This field is required." in refused.content.decode()
+    answer = add(client, site, _submit="1", product="")
+    assert answer.status_code == 200
+    assert "This field is required." in answer.content.decode()
     assert Complaint.objects.count() == 1
 
 
 def test_what_is_known_so_far_is_kept_as_a_draft_and_not_submitted(site: Site) -> None:
     client = browser(site, DefaultRole.STANDARD)
 
-    given = {**form_of(client.get(ADD)), "trace_number": "L7"}
-    refused = client.post(ADD, {**given, SUBMIT_TOO: "1"})
-    assert set(refused.context["adminform"].form.errors) == {"customer", "product", "nonconformance"}
+    data = {**form_of(client.get(ADD)), "trace_number": "L7"}
+    answer = client.post(ADD, {**data, SUBMIT_TOO: "1"})
+    assert set(answer.context["adminform"].form.errors) == {"customer", "product", "nonconformance"}
     assert not Complaint.objects.exists()
-    assert client.post(ADD, given).status_code == 302
+    assert client.post(ADD, data).status_code == 302
     draft = Complaint.objects.get()
     assert (draft.record_status, draft.trace_number, draft.customer) == ("Draft", "L7", None)
 
@@ -117,32 +117,32 @@ def test_a_manager_completes_with_a_report_and_reopens_with_a_reason(site: Site)
     assert step(client, complaint, "reopen", change_reason="New facts").status_code == 302
     complaint.refresh_from_db()
     assert complaint.record_status == "Awaiting Review"
-    offered = client.get(reverse("admin:complaints_complaint_step", args=(complaint.pk, "complete")))
-    assert "Blade replaced." in offered.content.decode()
+    form = client.get(reverse("admin:complaints_complaint_step", args=(complaint.pk, "complete")))
+    assert "Blade replaced." in form.content.decode()
 
 
 def test_a_standard_user_neither_completes_nor_changes_a_completed_complaint(site: Site) -> None:
-    waiting, completed = make_complaint(site), make_completed(site)
+    waiting, complete = make_complaint(site), make_completed(site)
     client = browser(site, DefaultRole.STANDARD)
     assert buttons(client.get(address(waiting))) == ["triage"]
     assert step(client, waiting, "complete", review_report="x").status_code == 403
     assert "review_report" not in form_of(client.get(address(waiting)))
-    sent = {**form_of(client.get(address(waiting))), "review_report": "x", "trace_number": "L2", "change_reason": "y"}
-    assert client.post(address(waiting), sent).status_code == 302
+    data = {**form_of(client.get(address(waiting))), "review_report": "x", "trace_number": "L2", "change_reason": "y"}
+    assert client.post(address(waiting), data).status_code == 302
     waiting.refresh_from_db()
     assert (waiting.review_report, waiting.trace_number) == ("", "L2")
-    page = client.get(address(completed))
+    page = client.get(address(complete))
     assert page.status_code == 200
     assert "Metal detector checked." in page.content.decode()
     assert 'name="trace_number"' not in page.content.decode()
     # The form was open when somebody completed the complaint: it is shown again, and nothing is stored.
-    late = {**form_of(browser(site).get(address(completed))), "trace_number": "L3", "change_reason": "Lot found"}
-    assert client.post(address(completed), late).status_code == 200
-    completed.refresh_from_db()
-    assert completed.trace_number == ""
+    late_data = {**form_of(browser(site).get(address(complete))), "trace_number": "L3", "change_reason": "Lot found"}
+    assert client.post(address(complete), late_data).status_code == 200
+    complete.refresh_from_db()
+    assert complete.trace_number == ""
     for name in ("reopen", "archive"):
-        assert step(client, completed, name, change_reason="x").status_code == 403
-    assert save(browser(site), completed, trace_number="L3", change_reason="Lot found").status_code == 302
+        assert step(client, complete, name, change_reason="x").status_code == 403
+    assert save(browser(site), complete, trace_number="L3", change_reason="Lot found").status_code == 302
 
 
 def test_the_status_cannot_be_set_by_the_form(site: Site) -> None:
@@ -156,8 +156,8 @@ def test_saving_an_untouched_complaint_changes_nothing(site: Site) -> None:
     complaint = make_complaint(site, consumer_address="a\nb", quantity=3, complaint_description="x\ny")
     Site.objects.filter(pk=site.pk).update(time_zone="America/New_York")
     assert save(browser(site), complaint).status_code == 302
-    stored = Complaint.objects.get()
-    assert (stored.revision, stored.date) == (1, complaint.date)
+    stored_complaint = Complaint.objects.get()
+    assert (stored_complaint.revision, stored_complaint.date) == (1, complaint.date)
     assert Change.objects.filter(record_id=complaint.pk).count() == 1
 
 
@@ -172,13 +172,13 @@ def test_the_lists_total_counts_drafts_too(site: Site, monkeypatch: pytest.Monke
     for _ in range(3):
         make_complaint(site)
     make_draft(site)
-    gone, client = make_draft(site), browser(site)
+    duplicate, client = make_draft(site), browser(site)
 
-    def total(which: str = "") -> Any:
-        return client.get(list_address(Complaint) + which).context["cl"].total
+    def total(query: str = "") -> Any:
+        return client.get(list_address(Complaint) + query).context["cl"].total
 
     assert total() == 5
-    step(client, gone, "archive", change_reason="Sent twice")
+    step(client, duplicate, "archive", change_reason="Sent twice")
     assert (total(), total("?archived=all"), total("?archived=yes")) == (4, 5, 1)
     page = client.get(list_address(Complaint)).content.decode()
     assert 'tone-quiet">Draft</span>' in page
@@ -227,8 +227,8 @@ def test_archiving_what_complaints_use_says_by_whom(site: Site, other_site: Site
         label = f"{target._meta.app_label}_{target._meta.model_name}"
         page = client.get(reverse(f"admin:{label}_step", args=(target.pk, "archive"))).content.decode()
         assert "Used by 5 complaints (Complaint 1, Complaint 2, Complaint 3, …)." in page
-    unused = make_customer(site)
-    page = client.get(reverse("admin:customers_customer_step", args=(unused.pk, "archive"))).content.decode()
+    customer = make_customer(site)
+    page = client.get(reverse("admin:customers_customer_step", args=(customer.pk, "archive"))).content.decode()
     assert "Used by" not in page
 
 

@@ -36,16 +36,16 @@ CONSUMER = {
 @pytest.fixture
 def complaint(site: Site) -> Complaint:
     """Return a complaint whose consumer moved, and whose history quotes the name."""
-    made = make_complaint(site, complaint_description="A stone", **CONSUMER)
+    record = make_complaint(site, complaint_description="A stone", **CONSUMER)
     actions.update_complaint_detail(
         site.pk,
-        made.pk,
+        record.pk,
         {"consumer_address": "Oak Street 3"},
         author=make.SYSTEM,
         may_change_completed=True,
         reason="Mrs PRZYBYLSKI has moved",
     )
-    return made
+    return record
 
 
 def everything() -> str:
@@ -123,8 +123,8 @@ def test_other_texts_that_say_it_are_named_and_erased_only_if_asked(site: Site) 
             )
         step = reverse("admin:complaints_complaint_step", args=(complaint.pk, "erase-consumer"))
         assert "Other texts that contain these values: Source details, Description" in client.get(step).text
-        refused = press(client, step, {"change_reason": "Asked by letter"})
-        assert refused.status_code == 200
+        refusal = press(client, step, {"change_reason": "Asked by letter"})
+        assert refusal.status_code == 200
         assert press(client, step, {"change_reason": "Asked by letter", "with_texts": choice}).status_code == 302
         complaint.refresh_from_db()
         assert complaint.complaint_description == "The dough rosette."  # It says “rose” only as a part of another word.
@@ -137,18 +137,18 @@ def test_other_texts_that_say_it_are_named_and_erased_only_if_asked(site: Site) 
 
 def test_a_name_in_a_script_without_spaces_is_found_in_texts_and_refused_in_the_reason(site: Site) -> None:
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
-    told = "お客様の田中様から電話がありました。"
-    complaint = make_complaint(site, consumer_last_name="田中", complaint_description=told)
+    text = "お客様の田中様から電話がありました。"
+    complaint = make_complaint(site, consumer_last_name="田中", complaint_description=text)
     values = {"trace_number": "L26-1"}
     actions.update_complaint_detail(
         site.pk, complaint.pk, values, author=make.SYSTEM, may_change_completed=True, reason="田中様の連絡"
     )
     step = reverse("admin:complaints_complaint_step", args=(complaint.pk, "erase-consumer"))
     assert "Other texts that contain these values: Description" in client.get(step).text
-    refused = press(client, step, {"change_reason": "田中様のご希望", "with_texts": "yes"})
-    assert "it must not say what is erased" in refused.text
+    refusal = press(client, step, {"change_reason": "田中様のご希望", "with_texts": "yes"})
+    assert "it must not say what is erased" in refusal.text
     complaint.refresh_from_db()
-    assert (complaint.consumer_last_name, complaint.complaint_description) == ("田中", told)
+    assert (complaint.consumer_last_name, complaint.complaint_description) == ("田中", text)
     assert press(client, step, {"change_reason": "お客様のご希望", "with_texts": "yes"}).status_code == 302
     assert "田中" not in everything()
     assert not verify().faults
@@ -225,10 +225,10 @@ def test_a_form_that_was_open_during_the_erasure_does_not_bring_the_consumer_bac
     site: Site, complaint: Complaint
 ) -> None:
     client = browser(site)
-    shown = form_of(client.get(address(complaint)))
-    assert shown["consumer_last_name"] == ["Przybylski"]
+    form = form_of(client.get(address(complaint)))
+    assert form["consumer_last_name"] == ["Przybylski"]
     erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="Asked by letter")
-    answer = client.post(address(complaint), {**shown, "trace_number": "L26-1", "change_reason": "The lot is known"})
+    answer = client.post(address(complaint), {**form, "trace_number": "L26-1", "change_reason": "The lot is known"})
     assert answer.status_code == 200
     again = form_of(answer)
     assert "przybylski" not in str(again).casefold()
@@ -256,7 +256,7 @@ def test_an_erasure_and_a_change_that_meet_leave_one_of_two_orders(values: dict[
     site = make.make_site()
     for _ in range(4):
         complaint = make_complaint(site, **CONSUMER)
-        found = make.at_once(
+        results = make.at_once(
             partial(erase_consumer, site.pk, complaint.pk, author=make.SYSTEM, reason="Asked by letter"),
             partial(
                 actions.update_complaint_detail,
@@ -268,9 +268,9 @@ def test_an_erasure_and_a_change_that_meet_leave_one_of_two_orders(values: dict[
                 reason="News",
             ),
         )
-        assert [type(one) for one in found] == [Complaint, Complaint]
-        stored = everything()
-        assert [value for value in CONSUMER.values() if value.casefold() in stored] == []
+        assert [type(one) for one in results] == [Complaint, Complaint]
+        contents = everything()
+        assert [value for value in CONSUMER.values() if value.casefold() in contents] == []
         changes = Change.objects.filter(record_id=complaint.pk).order_by("number").values_list("operation", flat=True)
         assert sorted(changes) == ["AddComplaintDetail", "EraseConsumer", "UpdateComplaintDetail"]
         complaint.refresh_from_db()

@@ -18,9 +18,9 @@ LIST = "/complaint/GetComplaintList"
 def numbers(api: Any, **query: Any) -> list[int]:
     answer = api.get(LIST, query)
     assert answer.status_code == 200, answer.content
-    found = [row["SiteSequenceId"] for row in answer.json()]
-    assert answer["X-Total-Count"] == str(len(found))
-    return found
+    values = [row["SiteSequenceId"] for row in answer.json()]
+    assert answer["X-Total-Count"] == str(len(values))
+    return values
 
 
 def moment(day: int) -> datetime.datetime:
@@ -43,10 +43,10 @@ def test_each_id_filter_finds_its_own(api: Any) -> None:
 
 def test_text_status_and_dates_filter(api: Any) -> None:
     site = api.key.site
-    needed = required_of(site)
-    make_complaint(site, date=moment(1), trace_number="LÖT-1", **needed)
-    make_complaint(site, date=moment(2), trace_number="LÖT-10", **needed)
-    make_completed(site, date=moment(3), **needed)
+    required = required_of(site)
+    make_complaint(site, date=moment(1), trace_number="LÖT-1", **required)
+    make_complaint(site, date=moment(2), trace_number="LÖT-10", **required)
+    make_completed(site, date=moment(3), **required)
     assert numbers(api, traceNumber="löt-1") == [1]
     assert numbers(api, traceNumber=["LÖT-1", "LÖT-10"]) == [1, 2]
     assert numbers(api, recordStatus="awaiting review") == [1, 2]
@@ -108,17 +108,17 @@ def test_a_walk_over_a_thousand_complaints_of_one_date_meets_each_once(api: Any,
             for step in range(999)
         )
     for walk in ("cursor", "index"):
-        seen: list[str] = []
+        ids: list[str] = []
         path = f"{LIST}?limit=50&sort=Date"
         while path:
             page = api.get(path)
             assert page["X-Total-Count"] == "1000"
-            seen += [row["Id"] for row in page.json()]
+            ids += [row["Id"] for row in page.json()]
             link = page.headers.get("Link", "")
             path = link.partition(">")[0].removeprefix("<").removeprefix(settings.BASE_URL) if link else ""
             if walk == "index" and path:
-                path = f"{LIST}?limit=50&sort=Date&startIndex={len(seen)}"
-        assert len(seen) == len(set(seen)) == 1000
+                path = f"{LIST}?limit=50&sort=Date&startIndex={len(ids)}"
+        assert len(ids) == len(set(ids)) == 1000
 
 
 @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="reads PostgreSQL's plan")
@@ -140,5 +140,5 @@ def test_the_filters_read_an_index() -> None:
         # On an empty table any index of the site looks as good, so only the text is asked for with the site.
         within = {"site_id": some} if lookup.startswith("trace") else {}
         # Without an order, so that the primary key, which gives one, does not look as cheap on an empty table.
-        asked = Complaint.objects.filter(**within, **{lookup: [some] if lookup.endswith("_in") else some}).order_by()
-        assert index in asked.explain(), lookup
+        rows = Complaint.objects.filter(**within, **{lookup: [some] if lookup.endswith("_in") else some}).order_by()
+        assert index in rows.explain(), lookup

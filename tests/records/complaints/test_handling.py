@@ -76,11 +76,11 @@ def test_triage_asks_for_owner_severity_and_target_date_alone(site: Site, other_
     step = reverse("admin:complaints_complaint_step", args=(complaint.pk, "triage"))
     assert f'href="{step}"' in client.get(address(complaint, "read")).text
     assert step not in browser(site, READER).get(address(complaint, "read")).text
-    given = {"owner": str(owner.pk), "severity": "Major", "target_date": "2031-05-01"}
+    data = {"owner": str(owner.pk), "severity": "Major", "target_date": "2031-05-01"}
     stranger = make.make_user(site=other_site, role=STANDARD)
     for faulty in ({"severity": ""}, {"target_date": "soon"}, {"owner": str(stranger.pk)}):
-        assert press(client, step, {**given, **faulty}).status_code == 200
-    assert press(client, step, given).status_code == 302
+        assert press(client, step, {**data, **faulty}).status_code == 200
+    assert press(client, step, data).status_code == 302
     complaint.refresh_from_db()
     assert (complaint.owner, complaint.severity, complaint.target_date) == (owner, "Major", day("2031-05-01"))
     change = Change.objects.filter(record_id=complaint.pk).latest("number")
@@ -131,8 +131,8 @@ def test_an_answer_lies_neither_before_the_complaint_nor_in_the_future(site: Sit
 
 def test_the_interface_keeps_the_documented_shape_and_the_feed_names_the_handling(api: Api, site: Site) -> None:
     complaint = handle(make_complaint(site), severity=Severity.MAJOR, target_date=day("2026-03-10"))
-    shown = api.get(f"/complaint/GetComplaint/{complaint.pk}").json()
-    assert not {"OwnerId", "Severity", "TargetDate", "CauseId", "Correction", "AnsweredOn"} & shown.keys()
+    body = api.get(f"/complaint/GetComplaint/{complaint.pk}").json()
+    assert not {"OwnerId", "Severity", "TargetDate", "CauseId", "Correction", "AnsweredOn"} & body.keys()
     feed = api.get("/change/GetChangeList?entity=Complaint").json()
     assert feed[-1]["Operation"] == "UpdateComplaintDetail"
     assert set(feed[-1]["Fields"]) == {"Severity", "TargetDate"}
@@ -141,19 +141,19 @@ def test_the_interface_keeps_the_documented_shape_and_the_feed_names_the_handlin
 def test_the_list_shows_what_to_triage_what_is_overdue_and_what_is_mine(site: Site) -> None:
     user = make.make_user(site=site, role=STANDARD)
     client = browser(site, user=user)
-    untouched, mine, late, answered = (make_complaint(site, date=noon("2026-03-05")) for _ in range(4))
+    new, mine, overdue, with_answer = (make_complaint(site, date=noon("2026-03-05")) for _ in range(4))
     far = {"owner": user, "severity": Severity.MINOR, "target_date": day("2999-01-01")}
     handle(mine, **far)
-    handle(late, **{**far, "owner": make.make_user(site=site, role=READER), "target_date": day("2026-03-06")})
-    handle(answered, **{**far, "target_date": day("2026-03-06"), "answered_on": day("2026-03-20")})
+    handle(overdue, **{**far, "owner": make.make_user(site=site, role=READER), "target_date": day("2026-03-06")})
+    handle(with_answer, **{**far, "target_date": day("2026-03-06"), "answered_on": day("2026-03-20")})
     make_completed(site)
     make_draft(site)
-    assert numbers(client, "triage=needed") == [untouched.site_sequence_id]
-    assert numbers(client, "due=overdue") == [late.site_sequence_id]
-    assert numbers(client, "mine=yes") == [mine.site_sequence_id, answered.site_sequence_id]
+    assert numbers(client, "triage=needed") == [new.site_sequence_id]
+    assert numbers(client, "due=overdue") == [overdue.site_sequence_id]
+    assert numbers(client, "mine=yes") == [mine.site_sequence_id, with_answer.site_sequence_id]
     assert numbers(client, "mine=yes&answered_on__isnull=True") == [mine.site_sequence_id]
     assert numbers(client, "response=14") == []
-    assert numbers(client, "response=30") == [answered.site_sequence_id]
+    assert numbers(client, "response=30") == [with_answer.site_sequence_id]
     page = client.get(f"{list_address(Complaint)}?due=overdue").content.decode()
     assert 'class="tag overdue"' in page
     assert 'class="tag overdue"' not in client.get(f"{list_address(Complaint)}?response=30").content.decode()
@@ -162,18 +162,18 @@ def test_the_list_shows_what_to_triage_what_is_overdue_and_what_is_mine(site: Si
 def test_response_times_causes_and_ageing_are_counted(site: Site) -> None:
     period = Period(datetime.date(2026, 3, 1), datetime.date(2026, 3, 1), UTC, datetime.date(2026, 3, 31))
     supplier, people = (make_entry(Cause, site, name) for name in ("Supplier", "People"))
-    for answered, target, cause in (
+    for answer_day, target, cause in (
         ("2026-03-05", "2026-03-05", supplier),
         ("2026-03-08", "2026-03-07", supplier),
         ("2026-03-09", "2026-03-31", people),
         ("2026-03-31", None, None),
         ("2026-04-20", None, None),
     ):
-        given = {"answered_on": day(answered), "cause": cause, "target_date": day(target) if target else None}
-        handle(make_complaint(site, date=noon("2026-03-05")), **given)
-    found = figures.responses(figures.counted_complaints(site.pk), period)
+        values = {"answered_on": day(answer_day), "cause": cause, "target_date": day(target) if target else None}
+        handle(make_complaint(site, date=noon("2026-03-05")), **values)
+    counts = figures.responses(figures.counted_complaints(site.pk), period)
     # Answered the same day and after three days; after four; none in 8 to 14; after 26. The fifth came in April.
-    assert (found.spans, found.with_target, found.by_target) == ([2, 1, 0, 1, 0], 3, 2)
+    assert (counts.spans, counts.with_target, counts.by_target) == ([2, 1, 0, 1, 0], 3, 2)
     total = figures.with_cause(figures.counted_complaints(site.pk), period)
     shares = figures.paretos(figures.counted_complaints(site.pk), period, {"cause": total})["cause"]
     assert [(share.name, share.count, round(share.cumulative, 2)) for share in shares] == [
@@ -188,20 +188,20 @@ def test_response_times_causes_and_ageing_are_counted(site: Site) -> None:
 def test_the_start_page_shows_my_complaints_the_triage_and_the_charts(site: Site) -> None:
     manager = make.make_user(site=site, role=MANAGER)
     client, yesterday = browser(site, user=manager), now() - datetime.timedelta(days=1)
-    late = handle(make_complaint(site), owner=manager, severity="Major", target_date=yesterday)
-    untouched = make_complaint(site)
+    overdue = handle(make_complaint(site), owner=manager, severity="Major", target_date=yesterday)
+    new = make_complaint(site)
     page = client.get("/admin/")
     sections = {section.key: section for section in page.context["waiting"]}
-    assert [row.name for row in sections["answer"].rows] == [str(late)]
+    assert [row.name for row in sections["answer"].rows] == [str(overdue)]
     assert sections["answer"].rows[0].is_late
-    assert [row.name for row in sections["triage"].rows] == [str(untouched)]
+    assert [row.name for row in sections["triage"].rows] == [str(new)]
     charts = {chart.key: chart for chart in page.context["charts"]}
     assert charts["by-cause"].empty
     assert charts["responses"].empty
     assert "1 overdue today" in charts["waiting"].description
     for section in ("answer", "triage"):
         assert client.get(sections[section].list_url).status_code == 200
-    handle(late, answered_on=now().replace(hour=0, minute=0, second=0, microsecond=0), cause=make_entry(Cause, site))
+    handle(overdue, answered_on=now().replace(hour=0, minute=0, second=0, microsecond=0), cause=make_entry(Cause, site))
     page = client.get("/admin/")
     charts = {chart.key: chart for chart in page.context["charts"]}
     assert "1 complaint was answered" in charts["responses"].description

@@ -17,24 +17,24 @@ from tests.make.complaints import make_complaint, required_of
 
 def test_a_hundred_are_imported_and_the_next_added_one_has_the_next_number(site: Any) -> None:
     make_complaint(site)
-    needed = required_of(site)
-    rows = [{**needed, "trace_number": f"L{number}"} for number in range(100)]
+    required = required_of(site)
+    rows = [{**required, "trace_number": f"L{number}"} for number in range(100)]
     rows[5] |= {"record_status": "Completed", "review_report": "Closed long ago."}
     with CaptureQueriesContext(connection) as queries:
-        made = actions.import_complaints(site.pk, rows, author=SYSTEM, reason="Old register")
+        complaints = actions.import_complaints(site.pk, rows, author=SYSTEM, reason="Old register")
     assert len(queries) < 15
-    assert [complaint.site_sequence_id for complaint in made] == list(range(2, 102))
+    assert [complaint.site_sequence_id for complaint in complaints] == list(range(2, 102))
     assert make_complaint(site).site_sequence_id == 102
-    stored = Complaint.objects.get(site_sequence_id=7)
-    assert (stored.record_status, stored.trace_number_key) == ("Completed", "l5")
+    complaint = Complaint.objects.get(site_sequence_id=7)
+    assert (complaint.record_status, complaint.trace_number_key) == ("Completed", "l5")
     changes = Change.objects.filter(operation="ImportComplaints")
     assert (changes.count(), {change.reason for change in changes}) == (100, {"Old register"})
     assert list(broken_links(site.pk)) == []
 
 
 def test_one_faulty_row_and_none_is_stored(site: Any) -> None:
-    needed = required_of(site)
-    rows = [needed, {**needed, "product": None}, {**needed, "record_status": "Completed"}]
+    required = required_of(site)
+    rows = [required, {**required, "product": None}, {**required, "record_status": "Completed"}]
     with pytest.raises(ValidationError) as fault:
         actions.import_complaints(site.pk, rows, author=SYSTEM)
     assert fault.value.messages == [

@@ -93,12 +93,12 @@ def test_a_file_adds_new_months_and_changes_those_that_are_there(site: Site, oth
     client = browser(site)
     rows = [{"Month": "2026-03-01", "Units": "12"}, {"Month": "2026-04-01", "Units": "30"}]
     bring_in(client, UnitsSold, rows, reason="Sales ledger")
-    found = UnitsSold.objects.filter(site=site).order_by("month").values_list("month__month", "units")
-    assert list(found) == [(3, 12), (4, 30)]
+    months = UnitsSold.objects.filter(site=site).order_by("month").values_list("month__month", "units")
+    assert list(months) == [(3, 12), (4, 30)]
     assert changes()[2:] == [("UpdateUnitsSold", "Sales ledger"), ("AddUnitsSold", "Sales ledger")]
     assert UnitsSold.objects.get(site=other_site).units == 7
-    exported = [(row["Month"], row["Units"]) for row in table(export(client, UnitsSold))]
-    assert exported == [("2026-04-01", "30"), ("2026-03-01", "12")]
+    exports = [(row["Month"], row["Units"]) for row in table(export(client, UnitsSold))]
+    assert exports == [("2026-04-01", "30"), ("2026-03-01", "12")]
     again = check(client, UnitsSold, rows)
     assert again.context["unchanged"] == 2
 

@@ -15,14 +15,14 @@ UPDATE = "/complaint/UpdateComplaintDetail/"
 
 
 @pytest.fixture
-def added(api: Any) -> Any:
+def body_and_key(api: Any) -> Any:
     """Return the body and the Id of a complaint."""
     body = complaint_body(api.key.site, TraceNumber="L1", Quantity=3, ComplaintDescription="Hair", Date="2024-05-31")
     return body, api.post(ADD, body).json()["Id"]
 
 
-def test_an_update_changes_what_it_names_and_keeps_the_rest(api: Any, added: Any) -> None:
-    body, key = added
+def test_an_update_changes_what_it_names_and_keeps_the_rest(api: Any, body_and_key: Any) -> None:
+    body, key = body_and_key
     before = api.get(GET + key).json()
     required = {name: body[name] for name in ("CustomerId", "ProductId", "NonconformanceId")}
     answer = api.put(
@@ -42,15 +42,15 @@ def test_an_update_changes_what_it_names_and_keeps_the_rest(api: Any, added: Any
 
 
 @pytest.mark.parametrize("missing", ["ReasonForChange", "CustomerId", "ProductId", "NonconformanceId"])
-@pytest.mark.parametrize("how", ["absent", None, "", "  "])
-def test_an_update_must_carry_what_the_document_requires(api: Any, added: Any, missing: str, how: Any) -> None:
-    body, key = added
-    sent = {**body, "TraceNumber": "L2", "ReasonForChange": "Lot misread"}
-    if how == "absent":
-        del sent[missing]
+@pytest.mark.parametrize("value", ["absent", None, "", "  "])
+def test_an_update_must_carry_what_the_document_requires(api: Any, body_and_key: Any, missing: str, value: Any) -> None:
+    body, key = body_and_key
+    update = {**body, "TraceNumber": "L2", "ReasonForChange": "Lot misread"}
+    if value == "absent":
+        del update[missing]
     else:
-        sent[missing] = how
-    answer = api.put(UPDATE + key, sent)
+        update[missing] = value
+    answer = api.put(UPDATE + key, update)
     assert answer.status_code == 400
     (fault,) = answer.json()["Fields"]
     assert fault["Field"] == missing
@@ -58,8 +58,8 @@ def test_an_update_must_carry_what_the_document_requires(api: Any, added: Any, m
     assert api.get(GET + key).json()["TraceNumber"] == "L1"
 
 
-def test_sending_the_read_shape_back_changes_nothing_and_leaves_no_entry(api: Any, added: Any) -> None:
-    _, key = added
+def test_sending_the_read_shape_back_changes_nothing_and_leaves_no_entry(api: Any, body_and_key: Any) -> None:
+    _, key = body_and_key
     before = api.get(GET + key).json()
     answer = api.put(UPDATE + key, {**before, "ReasonForChange": "Nothing really"})
     assert answer.status_code == 200, answer.content
@@ -67,10 +67,10 @@ def test_sending_the_read_shape_back_changes_nothing_and_leaves_no_entry(api: An
     assert Change.objects.filter(record_id=key).count() == 1
 
 
-def test_the_status_cannot_be_changed_by_an_update(api: Any, added: Any) -> None:
-    body, key = added
-    sent = {**body, "RecordStatus": "Completed", "ReviewReport": "done", "TraceNumber": "L3", "ReasonForChange": "x"}
-    assert api.put(UPDATE + key, sent).status_code == 200
+def test_the_status_cannot_be_changed_by_an_update(api: Any, body_and_key: Any) -> None:
+    body, key = body_and_key
+    update = {**body, "RecordStatus": "Completed", "ReviewReport": "done", "TraceNumber": "L3", "ReasonForChange": "x"}
+    assert api.put(UPDATE + key, update).status_code == 200
     shape = api.get(GET + key).json()
     assert (shape["RecordStatus"], shape["ReviewReport"], shape["TraceNumber"]) == ("Awaiting Review", "", "L3")
 
@@ -79,18 +79,18 @@ def test_a_completed_complaint_is_changed_by_a_manager_only(api: Any, api_of: An
     site = api.key.site
     complaint = make_completed(site)
     body = {**complaint_body(site), "TraceNumber": "L9", "ReasonForChange": "Lot found later"}
-    refused = api_of(DefaultRole.STANDARD).put(f"{UPDATE}{complaint.pk}", body)
-    assert (refused.status_code, refused.json()["Error"]) == (409, "InvalidTransition")
-    assert "Manager" in refused.json()["Message"]
+    refusal = api_of(DefaultRole.STANDARD).put(f"{UPDATE}{complaint.pk}", body)
+    assert (refusal.status_code, refusal.json()["Error"]) == (409, "InvalidTransition")
+    assert "Manager" in refusal.json()["Message"]
     assert Complaint.objects.get(pk=complaint.pk).trace_number == ""
-    allowed = api.put(f"{UPDATE}{complaint.pk}", body)
-    assert allowed.status_code == 200, allowed.content
+    answer = api.put(f"{UPDATE}{complaint.pk}", body)
+    assert answer.status_code == 200, answer.content
     shape = api.get(f"{GET}{complaint.pk}").json()
     assert (shape["RecordStatus"], shape["TraceNumber"]) == ("Completed", "L9")
 
 
-def test_a_rule_across_fields_counts_the_stored_values_too(api: Any, added: Any) -> None:
-    body, key = added
+def test_a_rule_across_fields_counts_the_stored_values_too(api: Any, body_and_key: Any) -> None:
+    body, key = body_and_key
     first = api.put(UPDATE + key, {**body, "ManufactureDate": "2024-05-02", "ReasonForChange": "x"})
     assert first.status_code == 200
     required = {name: body[name] for name in ("CustomerId", "ProductId", "NonconformanceId")}
@@ -99,8 +99,8 @@ def test_a_rule_across_fields_counts_the_stored_values_too(api: Any, added: Any)
     assert answer.json()["Fields"][0]["Field"] == "ExpirationDate"
 
 
-def test_a_stale_if_match_is_refused(api: Any, added: Any) -> None:
-    body, key = added
+def test_a_stale_if_match_is_refused(api: Any, body_and_key: Any) -> None:
+    body, key = body_and_key
     tag = api.get(GET + key)["ETag"]
     first = api.put(UPDATE + key, {**body, "TraceNumber": "L2", "ReasonForChange": "x"}, **{"If-Match": tag})
     assert first.status_code == 200

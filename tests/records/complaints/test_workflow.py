@@ -41,11 +41,11 @@ def test_a_draft_takes_its_number_when_it_is_submitted(site: Any) -> None:
     other = make_complaint(site)
     assert other.site_sequence_id == 1
     workflow.update_draft(site.pk, draft.pk, required_of(site), author=SYSTEM)
-    submitted = submit(draft)
+    complaint = submit(draft)
     stored = Complaint.objects.get(pk=draft.pk)
     assert (stored.site_sequence_id, stored.record_status) == (2, "Awaiting Review")
     assert stored.date is not None
-    assert submitted.revision == 3
+    assert complaint.revision == 3
     assert list(Change.objects.filter(record_id=draft.pk).order_by("number").values_list("operation", flat=True)) == [
         "AddComplaintDraft",
         "UpdateComplaintDraft",
@@ -130,8 +130,8 @@ def test_archiving_needs_a_reason_is_repeatable_and_keeps_the_kept_totals_right(
         turn(complaint, True, " ")
     for record in (complaint, complaint, draft):
         turn(record, True)
-    kept = SiteSequence.objects.get(site=site, entity="complaint")
-    assert (kept.last, kept.archived) == (1, 1)
+    sequence = SiteSequence.objects.get(site=site, entity="complaint")
+    assert (sequence.last, sequence.archived) == (1, 1)
     for step in (submit,):
         with pytest.raises(ValidationError) as fault:
             step(draft)
@@ -139,8 +139,8 @@ def test_archiving_needs_a_reason_is_repeatable_and_keeps_the_kept_totals_right(
     with pytest.raises(ValidationError):
         complete(complaint)
     turn(complaint, False)
-    kept.refresh_from_db()
-    assert (kept.last, kept.archived) == (1, 0)
+    sequence.refresh_from_db()
+    assert (sequence.last, sequence.archived) == (1, 0)
     operations = Change.objects.filter(record_id=complaint.pk).order_by("number").values_list("operation", flat=True)
     assert list(operations) == ["AddComplaintDetail", "ArchiveComplaint", "RestoreComplaint"]
 

@@ -26,11 +26,11 @@ def test_a_customer_is_added_and_changed_with_its_contacts(site: Site) -> None:
     customer = Customer.objects.get()
     contact = customer.party_contacts.get()
     assert (customer.site_sequence_id, contact.first_name) == (1, "Mira")
-    sent = form_of(client.get(address(customer)))
-    assert client.post(address(customer), sent).status_code == 302
+    data = form_of(client.get(address(customer)))
+    assert client.post(address(customer), data).status_code == 302
     assert Change.objects.filter(record_id=customer.pk).count() == 1
-    changed = {**sent, "party_contacts-0-phone": "1", "note": "a\r\nb", "change_reason": "Called"}
-    assert client.post(address(customer), changed).status_code == 302
+    changes = {**data, "party_contacts-0-phone": "1", "note": "a\r\nb", "change_reason": "Called"}
+    assert client.post(address(customer), changes).status_code == 302
     customer.refresh_from_db()
     contact.refresh_from_db()
     assert (customer.note, contact.phone, contact.first_name) == ("a\nb", "1", "Mira")
@@ -39,8 +39,8 @@ def test_a_customer_is_added_and_changed_with_its_contacts(site: Site) -> None:
 def test_half_a_place_is_refused_at_its_field(site: Site) -> None:
     customer = make_customer(site)
     client = browser(site)
-    sent = {**form_of(client.get(address(customer))), "lat": "12.5", "change_reason": "x"}
-    response = client.post(address(customer), sent)
+    data = {**form_of(client.get(address(customer))), "lat": "12.5", "change_reason": "x"}
+    response = client.post(address(customer), data)
     assert response.status_code == 200
     assert response.context["adminform"].form.errors.keys() == {"lng"}
 

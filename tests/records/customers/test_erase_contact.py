@@ -40,21 +40,21 @@ def change(customer: Customer, contacts: list[dict[str, Any]], reason: str = "")
 @pytest.fixture
 def customer(site: Site) -> Customer:
     """Return a customer with two contacts, of whom the first was renamed and has another phone now."""
-    made = make_customer(site, party_contacts=[JANE, {"first_name": "Ole", "last_name": "Olsen"}])
-    jane, ole = made.party_contacts.all()
-    given: list[dict[str, Any]] = [
+    record = make_customer(site, party_contacts=[JANE, {"first_name": "Ole", "last_name": "Olsen"}])
+    jane, ole = record.party_contacts.all()
+    contacts: list[dict[str, Any]] = [
         {**JANE, "id": jane.pk, "last_name": "Kowalska", "phone": "555-0199"},
         {"id": ole.pk},
     ]
-    change(made, given, reason="Mrs PRZYBYLSKI married")
-    return made
+    change(record, contacts, reason="Mrs PRZYBYLSKI married")
+    return record
 
 
 def jane_of(customer: Customer) -> PartyContact:
     """Return the customer's first contact."""
-    found = customer.party_contacts.order_by("idx").first()
-    assert found is not None
-    return found
+    contact = customer.party_contacts.order_by("idx").first()
+    assert contact is not None
+    return contact
 
 
 def erase(customer: Customer, key: Any, reason: str = "Asked by letter") -> Customer:
@@ -78,8 +78,8 @@ def test_nothing_of_the_contact_is_left_and_the_chain_verifies(customer: Custome
     jane.full_clean()
     assert (jane.position, jane.first_name[:7]) == ("Buyer", "erased-")
     assert "olsen" in everything()
-    told = Change.objects.filter(record_id=customer.pk).latest("number")
-    assert (told.operation, told.reason) == ("EraseContact", "Asked by letter")
+    erasure = Change.objects.filter(record_id=customer.pk).latest("number")
+    assert (erasure.operation, erasure.reason) == ("EraseContact", "Asked by letter")
 
 
 @pytest.mark.parametrize("first", ["nothing", "a change", "its removal"])
@@ -88,15 +88,15 @@ def test_a_form_that_was_open_during_the_erasure_does_not_bring_the_contact_back
 ) -> None:
     jane, ole = customer.party_contacts.all()
     client = browser(site)
-    shown = form_of(client.get(address(customer)))
-    others: dict[str, list[dict[str, Any]]] = {
+    form = form_of(client.get(address(customer)))
+    contacts: dict[str, list[dict[str, Any]]] = {
         "a change": [{"id": jane.pk, "email": "kowalska@example.com"}, {"id": ole.pk}],
         "its removal": [{"id": ole.pk}],
     }
-    if first in others:
-        change(customer, others[first], reason="News")
+    if first in contacts:
+        change(customer, contacts[first], reason="News")
     erase(customer, jane.pk)
-    answer = client.post(address(customer), {**shown, "code": "K-7", "change_reason": "The code is known"})
+    answer = client.post(address(customer), {**form, "code": "K-7", "change_reason": "The code is known"})
     assert answer.status_code == 200
     again = form_of(answer)
     assert [secret for secret in SECRETS if secret in str(again).casefold()] == []
@@ -164,9 +164,9 @@ def test_a_note_that_names_the_contact_is_named_and_erased_only_if_asked(site: S
     where = reverse("admin:customers_customer_step", args=(customer.pk, "erase-contact"))
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
     assert "Other texts that contain these values: Note" in client.get(where).text
-    given = {"contact": jane, "change_reason": "Asked by letter"}
-    assert press(client, where, given).status_code == 200
-    assert press(client, where, {**given, "with_texts": "yes"}).status_code == 302
+    data = {"contact": jane, "change_reason": "Asked by letter"}
+    assert press(client, where, data).status_code == 200
+    assert press(client, where, {**data, "with_texts": "yes"}).status_code == 302
     assert "wilhelmina" not in everything()
     assert not verify().faults
 
@@ -180,8 +180,8 @@ def test_a_site_administrator_chooses_the_contact_on_the_customers_page(site: Si
     page = client.get(where)
     assert "Wilhelmina Kowalska, Buyer" in page.text
     jane = jane_of(customer)
-    refused = press(client, where, {"contact": "nobody", "change_reason": "Asked"})
-    assert refused.status_code == 200
+    answer = press(client, where, {"contact": "nobody", "change_reason": "Asked"})
+    assert answer.status_code == 200
     assert jane_of(customer).last_name == "Kowalska"
     assert press(client, where, {"contact": str(jane.pk), "change_reason": "Asked"}).status_code == 302
     assert jane_of(customer).last_name.startswith("erased-")

@@ -33,21 +33,21 @@ def test_an_update_without_the_name_keeps_it(api: Any, key: str) -> None:
     after = api.get(GET + key).json()
     assert after == {**before, "Code": "HF", "LastModified": after["LastModified"]}
     for empty in (None, "", " "):
-        refused = api.put(UPDATE + key, {"Name": empty})
-        assert refused.status_code == 400
-        assert [(one["Field"], one["Code"]) for one in refused.json()["Fields"]] == [("Name", "RequiredField")]
+        answer = api.put(UPDATE + key, {"Name": empty})
+        assert answer.status_code == 400
+        assert [(one["Field"], one["Code"]) for one in answer.json()["Fields"]] == [("Name", "RequiredField")]
 
 
 def test_contacts_keep_their_ids_go_and_come(api: Any, key: str) -> None:
     first, second = api.get(GET + key).json()["PartyContacts"]
     rows = [{"FirstName": "Olu"}, {"Id": first["Id"].upper(), "Phone": "2"}]
     assert api.put(UPDATE + key, {"PartyContacts": rows}).status_code == 200
-    new, kept = api.get(GET + key).json()["PartyContacts"]
-    assert (kept["Id"], kept["FirstName"], kept["Phone"]) == (first["Id"], "Mira", "2")
+    new, old = api.get(GET + key).json()["PartyContacts"]
+    assert (old["Id"], old["FirstName"], old["Phone"]) == (first["Id"], "Mira", "2")
     assert (new["FirstName"], new["Id"] in (first["Id"], second["Id"])) == ("Olu", False)
     change = Change.objects.filter(record_id=key).latest("number")
-    gone = next(entry for entry in change.fields if entry.get("row") == second["Id"])
-    assert (gone["old"], gone["new"]) == ({"first_name": "Noor", "idx": 1}, None)
+    removal = next(entry for entry in change.fields if entry.get("row") == second["Id"])
+    assert (removal["old"], removal["new"]) == ({"first_name": "Noor", "idx": 1}, None)
     assert api.put(UPDATE + key, {"PartyContacts": []}).status_code == 200
     assert api.get(GET + key).json()["PartyContacts"] == []
 
@@ -72,9 +72,9 @@ def test_sending_the_read_shape_back_changes_nothing(api: Any, key: str) -> None
 
 
 def test_a_place_goes_as_a_pair(api: Any, key: str) -> None:
-    refused = api.put(UPDATE + key, {"Lat": None})
-    assert refused.status_code == 400
-    assert [one["Field"] for one in refused.json()["Fields"]] == ["Lat"]
+    answer = api.put(UPDATE + key, {"Lat": None})
+    assert answer.status_code == 400
+    assert [one["Field"] for one in answer.json()["Fields"]] == ["Lat"]
     assert api.put(UPDATE + key, {"Lat": None, "Lng": ""}).status_code == 200
     shape = api.get(GET + key).json()
     assert (shape["Lat"], shape["Lng"]) == ("", "")
@@ -87,19 +87,19 @@ def test_lists_find_by_name_code_and_either_country(api: Any) -> None:
     make_customer(site, name="Strasse 10", code="S-10", physical_address_country=nz, postal_address_country=fr)
     make_customer(site, name="Quay, Foods", physical_address_country=fr)
 
-    def found(**query: Any) -> list[int]:
+    def numbers(**query: Any) -> list[int]:
         answer = api.get(LIST, query)
         assert answer.status_code == 200, answer.content
         assert answer["X-Total-Count"] == str(len(answer.json()))
         return [row["SiteSequenceId"] for row in answer.json()]
 
-    assert found(name="STRASSE 1") == [1]
-    assert found(name="quay, foods") == [3]
-    assert found(code=["s-10", "s-1"]) == [1, 2]
-    assert found(countryId=nz.pk) == [1, 2]
-    assert found(countryId=[nz.pk, fr.pk]) == [1, 2, 3]
-    assert found(search="asse") == [1, 2]
-    assert found(sort="Name", order="asc") == [3, 2, 1]
+    assert numbers(name="STRASSE 1") == [1]
+    assert numbers(name="quay, foods") == [3]
+    assert numbers(code=["s-10", "s-1"]) == [1, 2]
+    assert numbers(countryId=nz.pk) == [1, 2]
+    assert numbers(countryId=[nz.pk, fr.pk]) == [1, 2, 3]
+    assert numbers(search="asse") == [1, 2]
+    assert numbers(sort="Name", order="asc") == [3, 2, 1]
 
 
 def test_an_archived_customer_stays_on_its_complaints_and_is_refused_on_new_ones(api: Any) -> None:
@@ -118,8 +118,8 @@ def test_an_archived_customer_stays_on_its_complaints_and_is_refused_on_new_ones
     body = complaint_body(site, CustomerId=str(customer.pk))
     answer = api.post("/complaint/AddComplaintDetail", body)
     assert [(one["Field"], one["Code"]) for one in answer.json()["Fields"]] == [("CustomerId", "InvalidReference")]
-    listed = api.get(LIST)
-    assert str(customer.pk) not in [row["Id"] for row in listed.json()]
+    answer = api.get(LIST)
+    assert str(customer.pk) not in [row["Id"] for row in answer.json()]
     assert [row["Id"] for row in api.get(LIST, {"isArchived": "1"}).json()] == [str(customer.pk)]
     make.archive(customer, archived=False, reason="Open again")
     assert api.post("/complaint/AddComplaintDetail", body).status_code == 200

@@ -103,8 +103,8 @@ def test_update_employee_edits_child_rows_in_place(api: Any) -> None:
     body = make.employee_body(EducationTraining=[{"Title": "BSc"}, {"Title": "MSc"}])
     key = api.post("/employee/AddEmployee", body).json()["Id"]
     first, second = api.get(f"/employee/GetEmployee/{key}").json()["EducationTraining"]
-    changed = make.employee_body(EducationTraining=[{"Title": "PhD"}, {"Id": first["Id"], "Title": "BA"}])
-    assert api.put(f"/employee/UpdateEmployee/{key}", changed).status_code == 200
+    body = make.employee_body(EducationTraining=[{"Title": "PhD"}, {"Id": first["Id"], "Title": "BA"}])
+    assert api.put(f"/employee/UpdateEmployee/{key}", body).status_code == 200
     rows = api.get(f"/employee/GetEmployee/{key}").json()["EducationTraining"]
     assert [row["Title"] for row in rows] == ["PhD", "BA"]
     assert rows[1]["Id"] == first["Id"]
@@ -138,17 +138,17 @@ def test_all_faults_of_a_body_are_named_at_once(api: Any) -> None:
 def test_lists_walk_every_record_once(api: Any) -> None:
     for _ in range(5):
         make.make_employee(api.key.site, position="Same")
-    seen: list[str] = []
+    ids: list[str] = []
     path = "/employee/GetEmployeeList?limit=2&sort=position"
     while path:
         page = api.get(path)
         assert page.status_code == 200, page.content
         assert page["X-Total-Count"] == "5"
-        seen += [row["Id"] for row in page.json()]
+        ids += [row["Id"] for row in page.json()]
         link = page.headers.get("Link", "")
         path = link.partition(">")[0].removeprefix("<").removeprefix("http://127.0.0.1:8000") if link else ""
-    assert len(seen) == len(set(seen)) == 5
-    assert [row["Id"] for row in api.get("/employee/GetEmployeeList?startIndex=3&sort=position").json()] == seen[3:]
+    assert len(ids) == len(set(ids)) == 5
+    assert [row["Id"] for row in api.get("/employee/GetEmployeeList?startIndex=3&sort=position").json()] == ids[3:]
 
 
 def test_a_list_entry_archived_meanwhile_stays_on_the_rows_that_have_it(api: Any) -> None:
@@ -157,12 +157,12 @@ def test_a_list_entry_archived_meanwhile_stays_on_the_rows_that_have_it(api: Any
     key = api.post("/employee/AddEmployee", body).json()["Id"]
     rows = api.get(f"/employee/GetEmployee/{key}").json()["EducationTraining"]
     make.archive(result)
-    kept = make.employee_body(EducationTraining=[{**rows[0], "Title": "BA"}])
-    assert api.put(f"/employee/UpdateEmployee/{key}", kept).status_code == 200
-    added = make.employee_body(EducationTraining=[{"Title": "MSc", "EducationResultId": str(result.pk)}])
-    refused = api.put(f"/employee/UpdateEmployee/{key}", added)
-    assert refused.status_code == 400
-    assert refused.json()["Fields"][0]["Field"] == "EducationTraining[0].EducationResultId"
+    body = make.employee_body(EducationTraining=[{**rows[0], "Title": "BA"}])
+    assert api.put(f"/employee/UpdateEmployee/{key}", body).status_code == 200
+    new_row = make.employee_body(EducationTraining=[{"Title": "MSc", "EducationResultId": str(result.pk)}])
+    answer = api.put(f"/employee/UpdateEmployee/{key}", new_row)
+    assert answer.status_code == 400
+    assert answer.json()["Fields"][0]["Field"] == "EducationTraining[0].EducationResultId"
 
 
 def test_a_superior_whose_roles_at_the_site_ended_stays_where_he_is_and_is_refused_anew(
@@ -175,9 +175,9 @@ def test_a_superior_whose_roles_at_the_site_ended_stays_where_he_is_and_is_refus
     key = api.post("/employee/AddEmployee", body).json()["Id"]
     set_members(visiting, remove=[account], author=make.SYSTEM)
     assert api.put(f"/employee/UpdateEmployee/{key}", {**body, "Position": "Baker"}).status_code == 200
-    refused = api.post("/employee/AddEmployee", body)
-    assert refused.status_code == 400
-    assert refused.json()["Fields"][0]["Message"] == "No such employee at this site."
+    answer = api.post("/employee/AddEmployee", body)
+    assert answer.status_code == 400
+    assert answer.json()["Fields"][0]["Message"] == "No such employee at this site."
 
 
 def test_everything_that_is_wrong_is_named_at_once_whoever_finds_it(api: Any) -> None:
@@ -189,22 +189,22 @@ def test_everything_that_is_wrong_is_named_at_once_whoever_finds_it(api: Any) ->
         "DateOfBirth": "2999-01-01",
         "EntityFolderId": str(folder.pk),
     }
-    found_late = [
+    rule_faults = [
         ("DateOfBirth", "InvalidValue"),
         ("EducationTraining[0].Id", "InvalidReference"),
         ("EmploymentHistory[1].FinishDate", "InvalidValue"),
         ("EntityFolderId", "InvalidReference"),
     ]
-    found_first = [("FirstName", "RequiredField"), ("Nope", "UnknownField"), ("TitleId", "InvalidReference")]
+    field_faults = [("FirstName", "RequiredField"), ("Nope", "UnknownField"), ("TitleId", "InvalidReference")]
     for more, expected in (
-        ({}, found_late),
-        ({"FirstName": "", "Nope": 1, "TitleId": str(folder.pk)}, [*found_late, *found_first]),
+        ({}, rule_faults),
+        ({"FirstName": "", "Nope": 1, "TitleId": str(folder.pk)}, [*rule_faults, *field_faults]),
     ):
         body = make.employee_body(**wrong, **more)
         for answer in (api.post("/employee/AddEmployee", body), api.put(f"/employee/UpdateEmployee/{key}", body)):
             assert answer.status_code == 400
-            named = [(fault["Field"], fault["Code"]) for fault in answer.json()["Fields"]]
-            assert sorted(named) == sorted(expected)
+            faults = [(fault["Field"], fault["Code"]) for fault in answer.json()["Fields"]]
+            assert sorted(faults) == sorted(expected)
     assert api.get(f"/employee/GetEmployee/{key}")["ETag"] == '"1"'
 
 
@@ -213,10 +213,10 @@ def test_an_archived_superior_is_named_with_the_other_faults_and_stays_where_he_
     body = make.employee_body(ReportingToId=str(superior.pk))
     key = api.post("/employee/AddEmployee", body).json()["Id"]
     Employee.objects.filter(pk=superior.pk).update(is_archived=True)
-    added = api.post("/employee/AddEmployee", {**body, "FirstName": ""})
-    changed = api.put(f"/employee/UpdateEmployee/{key}", {**body, "FirstName": ""})
-    assert [fault["Field"] for fault in added.json()["Fields"]] == ["FirstName", "ReportingToId"]
-    assert [fault["Field"] for fault in changed.json()["Fields"]] == ["FirstName"]
+    answer = api.post("/employee/AddEmployee", {**body, "FirstName": ""})
+    answer_to_update = api.put(f"/employee/UpdateEmployee/{key}", {**body, "FirstName": ""})
+    assert [fault["Field"] for fault in answer.json()["Fields"]] == ["FirstName", "ReportingToId"]
+    assert [fault["Field"] for fault in answer_to_update.json()["Fields"]] == ["FirstName"]
     assert api.put(f"/employee/UpdateEmployee/{key}", body).status_code == 200
 
 

@@ -25,27 +25,27 @@ from tests.make.backoffice import address, browser, press
 from tests.scim import people
 from tests.scim.conftest import Scim
 
-BORN = datetime.datetime(1984, 3, 9, tzinfo=datetime.UTC)
+BIRTHDAY = datetime.datetime(1984, 3, 9, tzinfo=datetime.UTC)
 SECRETS = ("1984-03-09", "elm street 12", "oak street 3", "555-0100", "555-0199", "a bad back")
 
 
 @pytest.fixture
 def employee(site: Site) -> Employee:
     """Return an employee with an account, who moved."""
-    made = make.make_employee(
+    record = make.make_employee(
         site,
         last_name="Przybylski",
         address="Elm Street 12",
         phone="555-0100",
         mobile="555-0199",
-        date_of_birth=BORN,
+        date_of_birth=BIRTHDAY,
         nationality=Nationality.objects.order_by("name").first(),
         notes="Has a bad back",
     )
-    actions.give_account(site.pk, made.pk, "wilhelmina", author=make.SYSTEM, reason="Starts")
+    actions.give_account(site.pk, record.pk, "wilhelmina", author=make.SYSTEM, reason="Starts")
     values = {"address": "Oak Street 3"}
-    actions.update_employee(site.pk, made.pk, values, author=make.SYSTEM, reason="Moved away from Elm Street 12")
-    return made
+    actions.update_employee(site.pk, record.pk, values, author=make.SYSTEM, reason="Moved away from Elm Street 12")
+    return record
 
 
 def leave(employee: Employee) -> None:
@@ -73,8 +73,8 @@ def test_nothing_private_is_left_and_the_chain_verifies(employee: Employee) -> N
     employee.refresh_from_db()
     assert (employee.date_of_birth, employee.nationality, employee.last_name) == (None, None, "Przybylski")
     employee.clean_fields()
-    told = Change.objects.filter(record_id=employee.pk, model="employees.Employee").latest("number")
-    assert (told.operation, told.reason) == ("ErasePrivateFacts", "Asked by letter")
+    change = Change.objects.filter(record_id=employee.pk, model="employees.Employee").latest("number")
+    assert (change.operation, change.reason) == ("ErasePrivateFacts", "Asked by letter")
     nationalities = [
         entry
         for fields in Change.objects.filter(record_id=employee.pk).values_list("fields", flat=True)
@@ -87,24 +87,24 @@ def test_nothing_private_is_left_and_the_chain_verifies(employee: Employee) -> N
 
 def test_what_a_directory_sent_is_erased_from_the_history_of_the_account_too(site: Site) -> None:
     scim = Scim(people.make_token(people.make_directory(site)))
-    sent = {
+    attributes = {
         "phoneNumbers": [{"value": "555-0100", "type": "work"}, {"value": "555-0199", "type": "mobile"}],
         "addresses": [{"formatted": "Elm Street 12", "type": "home"}],
     }
-    user = scim.add_user("wilhelmina", **sent)
-    moved = [{"formatted": "Oak Street 3", "type": "work"}]
-    assert scim.patch(f"/Users/{user['id']}", {"op": "replace", "value": {"addresses": moved}}).status_code == 200
-    told = ("elm street 12", "oak street 3", "555-0100", "555-0199")
-    assert all(secret in everything() for secret in told)
+    user = scim.add_user("wilhelmina", **attributes)
+    addresses = [{"formatted": "Oak Street 3", "type": "work"}]
+    assert scim.patch(f"/Users/{user['id']}", {"op": "replace", "value": {"addresses": addresses}}).status_code == 200
+    secrets = ("elm street 12", "oak street 3", "555-0100", "555-0199")
+    assert all(secret in everything() for secret in secrets)
     assert scim.delete(f"/Users/{user['id']}").status_code == 204
-    gone = Employee.objects.get(pk=user["id"])
-    erase(gone)
-    assert [secret for secret in told if secret in everything()] == []
+    employee = Employee.objects.get(pk=user["id"])
+    erase(employee)
+    assert [secret for secret in secrets if secret in everything()] == []
     assert not verify().faults
-    assert "Street" not in browser(site).get(reverse("admin:accounts_user_history", args=(gone.pk,))).text
+    assert "Street" not in browser(site).get(reverse("admin:accounts_user_history", args=(employee.pk,))).text
     before = Change.objects.count()
     with pytest.raises(ValidationError, match="There is nothing to erase"):
-        erase(gone)
+        erase(employee)
     assert Change.objects.count() == before
 
 
@@ -112,10 +112,10 @@ def test_a_number_that_only_the_account_has_is_erased_although_the_employee_has_
     scim = Scim(people.make_token(people.make_directory(site)))
     user = scim.add_user("wilhelmina", phoneNumbers=[{"value": "555-0142", "type": "fax"}])
     assert scim.delete(f"/Users/{user['id']}").status_code == 204
-    gone = Employee.objects.get(pk=user["id"])
-    assert gone.phone == gone.mobile == ""
+    employee = Employee.objects.get(pk=user["id"])
+    assert employee.phone == employee.mobile == ""
     assert "555-0142" in everything()
-    erase(gone)
+    erase(employee)
     assert "555-0142" not in everything()
     assert not verify().faults
 
@@ -126,10 +126,10 @@ def test_a_change_of_the_account_at_another_site_with_the_same_number_gives_no_f
     scim = Scim(people.make_token(people.make_directory(site)))
     user = scim.add_user("wilhelmina", phoneNumbers=[{"value": "555-0100", "type": "work"}])
     account = User.objects.get(pk=user["id"])
-    told = Change.objects.filter(record_id=account.pk, model="accounts.User", chain=site.pk).latest("number").number
+    number = Change.objects.filter(record_id=account.pk, model="accounts.User", chain=site.pk).latest("number").number
     elsewhere = Change.objects.filter(record_id=account.pk, chain=other_site.pk)
-    while not elsewhere.filter(number=told).exists():
-        assert Change.objects.filter(chain=other_site.pk).latest("number").number < told
+    while not elsewhere.filter(number=number).exists():
+        assert Change.objects.filter(chain=other_site.pk).latest("number").number < number
         security_event(SecurityKind.KEY_FIRST_USED, account=account, detail="Scale", site_id=other_site.pk)
     assert scim.delete(f"/Users/{user['id']}").status_code == 204
     erase(Employee.objects.get(pk=user["id"]))

@@ -28,10 +28,10 @@ def test_a_site_administrator_gives_an_employee_an_account_with_a_role_and_an_in
     employee = make.make_employee(site, first_name="Mira", last_name="Quill", email_address="mira@example.com")
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
     assert "Give an account" in client.get(address(employee)).content.decode()
-    sent = form_of(client.get(step(employee)))
-    assert (sent["user_name"], sent["invites"]) == (["mira@example.com"], ["on"])
+    data = form_of(client.get(step(employee)))
+    assert (data["user_name"], data["invites"]) == (["mira@example.com"], ["on"])
     answer = press(
-        client, step(employee), {**sent, "role": DefaultRole.READER.value, "change_reason": "Signs documents"}
+        client, step(employee), {**data, "role": DefaultRole.READER.value, "change_reason": "Signs documents"}
     )
     assert answer.status_code == 302, answer.content.decode()
     user = User.objects.get(pk=employee.pk)
@@ -55,7 +55,7 @@ def test_a_site_administrator_gives_an_employee_an_account_with_a_role_and_an_in
     assert "Give an account" not in page
     assert f'href="{address(user, "read")}"' in page
     assert f'href="{address(user)}"' not in browser(site, DefaultRole.READER).get(address(employee)).content.decode()
-    again = press(client, step(employee), {**sent, "change_reason": "Again"})
+    again = press(client, step(employee), {**data, "change_reason": "Again"})
     assert (again.status_code, "is no longer possible" in again.content.decode()) == (200, True)
     assert User.objects.filter(user_name="mira@example.com").count() == 1
     assert DBTaskResult.objects.count() == 1
@@ -75,11 +75,11 @@ def test_the_form_says_where_the_invitation_goes_or_where_its_address_has_to_be_
 @pytest.mark.parametrize("role", [DefaultRole.READER, DefaultRole.STANDARD, DefaultRole.MANAGER])
 def test_nobody_below_a_site_administrator_gives_accounts(site: Site, other_site: Site, role: DefaultRole) -> None:
     employee = make.make_employee(site)
-    given = {"user_name": "ada", "change_reason": "x"}
+    data = {"user_name": "ada", "change_reason": "x"}
     client = browser(site, role)
     assert "Give an account" not in client.get(address(employee)).content.decode()
-    assert client.post(step(employee), given).status_code == 403
-    assert browser(other_site, DefaultRole.SITE_ADMINISTRATOR).post(step(employee), given).status_code == 404
+    assert client.post(step(employee), data).status_code == 403
+    assert browser(other_site, DefaultRole.SITE_ADMINISTRATOR).post(step(employee), data).status_code == 404
     assert not User.objects.filter(pk=employee.pk).exists()
 
 
@@ -110,10 +110,10 @@ def test_an_archived_employee_and_one_with_an_account_get_none(site: Site) -> No
 
 def test_an_account_that_never_signed_in_is_invited_again(site: Site, client: Any) -> None:
     user = make.make_user("noor", site=site, email="noor@example.com")
-    invited = reverse("admin:accounts_user_step", args=(user.pk, "invite"))
+    step_path = reverse("admin:accounts_user_step", args=(user.pk, "invite"))
     administrator = browser(site, DefaultRole.SITE_ADMINISTRATOR)
     assert "Mail an invitation" in administrator.get(address(user)).content.decode()
-    assert press(administrator, invited).status_code == 302
+    assert press(administrator, step_path).status_code == 302
     assert Change.objects.get(record_id=user.pk, operation="InviteUser").fields == [
         {"field": "invitation", "old": "", "new": "mailed"}
     ]
@@ -121,7 +121,7 @@ def test_an_account_that_never_signed_in_is_invited_again(site: Site, client: An
     link = re.search(r"https?://[^/]+(/\S+)", str(mail.outbox[0].body))
     assert link is not None
     assert client.get(link.group(1), follow=True).status_code == 200
-    assert browser(site).post(invited).status_code == 403
+    assert browser(site).post(step_path).status_code == 403
 
 
 def test_no_step_reaches_the_account_of_a_superuser_or_of_somebody_with_roles_elsewhere(
@@ -132,8 +132,8 @@ def test_no_step_reaches_the_account_of_a_superuser_or_of_somebody_with_roles_el
     make.give_role(traveller, other_site, DefaultRole.READER)
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
     for user in (root, traveller):
-        ended = reverse("admin:accounts_user_step", args=(user.pk, "end-access"))
-        assert client.post(ended, {"change_reason": "x"}).status_code == 403
+        step_path = reverse("admin:accounts_user_step", args=(user.pk, "end-access"))
+        assert client.post(step_path, {"change_reason": "x"}).status_code == 403
         assert User.objects.get(pk=user.pk).is_active
 
 
@@ -141,16 +141,20 @@ def test_a_managers_change_of_an_address_reaches_no_account(site: Site, other_si
     """Whoever gets the links for a new password has the account."""
     manager = make.make_user(site=site, role=DefaultRole.MANAGER)
     elsewhere, administrator, reader = (make.make_employee(site, email_address="old@example.com") for _ in range(3))
-    given: dict[str, Any] = {"author": make.SYSTEM, "reason": "Signs"}
-    make.give_role(give_account(site.pk, elsewhere.pk, "elsewhere", **given), other_site, DefaultRole.READER)
-    give_account(site.pk, administrator.pk, "administrator", role=DefaultRole.SITE_ADMINISTRATOR, **given)
-    give_account(site.pk, reader.pk, "reader", role=DefaultRole.READER, **given)
+    stamps: dict[str, Any] = {"author": make.SYSTEM, "reason": "Signs"}
+    make.give_role(give_account(site.pk, elsewhere.pk, "elsewhere", **stamps), other_site, DefaultRole.READER)
+    give_account(site.pk, administrator.pk, "administrator", role=DefaultRole.SITE_ADMINISTRATOR, **stamps)
+    give_account(site.pk, reader.pk, "reader", role=DefaultRole.READER, **stamps)
     for employee in (elsewhere, administrator, reader):
         values = {"email_address": "new@example.com"}
-        changed = update_employee(site.pk, employee.pk, values, author=make.author_of(manager))
-        assert changed.email_address == "new@example.com"
-    reached = dict(User.objects.filter(employee__isnull=False).values_list("user_name", "recovery_address"))
-    assert reached == {"elsewhere": "old@example.com", "administrator": "old@example.com", "reader": "old@example.com"}
+        record = update_employee(site.pk, employee.pk, values, author=make.author_of(manager))
+        assert record.email_address == "new@example.com"
+    stored = dict(User.objects.filter(employee__isnull=False).values_list("user_name", "recovery_address"))
+    assert stored == {
+        "elsewhere": "old@example.com",
+        "administrator": "old@example.com",
+        "reader": "old@example.com",
+    }
     keeper = make.make_user(site=site, role=DefaultRole.SITE_ADMINISTRATOR)
     values = {"email_address": "newest@example.com"}
     update_employee(site.pk, administrator.pk, values, author=make.author_of(keeper))

@@ -50,8 +50,8 @@ def test_an_employee_is_found_by_code_and_e_mail_without_reading_the_site(
         cursor.execute("ANALYZE employees_employee")
     api.get("/employee/GetEmployeeList", query)
     with CaptureQueriesContext(connection) as queries:
-        found = api.get("/employee/GetEmployeeList", query)
-    assert [row["Id"] for row in found.json()] == [str(employee.pk)]
+        answer = api.get("/employee/GetEmployeeList", query)
+    assert [row["Id"] for row in answer.json()] == [str(employee.pk)]
     (sql,) = (one["sql"] for one in queries if re.search('FROM "employees_employee" ', one["sql"]))
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN {sql}")

@@ -63,7 +63,7 @@ def doors(user: User, site: Site) -> dict[str, tuple[Client, str, set[str]]]:
     attachment = make_attachment(site, content=picture(), file_name="a.png", file_type="image/png")
     version = DocumentVersion.objects.get(document=document)
     api, program = Api(make.make_key(site, user=user)), Client()
-    signed = {
+    answers = {
         "document": api.get(f"/document/GetDocument/{document.pk}", {"WithURL": "true"}),
         "attachment": api.get(f"/attachment/GetAttachment/{attachment.pk}", {"WithURL": "true"}),
     }
@@ -77,29 +77,29 @@ def doors(user: User, site: Site) -> dict[str, tuple[Client, str, set[str]]]:
     browser = sign_in(user, site)
     return {
         **{name: (browser, page, BY_SESSION) for name, page in pages.items()},
-        **{f"signed {kind}": (program, urlsplit(one.json()["FileURL"]).path, BY_KEY) for kind, one in signed.items()},
+        **{f"signed {kind}": (program, urlsplit(one.json()["FileURL"]).path, BY_KEY) for kind, one in answers.items()},
     }
 
 
 @pytest.mark.parametrize("end", ENDS)
 def test_no_way_of_asking_tells_of_a_file_after_the_end(site: Site, end: str) -> None:
     user = make.make_user(site=site, role=DefaultRole.MANAGER)
-    opened = doors(user, site)
+    clients = doors(user, site)
     tags = {}
-    for name, (client, path, _) in opened.items():
+    for name, (client, path, _) in clients.items():
         answer: Any = client.get(path)
         assert answer.status_code == 200, name
         assert answer.getvalue(), name
         tags[name] = answer["ETag"]
     ENDS[end](user, site)
-    for name, (client, path, ends) in opened.items():
+    for name, (client, path, ends) in clients.items():
         for method, headers in WAYS:
-            sent = {header: value.replace("<tag>", tags[name]) for header, value in headers.items()}
-            answer = client.generic(method, path, headers=sent)
+            request_headers = {header: value.replace("<tag>", tags[name]) for header, value in headers.items()}
+            answer = client.generic(method, path, headers=request_headers)
             answer.getvalue()  # A file that is not read to its end stays open.
-            told = [answer[one] for one in ("ETag", "Content-Range", "Content-Disposition") if one in answer]
+            facts = [answer[one] for one in ("ETag", "Content-Range", "Content-Disposition") if one in answer]
             if end in ends:
                 assert answer.status_code in (302, 403, 404), (name, method, headers)
-                assert told == [], (name, method, headers)
+                assert facts == [], (name, method, headers)
             else:
                 assert answer.status_code in (200, 206, 304), (name, method, headers)

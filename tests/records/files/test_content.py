@@ -31,19 +31,19 @@ LONG = "QUJD" * 5 + "/+ab"
 def test_long_strings_are_left_in_the_file_wherever_the_pieces_end(monkeypatch: Any, piece: int, body: Any) -> None:
     monkeypatch.setattr(content, "PIECE", piece)
     for text in (json.dumps(body), json.dumps(body, indent=1).replace("/", "\\/")):
-        kept, found = without_long_texts(io.BytesIO(text.encode()), 20, 10_000)
-        for mark, long in found.items():
-            kept = kept.replace(mark.encode(), json.dumps(b"".join(long.pieces()).decode())[1:-1].encode())
-        assert json.loads(kept) == body
-        assert found
+        text_left, long_texts = without_long_texts(io.BytesIO(text.encode()), 20, 10_000)
+        for mark, long in long_texts.items():
+            text_left = text_left.replace(mark.encode(), json.dumps(b"".join(long.pieces()).decode())[1:-1].encode())
+        assert json.loads(text_left) == body
+        assert long_texts
 
 
 def test_a_body_that_ends_within_a_string_stays_malformed() -> None:
     for end in ("", "\\"):
-        kept, found = without_long_texts(io.BytesIO(f'{{"FileContent": "{LONG}{end}'.encode()), 20, 10_000)
-        assert not found
+        text_left, long_texts = without_long_texts(io.BytesIO(f'{{"FileContent": "{LONG}{end}'.encode()), 20, 10_000)
+        assert not long_texts
         with pytest.raises(ValueError, match="Unterminated"):
-            json.loads(kept)
+            json.loads(text_left)
 
 
 def test_what_is_not_a_long_string_may_only_have_so_many_bytes() -> None:
@@ -56,19 +56,19 @@ def test_what_is_not_a_long_string_may_only_have_so_many_bytes() -> None:
 @pytest.mark.parametrize("piece", [5, 7, 64])
 def test_escapes_are_understood_wherever_the_pieces_end(monkeypatch: Any, piece: int) -> None:
     monkeypatch.setattr(content, "PIECE", piece)
-    stored = bytes(range(256))
-    text = base64.b64encode(stored).decode().replace("/", "\\/").replace("+", "\\u002B")
+    data = bytes(range(256))
+    text = base64.b64encode(data).decode().replace("/", "\\/").replace("+", "\\u002B")
     file = EncodedFile(JsonText(io.BytesIO(text.encode()), 0, len(text)), 256)
-    assert (file.size, file.sha256) == (256, hashlib.sha256(stored).hexdigest())
-    assert b"".join(file.pieces()) == stored
+    assert (file.size, file.sha256) == (256, hashlib.sha256(data).hexdigest())
+    assert b"".join(file.pieces()) == data
 
 
 def test_text_that_is_not_base64_is_refused_wherever_the_pieces_end(monkeypatch: Any) -> None:
     monkeypatch.setattr(content, "PIECE", 8)
     for text in ("QUJDQUJDQ", "QUJDQUJD====", "QQ==QUJDQUJD", "QUJDQUJD\\n", "QUJDQUJDÄÄ", "QUJDQUJ\\"):
-        written = text.encode()
+        data = text.encode()
         with pytest.raises(NotBase64Error):
-            EncodedFile(JsonText(io.BytesIO(written), 0, len(written)), 1000)
+            EncodedFile(JsonText(io.BytesIO(data), 0, len(data)), 1000)
 
 
 def test_a_large_file_is_never_in_memory_as_a_whole() -> None:
@@ -81,8 +81,8 @@ def test_a_large_file_is_never_in_memory_as_a_whole() -> None:
         body.seek(0)
         tracemalloc.start()
         try:
-            kept, found = without_long_texts(body, 1024 * 1024, 2 * 1024 * 1024)
-            file = EncodedFile(found[json.loads(kept)["FileContent"]], size)
+            text_left, long_texts = without_long_texts(body, 1024 * 1024, 2 * 1024 * 1024)
+            file = EncodedFile(long_texts[json.loads(text_left)["FileContent"]], size)
             read = sum(len(piece) for piece in file.pieces())
             _, peak = tracemalloc.get_traced_memory()
         finally:
@@ -92,11 +92,11 @@ def test_a_large_file_is_never_in_memory_as_a_whole() -> None:
 
 
 def test_a_file_of_several_mebibytes_is_stored_as_it_was_sent(api: Any) -> None:
-    sent = os.urandom(3 * 1024 * 1024)
-    answer = api.post("/document/AddDocument", docs.document_body(sent))
+    content = os.urandom(3 * 1024 * 1024)
+    answer = api.post("/document/AddDocument", docs.document_body(content))
     assert answer.status_code == 200, answer.content
     shape = api.get(f"/document/GetDocument/{answer.json()['Id']}").json()
-    assert (shape["FileSize"], shape["FileHash"]) == (len(sent), docs.sha256(sent))
+    assert (shape["FileSize"], shape["FileHash"]) == (len(content), docs.sha256(content))
 
 
 @pytest.mark.parametrize("field", ["Description", "FileType"])

@@ -24,10 +24,10 @@ def own_seals(settings: Any, tmp_path: Path) -> None:
 @pytest.fixture
 def employees(site: Site) -> list[Employee]:
     """Return five employees, whose changes are the last five of the site's chain, and one change of the first."""
-    found = [make.make_employee(site, first_name=f"Ada{n}", phone=str(n)) for n in range(5)]
-    actions.update_employee(site.pk, found[0].pk, {"phone": "77"}, author=make.SYSTEM, reason="Moved")
+    people = [make.make_employee(site, first_name=f"Ada{n}", phone=str(n)) for n in range(5)]
+    actions.update_employee(site.pk, people[0].pk, {"phone": "77"}, author=make.SYSTEM, reason="Moved")
     assert not texts()
-    return found
+    return people
 
 
 @pytest.fixture

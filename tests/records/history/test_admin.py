@@ -46,20 +46,20 @@ def test_the_trail_tells_only_of_records_that_its_reader_sees(site: Site) -> Non
     auditor = make.make_user(site=site)
     views = ["complaints.view_complaint", "items.view_item", "attachments.view_attachment", "history.view_change"]
     role = make.make_role(site, views, [auditor])
-    told = sign_in(auditor, site).get(list_address(Change)).text
-    assert "calibration.txt" in told
-    assert str(complaint) in told
+    page_text = sign_in(auditor, site).get(list_address(Change)).text
+    assert "calibration.txt" in page_text
+    assert str(complaint) in page_text
     for unseen in ("letter of Berg", "health check", str(worker)):
-        assert unseen not in told
+        assert unseen not in page_text
     for change in Change.objects.filter(record_name__in=["letter of Berg.txt", "health check.txt", str(worker)]):
         assert sign_in(auditor, site).get(address(change)).status_code == 404
     role.permissions.remove(role.permissions.get(codename="view_attachment"))
     role.revision += 1
     role.save()
     for page in (list_address(Change), address(oven, "history"), address(oven, "read")):
-        told = sign_in(auditor, site).get(page).text
-        assert "Oven" in told
-        assert "calibration.txt" not in told
+        page_text = sign_in(auditor, site).get(page).text
+        assert "Oven" in page_text
+        assert "calibration.txt" not in page_text
     assert "calibration.txt" in browser(site).get(address(oven, "history")).text
     for private in ("letter of Berg", "health check"):
         assert private in browser(site).get(list_address(Change)).text
@@ -80,8 +80,8 @@ def test_the_trail_is_narrowed_to_kinds_that_have_no_page_of_their_own(site: Sit
     client = browser(site)
     trail = list_address(Change)
     assert '<option value="documents.ControlledPrint"' in client.get(trail).text
-    shown = client.get(trail, {"kind": "documents.ControlledPrint"}).context["cl"].result_list
-    assert [change.operation for change in shown] == ["ControlledPrint"]
+    changes = client.get(trail, {"kind": "documents.ControlledPrint"}).context["cl"].result_list
+    assert [change.operation for change in changes] == ["ControlledPrint"]
     assert "documents.DocumentVersion" not in client.get(trail).text
 
 
@@ -93,8 +93,8 @@ def test_a_records_history_leads_to_each_change_which_says_whether_it_was_proven
     assert f'<a href="{page}">No. {change.number}</a>' in client.get(address(item, "history")).text
     assert "The history has not been verified yet." in client.get(page).text
     prove()
-    shown = client.get(page).text
-    assert "no errors found." in shown
-    assert "This change is newer" not in shown
+    page_text = client.get(page).text
+    assert "no errors found." in page_text
+    assert "This change is newer" not in page_text
     Proof.objects.update(at=change.at - datetime.timedelta(hours=1))
     assert "This change is newer" in client.get(page).text

@@ -65,18 +65,18 @@ def _cases() -> Iterator[tuple[Any, Any, Any]]:
 
 
 CASES = {f"{model._meta.label}.{field.name}": (kind, model, field) for kind, model, field in _cases()}
-COMPARED = [name for name, (_, model, field) in CASES.items() if not uncompared.why_not_compared(model, field.name)]
+COLUMNS = [name for name, (_, model, field) in CASES.items() if not uncompared.why_not_compared(model, field.name)]
 
 
 def _together() -> dict[str, list[str]]:
     """Return the columns that a case alters, by its name: all of a table, but alone what others of the row show."""
-    found: dict[str, list[str]] = {}
-    for name in COMPARED:
+    groups: dict[str, list[str]] = {}
+    for name in COLUMNS:
         kind, model, field = CASES[name]
         owns = model is not kind and field.related_model is kind
         is_alone = owns or name.endswith((".site", ".entity", ".signature"))
-        found.setdefault(name if is_alone else model._meta.label, []).append(name)
-    return found
+        groups.setdefault(name if is_alone else model._meta.label, []).append(name)
+    return groups
 
 
 TOGETHER = _together()
@@ -122,8 +122,8 @@ def _make_lists(site: Site) -> None:
         if issubclass(model, ReferenceEntry):
             at = site.pk if issubclass(model, SiteEntry) else None
             entry = add_entry(model, {"name": "Other", "code": "OTHER", "idx": 4}, author=make.SYSTEM, site_id=at)
-            with changing(model, None, entry.pk, author=make.SYSTEM, operation="Archive") as locked:
-                locked.is_archived = True
+            with changing(model, None, entry.pk, author=make.SYSTEM, operation="Archive") as record:
+                record.is_archived = True
     audits.make_checklist(site, questions=("Clean?",))
     audits.make_rating(site)
 
@@ -131,8 +131,8 @@ def _make_lists(site: Site) -> None:
 def _make_document(site: Site, author: Any) -> None:
     reviewer, approver = make_signer(site), make_signer(site)
     role = make.make_role(site, ["documents.view_document"], [reviewer])
-    listed: dict[str, Any] = {"user_to_review": [reviewer], "user_to_approve": [approver], "must_read": [role]}
-    document = make_document(site, author=author, **listed)
+    lists: dict[str, Any] = {"user_to_review": [reviewer], "user_to_approve": [approver], "must_read": [role]}
+    document = make_document(site, author=author, **lists)
     sign(version_of(document), reviewer)
     version = sign(version_of(document), approver, "approve")
     reading.confirm(version.pk, reviewer, author=make.author_of(reviewer))
@@ -161,12 +161,12 @@ def _make_accounts(site: Site, other_site: Site) -> None:
 
 
 def _set(row: Any, values: dict[str, Any]) -> None:
-    with changing(type(row), None, row.pk, author=make.SYSTEM, operation="Set") as locked:
+    with changing(type(row), None, row.pk, author=make.SYSTEM, operation="Set") as record:
         for name, value in values.items():
-            setattr(locked, name, value)
+            setattr(record, name, value)
 
 
-def altered(field: Any, value: Any) -> Any:
+def other_value(field: Any, value: Any) -> Any:
     """Return another value that the column of a field can hold."""
     if isinstance(field, models.UUIDField | models.ForeignKey):
         return None if value is not None and field.unique else uuid.uuid4()
@@ -197,10 +197,10 @@ def alter(model: Any, field: Any) -> Any:
         through, owner, target = field.remote_field.through, field.m2m_field_name(), field.m2m_reverse_field_name()
         through._base_manager.create(**{f"{owner}_id": row.pk, f"{target}_id": uuid.uuid4()})
         return row
-    filled = every.exclude(**{field.name: None})
-    row = filled.filter(pk__in=naming).first() or filled.first() or every.first()
+    with_value = every.exclude(**{field.name: None})
+    row = with_value.filter(pk__in=naming).first() or with_value.first() or every.first()
     assert row is not None, "no row of this table is made"
-    assert every.filter(pk=row.pk).update(**{field.attname: altered(field, getattr(row, field.attname))})
+    assert every.filter(pk=row.pk).update(**{field.attname: other_value(field, getattr(row, field.attname))})
     return row
 
 
@@ -210,10 +210,10 @@ def test_each_column_altered_with_sql_is_named(names: list[str]) -> None:
     # Foreign keys that point nowhere are checked at the end of the test's own transaction.
     with transaction.atomic():
         rows_of = {name: alter(*CASES[name][1:]) for name in names}
-        found = texts()
+        faults = texts()
         transaction.set_rollback(True)
-    named = {part for text in found for part in parts_of(text)}
-    assert [name for name in names if not named & expected(*CASES[name], rows_of[name])] == []
+    parts = {part for text in faults for part in parts_of(text)}
+    assert [name for name in names if not parts & expected(*CASES[name], rows_of[name])] == []
 
 
 def parts_of(fault: str) -> Iterator[str]:
@@ -232,14 +232,14 @@ def expected(kind: Any, model: Any, field: Any, row: Any) -> set[str]:
     if model is kind:
         return {f"{place}: {field.name}"}
     relation = next(one for one in kind._meta.related_objects if one.related_model is model)
-    named = "members" if model is RoleMembership else relation.name
+    field_name = "members" if model is RoleMembership else relation.name
     column = "" if model is RoleMembership or field is relation.field else f".{field.name}"
     owner = f"{kind._meta.label} {getattr(row, relation.field.attname)}"
-    return {f"{place}: {field.name}", f"{owner}: {named}{column}"}
+    return {f"{place}: {field.name}", f"{owner}: {field_name}{column}"}
 
 
 def test_what_is_not_compared_has_a_column_and_one_reason() -> None:
     places = {f"{model._meta.label}.{field.name}" for model in apps.get_models() for field in model._meta.get_fields()}
     for pattern in (*uncompared.DERIVED, *uncompared.EXEMPT):
         assert fnmatch.filter(places, pattern), pattern
-    assert len(COMPARED) > 400
+    assert len(COLUMNS) > 400

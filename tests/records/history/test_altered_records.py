@@ -68,16 +68,16 @@ def test_a_member_added_directly_to_a_role_that_nobody_changed_is_named(site: Si
 
 def test_stamps_that_no_change_of_the_record_itself_explains_give_no_fault(site: Site) -> None:
     people = [make.author_of(make.make_user(site=site)) for _ in range(3)]
-    held, kept = make.make_employee(site), make.make_employee(site)
-    job = make.make_job_description(site, employees=[held])
-    actions.update_job_description(site.pk, job.pk, {"employees": [kept]}, author=people[0], reason="Swap")
-    assert {held.last_modified_by_id for held in Employee.objects.filter(pk__in=[held.pk, kept.pk])} == {people[0].id}
-    for model, key in ((Employee, kept.pk), (Item, make_item(site).pk)):
+    former, holder = make.make_employee(site), make.make_employee(site)
+    job = make.make_job_description(site, employees=[former])
+    actions.update_job_description(site.pk, job.pk, {"employees": [holder]}, author=people[0], reason="Swap")
+    assert {one.last_modified_by_id for one in Employee.objects.filter(pk__in=[former.pk, holder.pk])} == {people[0].id}
+    for model, key in ((Employee, holder.pk), (Item, make_item(site).pk)):
         set_hold(model, site.pk, key, author=people[1], reason="A dispute")
     assert not texts()
-    Employee.objects.filter(pk=kept.pk).update(last_modified_by=people[2].id)
+    Employee.objects.filter(pk=holder.pk).update(last_modified_by=people[2].id)
     [text] = texts()
-    assert text.endswith(f"employees.Employee {kept.pk}: last_modified_by")
+    assert text.endswith(f"employees.Employee {holder.pk}: last_modified_by")
 
 
 def test_who_took_a_step_is_that_of_the_last_time(site: Site) -> None:
@@ -104,7 +104,7 @@ def test_who_uploaded_a_version_is_the_author_of_its_change(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("alter", "named"),
+    ("alter", "fault"),
     [
         (lambda one: Employee.objects.filter(pk=one.pk).update(position="Owner"), "position"),
         (lambda one: Employee.objects.filter(pk=one.pk).update(is_archived=True), "is_archived"),
@@ -112,23 +112,23 @@ def test_who_uploaded_a_version_is_the_author_of_its_change(site: Site) -> None:
         (lambda one: one.employment_history.all().delete(), "employment_history"),
     ],
 )
-def test_a_record_altered_past_its_history_is_named(site: Site, alter: Callable[[Employee], Any], named: str) -> None:
+def test_a_record_altered_past_its_history_is_named(site: Site, alter: Callable[[Employee], Any], fault: str) -> None:
     employee = make.make_employee(site, employment_history=[{"company": "Mill", "position_held": "Miller"}])
     alter(employee)
-    assert [text.rpartition(": ")[2] for text in texts()] == [named]
+    assert [text.rpartition(": ")[2] for text in texts()] == [fault]
 
 
 def test_a_record_that_was_deleted_or_moved_to_another_site_is_named(site: Site, other_site: Site) -> None:
-    gone, moved = make_customer(site), make_customer(site)
-    Customer.objects.filter(pk=gone.pk).delete()
-    Customer.objects.filter(pk=moved.pk).update(site=other_site, site_sequence_id=None)
-    found = texts()
-    assert any("is missing" in text and str(gone.pk) in text for text in found)
-    assert any("is at another site now" in text and str(moved.pk) in text for text in found)
+    missing, elsewhere = make_customer(site), make_customer(site)
+    Customer.objects.filter(pk=missing.pk).delete()
+    Customer.objects.filter(pk=elsewhere.pk).update(site=other_site, site_sequence_id=None)
+    faults = texts()
+    assert any("is missing" in text and str(missing.pk) in text for text in faults)
+    assert any("is at another site now" in text and str(elsewhere.pk) in text for text in faults)
 
 
 @pytest.mark.parametrize(
-    ("alter", "named"),
+    ("alter", "fault"),
     [
         (lambda one: Employee.objects.filter(pk=one.pk).update(position="Owner"), "position"),
         (lambda one: Employee.objects.filter(pk=one.pk).update(address="203.0.113.7"), "address"),
@@ -136,14 +136,14 @@ def test_a_record_that_was_deleted_or_moved_to_another_site_is_named(site: Site,
     ],
 )
 def test_an_employee_altered_past_their_history_is_named_although_the_account_changed_later(
-    signed_in: Employee, alter: Callable[[Employee], Any], named: str
+    signed_in: Employee, alter: Callable[[Employee], Any], fault: str
 ) -> None:
     number = rows(record_id=signed_in.pk, model="employees.Employee").latest("number").number
     alter(signed_in)
     name = f"employees.Employee {signed_in.pk}"
     assert texts() == [
-        f"after change {number} the record was altered past its history: {name}: {named}"
-        if named
+        f"after change {number} the record was altered past its history: {name}: {fault}"
+        if fault
         else f"the record of change {number} is missing: {name}"
     ]
 
@@ -177,13 +177,13 @@ def test_records_of_two_kinds_with_one_id_are_named_until_one_is_archived(
     actions.give_account(site.pk, employee.pk, "ada", author=make.SYSTEM, reason="Joined")
     assert not verify().notices
     item = add_record(Item(id=employee.pk, site_id=site.pk), {"name": "Scale"}, author=make.SYSTEM, operation="AddItem")
-    said = StringIO()
-    call_command("verify_history", stdout=said)
+    output = StringIO()
+    call_command("verify_history", stdout=output)
     line = (
         f"Hillside Bakery: change {last(site)} added items.Item {item.pk} with an Id that employees.Employee had "
         "already: enter it anew, then archive it"
     )
-    assert line in said.getvalue().splitlines()
+    assert line in output.getvalue().splitlines()
     assert prove_history.func() == 0
     assert f"Records of two kinds have one Id. {line}" in caplog.messages
     make.archive(item)

@@ -55,12 +55,12 @@ def figures_of_actions_and_audits(site: Site, count: Any) -> list[Any]:
     """Return everything that the start page counts among the site's actions and audits, and its units sold."""
     period, _ = read_period({}, complaints.CALENDAR)
     rows = Action.objects.at(site).filter(is_archived=False)
-    late = audits.longest_overdue(site.pk, period, count)
+    overdue = audits.longest_overdue(site.pk, period, count)
     return [
         delays(action_figures.unfinished(rows), period.today, count=count),
         action_figures.effectiveness(rows, period, count),
         delays(audits.open_audits(site.pk), period.today, count=count),
-        [(str(audit), audit.due_date, audit.record_status) for audit in late],
+        [(str(audit), audit.due_date, audit.record_status) for audit in overdue],
         audits.scores(site.pk, period, count),
         complaints.units_sold(site.pk, period, count),
         monthly.effectiveness(rows, period, count),
@@ -76,24 +76,24 @@ def by_status(site: Site) -> Any:
 
 
 def test_what_is_kept_equals_a_new_count_after_every_kind_of_write(site: Site) -> None:
-    needed, other = required_of(site), required_of(site)
+    required, other = required_of(site), required_of(site)
     client = browser(site, DefaultRole.MANAGER)
-    seen: list[Any] = []
+    figures: list[Any] = []
 
     def has_moved() -> None:
         """Check the figures after a write, which changes them each time."""
-        found = figures_of(site, Counting(site.pk))
-        assert found == figures_of(site, UNCACHED)
-        assert found == figures_of(site, Counting(site.pk))
-        assert found not in seen[-1:]
-        seen.append(found)
+        new = figures_of(site, Counting(site.pk))
+        assert new == figures_of(site, UNCACHED)
+        assert new == figures_of(site, Counting(site.pk))
+        assert new not in figures[-1:]
+        figures.append(new)
 
-    complaint = make_complaint(site, **needed)
+    complaint = make_complaint(site, **required)
     has_moved()
     body = {name: other[name] for name in ("product", "customer", "nonconformance")}
     actions.update_complaint_detail(site.pk, complaint.pk, body, author=make.SYSTEM, may_change_completed=False)
     has_moved()
-    draft = workflow.add_draft(site.pk, needed, author=make.SYSTEM)
+    draft = workflow.add_draft(site.pk, required, author=make.SYSTEM)
     workflow.submit(site.pk, draft.pk, author=make.SYSTEM)
     has_moved()
     make.archive(complaint)
@@ -106,24 +106,24 @@ def test_what_is_kept_equals_a_new_count_after_every_kind_of_write(site: Site) -
     )
     has_moved()
     row = {
-        "CustomerId": str(needed["customer"].pk),
-        "ProductId": str(needed["product"].pk),
-        "NonconformanceId": str(needed["nonconformance"].pk),
+        "CustomerId": str(required["customer"].pk),
+        "ProductId": str(required["product"].pk),
+        "NonconformanceId": str(required["nonconformance"].pk),
     }
     bring_in(client, Complaint, as_csv([row]))
     has_moved()
 
 
 def test_what_is_kept_of_actions_audits_and_units_equals_a_new_count_after_every_kind_of_write(site: Site) -> None:
-    seen: list[Any] = []
+    figures: list[Any] = []
 
     def has_moved() -> None:
         """Check the figures after a write, which changes them each time."""
-        found = figures_of_actions_and_audits(site, Counting(site.pk))
-        assert found == figures_of_actions_and_audits(site, UNCACHED)
-        assert found == figures_of_actions_and_audits(site, Counting(site.pk))
-        assert found not in seen[-1:]
-        seen.append(found)
+        new = figures_of_actions_and_audits(site, Counting(site.pk))
+        assert new == figures_of_actions_and_audits(site, UNCACHED)
+        assert new == figures_of_actions_and_audits(site, Counting(site.pk))
+        assert new not in figures[-1:]
+        figures.append(new)
 
     yesterday = now() - datetime.timedelta(days=1)
     make_units_sold(site, f"{yesterday:%Y-%m}", 5)
@@ -145,8 +145,8 @@ def test_what_is_kept_of_actions_audits_and_units_equals_a_new_count_after_every
     has_moved()
     make_audits.cancel(audit)
     has_moved()
-    rated = make_audits.find(make_audits.start(make_audits.make_audit(program)), rating.responses.first())
-    make_audits.complete(make_audits.submit(rated))
+    record = make_audits.find(make_audits.start(make_audits.make_audit(program)), rating.responses.first())
+    make_audits.complete(make_audits.submit(record))
     has_moved()
     readers = Role.objects.get(site=site, default_role=DefaultRole.READER)
     make.make_user(site=site, role=DefaultRole.READER)
@@ -163,79 +163,81 @@ def test_what_is_kept_of_actions_audits_and_units_equals_a_new_count_after_every
 def test_sums_and_most_frequent_values_are_right_after_any_changes(site: Site, monkeypatch: Any) -> None:
     monkeypatch.setattr(history_counting, "PART", 3)
     monkeypatch.setattr(history_counting, "SPARE", 2)
-    needed = [required_of(site) for _ in range(9)]
-    made = [make_complaint(site, **needed[n % 9]) for n in range(15)]
+    required = [required_of(site) for _ in range(9)]
+    records = [make_complaint(site, **required[n % 9]) for n in range(15)]
     rows, choose = complaints.counted_complaints(site.pk), random.Random(7)
 
-    def found(count: Counting) -> Any:
+    def counts(count: Counting) -> Any:
         most = count.most(rows, "product_id", 2)
         return most, sorted(count.sums(rows, "severity", count=Count("*"), numbers=Sum("site_sequence_id")))
 
     for _ in range(60):
-        complaint, act = Complaint.objects.get(pk=choose.choice(made).pk), choose.randrange(4)
+        complaint, act = Complaint.objects.get(pk=choose.choice(records).pk), choose.randrange(4)
         if act == 0:
-            made.append(make_complaint(site, **choose.choice(needed)))
+            records.append(make_complaint(site, **choose.choice(required)))
         elif act == 1 or complaint.is_archived:
             make.archive(complaint, archived=not complaint.is_archived)
         else:
-            body = {"product": choose.choice(needed)["product"], "severity": choose.choice(("Minor", "Major"))}
+            body = {"product": choose.choice(required)["product"], "severity": choose.choice(("Minor", "Major"))}
             actions.update_complaint_detail(site.pk, complaint.pk, body, author=make.SYSTEM, may_change_completed=False)
-        assert found(Counting(site.pk)) == found(UNCACHED)
+        assert counts(Counting(site.pk)) == counts(UNCACHED)
 
 
 def test_a_value_that_was_not_kept_becomes_the_most_frequent_when_the_others_lose(site: Site, monkeypatch: Any) -> None:
     monkeypatch.setattr(history_counting, "SPARE", 2)
-    needed = sorted((required_of(site) for _ in range(3)), key=lambda one: one["product"].pk)
-    made = [[make_complaint(site, **one) for _ in range(number)] for one, number in zip(needed, (3, 2, 2), strict=True)]
-    first, _, third = (one["product"].pk for one in needed)
+    required = sorted((required_of(site) for _ in range(3)), key=lambda one: one["product"].pk)
+    records = [
+        [make_complaint(site, **one) for _ in range(number)] for one, number in zip(required, (3, 2, 2), strict=True)
+    ]
+    first, _, third = (one["product"].pk for one in required)
     rows = complaints.counted_complaints(site.pk)
     assert Counting(site.pk).most(rows, "product_id", 1) == [(first, 3)]
-    make.archive(made[1][0])
+    make.archive(records[1][0])
     assert Counting(site.pk).most(rows, "product_id", 1) == [(first, 3)]
-    for complaint in made[0][:2]:
+    for complaint in records[0][:2]:
         make.archive(complaint)
     assert Counting(site.pk).most(rows, "product_id", 1) == [(third, 2)]
 
 
 def test_only_values_that_a_written_record_has_or_had_are_counted_again(site: Site) -> None:
-    needed = [required_of(site) for _ in range(3)]
-    made = [make_complaint(site, **one) for one in needed]
-    untouched, former, present = (one["product"].pk for one in needed)
+    required = [required_of(site) for _ in range(3)]
+    records = [make_complaint(site, **one) for one in required]
+    unaffected, former, present = (one["product"].pk for one in required)
     rows = complaints.counted_complaints(site.pk)
     Counting(site.pk).most(rows, "product_id", 3)
-    body = {"product": needed[2]["product"]}
-    actions.update_complaint_detail(site.pk, made[1].pk, body, author=make.SYSTEM, may_change_completed=False)
-    with CaptureQueriesContext(connection) as captured:
-        found = Counting(site.pk).most(rows, "product_id", 3)
-    assert found == [(present, 2), (untouched, 1)]
-    counted = captured[-1]["sql"]
-    assert "COUNT(" in counted
-    assert [pk.hex in counted.replace("-", "") for pk in (untouched, former, present)] == [False, True, True]
+    body = {"product": required[2]["product"]}
+    actions.update_complaint_detail(site.pk, records[1].pk, body, author=make.SYSTEM, may_change_completed=False)
+    with CaptureQueriesContext(connection) as queries:
+        frequent = Counting(site.pk).most(rows, "product_id", 3)
+    assert frequent == [(present, 2), (unaffected, 1)]
+    sql = queries[-1]["sql"]
+    assert "COUNT(" in sql
+    assert [pk.hex in sql.replace("-", "") for pk in (unaffected, former, present)] == [False, True, True]
 
 
 def test_a_write_of_another_kind_keeps_what_is_counted(site: Site) -> None:
     make_complaint(site)
     before = Counting(site.pk)(by_status(site))
     make_item(site)
-    with CaptureQueriesContext(connection) as captured:
+    with CaptureQueriesContext(connection) as queries:
         assert Counting(site.pk)(by_status(site)) == before
-    assert not any("complaints_complaint" in query["sql"] for query in captured)
+    assert not any("complaints_complaint" in query["sql"] for query in queries)
     make_complaint(site)
     assert Counting(site.pk)(by_status(site)) == Counting()(by_status(site)) != before
 
 
 def test_only_the_part_of_a_written_record_is_counted_again(site: Site, monkeypatch: Any) -> None:
     monkeypatch.setattr(history_counting, "PART", 3)
-    made = [make_complaint(site) for _ in range(8)]
+    records = [make_complaint(site) for _ in range(8)]
     rows = complaints.counted_complaints(site.pk)
     assert Counting(site.pk).sums(rows, count=Count("*")) == [(8,)]
-    make.archive(made[-1])
-    with CaptureQueriesContext(connection) as captured:
+    make.archive(records[-1])
+    with CaptureQueriesContext(connection) as queries:
         assert Counting(site.pk).sums(rows, count=Count("*")) == [(7,)]
-    assert len(captured) == 6
-    assert '"site_sequence_id" >= 6' in captured[-1]["sql"]
+    assert len(queries) == 6
+    assert '"site_sequence_id" >= 6' in queries[-1]["sql"]
     Change.objects.filter(chain=site.pk)._raw_delete("default")
-    make.archive(made[0])
+    make.archive(records[0])
     assert Counting(site.pk).sums(rows, count=Count("*")) == [(6,)]
 
 
@@ -243,9 +245,9 @@ def test_an_unchanged_site_is_not_counted_twice_and_another_site_changes_nothing
     make_complaint(site)
     first = Counting(site.pk)(by_status(site))
     make_complaint(other_site)
-    with CaptureQueriesContext(connection) as captured:
+    with CaptureQueriesContext(connection) as queries:
         assert Counting(site.pk)(by_status(site)) == first == [("Awaiting Review", 1)]
-    assert len(captured) == 1
+    assert len(queries) == 1
     assert Counting(other_site.pk)(by_status(other_site)) == [("Awaiting Review", 1)]
 
 

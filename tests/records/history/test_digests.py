@@ -18,7 +18,7 @@ from tests import make
 from tests.make.complaints import make_draft, required_of
 from tests.make.documents import add_version, make_document, make_signer, sign, version_of
 
-COVERED: dict[str, Any] = {
+VALUES: dict[str, Any] = {
     "site_id": None,
     "number": 77,
     "author_name": "Somebody else",
@@ -38,17 +38,17 @@ def newest(record: models.Model) -> Change:
     return Change.objects.filter(record_id=record.pk).latest("number")
 
 
-def altered(change: Change, **values: Any) -> None:
+def set_values(change: Change, **values: Any) -> None:
     """Change a row as somebody with SQL would."""
     models.QuerySet(Change).filter(pk=change.pk).update(**values)
 
 
-@pytest.mark.parametrize("name", sorted(COVERED))
+@pytest.mark.parametrize("name", sorted(VALUES))
 def test_the_digest_covers_every_fact(site: Site, name: str) -> None:
     change = newest(make.make_employee(site))
     assert digests.digest(change) == change.hash
-    assert getattr(change, name) != COVERED[name]
-    setattr(change, name, COVERED[name])
+    assert getattr(change, name) != VALUES[name]
+    setattr(change, name, VALUES[name])
     assert digests.digest(change) != change.hash
 
 
@@ -56,10 +56,10 @@ def test_the_digest_covers_every_value_and_the_name_of_every_field(site: Site) -
     change = newest(make.make_employee(site, notes="Ünïcode\nnotes", phone="1"))
     for entry in change.fields:
         for key in ("field", "old", "new"):
-            held = entry[key]
+            value = entry[key]
             entry[key] = "something else"
             assert digests.digest(change) != change.hash, (entry, key)
-            entry[key] = held
+            entry[key] = value
     assert digests.digest(change) == change.hash
 
 

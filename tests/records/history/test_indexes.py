@@ -26,8 +26,8 @@ def run(operation: migrations.operations.base.Operation) -> None:
 def indexes() -> dict[str, list[str]]:
     """Return the columns of each index of the items."""
     with connection.cursor() as cursor:
-        found = connection.introspection.get_constraints(cursor, "items_item")
-    return {name: facts["columns"] for name, facts in found.items() if facts["index"]}
+        constraints = connection.introspection.get_constraints(cursor, "items_item")
+    return {name: facts["columns"] for name, facts in constraints.items() if facts["index"]}
 
 
 def columns() -> list[str]:

@@ -36,10 +36,10 @@ def test_texts_are_stored_as_they_are(site: Site) -> None:
         )
         for number, text in enumerate(TEXTS)
     ]
-    stored = upserts.upsert_all(site.pk, desired, author=make.SYSTEM, may=lambda permission: True)
-    assert all(isinstance(one, upserts.StoredMaterial) for one in stored)
-    found = Material.objects.at(site.pk).order_by("site_sequence_id").values_list("description", "country_of_origin")
-    assert list(found) == [(text, [text, "x"]) for text in TEXTS]
+    results = upserts.upsert_all(site.pk, desired, author=make.SYSTEM, may=lambda permission: True)
+    assert all(isinstance(one, upserts.StoredMaterial) for one in results)
+    rows = Material.objects.at(site.pk).order_by("site_sequence_id").values_list("description", "country_of_origin")
+    assert list(rows) == [(text, [text, "x"]) for text in TEXTS]
     assert [
         change.reason for change in Change.objects.filter(site=site, model="materials.Material").order_by("number")
     ] == [text[:20] for text in TEXTS]

@@ -27,15 +27,15 @@ pytestmark = [
 def standby(django_db_setup: None, django_db_blocker: Any) -> Iterator[Standby]:
     """Return a replica of the tests' database, which the product reads from during this module."""
     with django_db_blocker.unblock():
-        found = Standby()
-    connections.settings["replica"] = found.settings
+        server = Standby()
+    connections.settings["replica"] = server.settings
     with override_settings(DATABASE_ROUTERS=["records.history.replica.Router"]):
-        yield found
+        yield server
     with django_db_blocker.unblock():
         connections["replica"].close()
     del connections["replica"]
     del connections.settings["replica"]
-    found.remove()
+    server.remove()
 
 
 @pytest.fixture(autouse=True)
@@ -49,16 +49,16 @@ class Outcomes(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[str] = []
+        self.names: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
         """Keep one outcome."""
-        self.found.append(record.outcome)  # type: ignore[attr-defined]
+        self.names.append(record.outcome)  # type: ignore[attr-defined]
 
-    def taken(self) -> list[str]:
+    def take(self) -> list[str]:
         """Return the outcomes since the last call."""
-        found, self.found = self.found, []
-        return found
+        names, self.names = self.names, []
+        return names
 
 
 @pytest.fixture
@@ -97,23 +97,23 @@ def test_the_replica_answers_what_the_primary_answers(
         api.post("/item/AddItem", {"Name": f"Scale {code}", "Code": code})
     api.post("/item/AddItem", {"Name": "Thermometer"})
     standby.catch_up()
-    found = api.get("/item/GetItemList", query)
-    assert outcomes.taken() == ["replica"]
+    answer = api.get("/item/GetItemList", query)
+    assert outcomes.take() == ["replica"]
     monkeypatch.setattr(replica, "is_configured", lambda: False)
     expected = api.get("/item/GetItemList", query)
-    assert found.json() == expected.json()
+    assert answer.json() == expected.json()
     for name in ("X-Total-Count", "Link"):
-        assert found.headers.get(name) == expected.headers.get(name)
-    assert outcomes.taken() == []
+        assert answer.headers.get(name) == expected.headers.get(name)
+    assert outcomes.take() == []
 
 
 def test_the_primary_does_not_search(api: Api, standby: Standby, outcomes: Outcomes) -> None:
     api.post("/item/AddItem", {"Name": "Scale"})
     standby.catch_up()
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         assert names(api.get("/item/GetItemList", {"search": "scale"})) == ["Scale"]
-    assert outcomes.taken() == ["replica"]
-    assert [query["sql"] for query in asked if "items_item" in query["sql"]] == []
+    assert outcomes.take() == ["replica"]
+    assert [query["sql"] for query in queries if "items_item" in query["sql"]] == []
 
 
 def test_whoever_wrote_reads_it_at_once_and_other_sites_stay_with_the_replica(
@@ -129,12 +129,12 @@ def test_whoever_wrote_reads_it_at_once_and_other_sites_stay_with_the_replica(
         answer = api.get("/item/GetItemList")
         assert (names(answer), answer["X-Total-Count"]) == (["Scale", "Thermometer"], "2")
         assert names(other.get("/item/GetItemList")) == []
-        assert outcomes.taken() == ["replica", "behind", "replica"]
+        assert outcomes.take() == ["replica", "behind", "replica"]
     finally:
         standby.go_on()
     standby.catch_up()
     assert names(api.get("/item/GetItemList")) == ["Scale", "Thermometer"]
-    assert outcomes.taken() == ["replica"]
+    assert outcomes.take() == ["replica"]
 
 
 def test_a_list_of_a_replica_never_promises_more_than_it_holds(api: Api, standby: Standby, outcomes: Outcomes) -> None:
@@ -144,7 +144,7 @@ def test_a_list_of_a_replica_never_promises_more_than_it_holds(api: Api, standby
     api.post("/item/AddItem", {"Name": "Thermometer"})
     standby.catch_up()
     assert "Thermometer" in names(api.get("/item/GetItemList", {"modifiedSince": until}))
-    assert outcomes.taken() == ["replica", "replica"]
+    assert outcomes.take() == ["replica", "replica"]
 
 
 def test_a_revoked_key_ends_at_once_although_the_replica_does_not_know_it(
@@ -177,16 +177,16 @@ def test_the_primary_answers_while_the_replica_is_away_or_frozen(
     standby.stop()
     assert names(api.get("/item/GetItemList")) == ["Scale"]
     assert not breaker.is_open
-    assert outcomes.taken() == ["replica", "away", "away", "away"]
+    assert outcomes.take() == ["replica", "away", "away", "away"]
     standby.start()
     standby.catch_up()
     wait_until(lambda: not breaker_of("replica").is_open, "The replica is not used again.")
     assert names(api.get("/item/GetItemList")) == ["Scale"]
-    assert outcomes.taken() == ["replica"]
+    assert outcomes.take() == ["replica"]
 
 
 def test_a_replica_that_was_promoted_is_not_asked_any_more(api: Api, standby: Standby, outcomes: Outcomes) -> None:
     standby.catch_up()
     standby.run("SELECT pg_promote(true, 60)")
     assert names(api.get("/item/GetItemList")) == []
-    assert outcomes.taken() == ["behind"]
+    assert outcomes.take() == ["behind"]

@@ -32,10 +32,10 @@ def test_a_deleted_tail_with_its_head_turned_back_shows_in_the_records_and_in_th
     assert [text.partition(" the record")[2] for text in texts()] == [
         f" was altered past its history: employees.Employee {employees[0].pk}: phone"
     ]
-    sealed = seals.read_seal(tmp_path / "seal.json")
+    seal = seals.read_seal(tmp_path / "seal.json")
     report = verify()
-    seals.compare(report, sealed)
-    assert report.faults[-1].text == f"change {end}, which was sealed on {sealed['sealed']}, is missing"
+    seals.compare(report, seal)
+    assert report.faults[-1].text == f"change {end}, which was sealed on {seal['sealed']}, is missing"
 
 
 def hash_anew(site: Site) -> None:
@@ -56,10 +56,10 @@ def test_a_chain_hashed_anew_shows_against_the_seal(site: Site, employees: list[
     rows(chain=site.pk, reason="Moved").update(reason="Forged")
     hash_anew(site)
     assert not texts()
-    said = StringIO()
+    output = StringIO()
     with pytest.raises(CommandError, match=r"1 fault\(s\)"):
-        call_command("verify_history", seal=path, stdout=said)
-    assert said.getvalue().startswith(f"{site}: the changes up to {last(site) - 1} were rewritten since the seal of ")
+        call_command("verify_history", seal=path, stdout=output)
+    assert output.getvalue().startswith(f"{site}: the changes up to {last(site) - 1} were rewritten since the seal of ")
 
 
 def test_a_chain_hashed_anew_with_other_values_shows_against_the_records(site: Site, employees: list[Employee]) -> None:
@@ -75,14 +75,14 @@ def test_a_seal_that_was_altered_or_signed_by_another_key_proves_nothing(
     path = tmp_path / "seal.json"
     call_command("seal_history", path, public_key=tmp_path / "public.pem", stdout=StringIO())
     assert seals.read_seal(path, public_key=tmp_path / "public.pem")["heads"]
-    whole = path.read_text()
-    path.write_text(whole.replace('"number": ', '"number": 1'))
+    seal_text = path.read_text()
+    path.write_text(seal_text.replace('"number": ', '"number": 1'))
     with pytest.raises(CommandError, match="altered after it was signed"):
         call_command("verify_history", seal=path)
-    path.write_text(whole[:-20])
+    path.write_text(seal_text[:-20])
     with pytest.raises(CommandError, match="cannot be read as a seal"):
         call_command("verify_history", seal=path)
-    path.write_text(whole)
+    path.write_text(seal_text)
     settings.SEAL_KEY_FILE = str(tmp_path / "other.pem")
     seals.write_seal(tmp_path / "other.json")
     with pytest.raises(CommandError, match="another key"):
@@ -95,10 +95,10 @@ def test_the_daily_task_seals_what_it_proved_and_keeps_the_last_seal_when_it_fin
 ) -> None:
     assert prove_history.func() == 0
     (first,) = (tmp_path / "seals").iterdir()
-    sealed = first.read_text()
+    seal_text = first.read_text()
     rows(chain=site.pk, number=last(site)).update(reason="Forged")
     assert prove_history.func() == 1
-    assert first.read_text() == sealed
+    assert first.read_text() == seal_text
     assert f"{site}: change {last(site)} was altered" in caplog.text
     assert [proof.faults for proof in Proof.objects.all()] == [1, 0]
 
@@ -111,17 +111,17 @@ def _cut(site: Site) -> None:
     rows(pk=change.pk).delete()
 
 
-@pytest.mark.parametrize(("made", "said"), [(True, "was signed with another key."), (False, "There is no key here.")])
+@pytest.mark.parametrize(("has_key", "log"), [(True, "was signed with another key."), (False, "There is no key here.")])
 def test_the_daily_task_goes_on_with_a_new_key_and_says_that_the_old_seal_was_not_used(
-    employees: list[Employee], tmp_path: Path, settings: Any, caplog: pytest.LogCaptureFixture, made: bool, said: str
+    employees: list[Employee], tmp_path: Path, settings: Any, caplog: pytest.LogCaptureFixture, has_key: bool, log: str
 ) -> None:
     seals.write_seal(tmp_path / "seals" / "history-2020-01-01.json")
     settings.SEAL_KEY_FILE = str(tmp_path / "new_key.pem")
-    if made:
+    if has_key:
         seals.public_pem()
     assert prove_history.func() == 0
     assert "The history was not compared with its newest seal: " in caplog.text
-    assert said in caplog.text
+    assert log in caplog.text
     caplog.clear()
     assert prove_history.func() == 0
     assert "not compared" not in caplog.text
@@ -132,14 +132,14 @@ def test_a_new_key_keeps_the_seal_that_the_former_one_made_on_the_same_day(
     employees: list[Employee], tmp_path: Path, settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert prove_history.func() == 0
-    former, key = next((tmp_path / "seals").iterdir()).read_text(), tmp_path / "former.pem"
+    seal_text, key = next((tmp_path / "seals").iterdir()).read_text(), tmp_path / "former.pem"
     key.write_bytes(seals.public_pem())
     settings.SEAL_KEY_FILE = str(tmp_path / "new_key.pem")
     for _ in range(2):
         assert prove_history.func() == 0
-    kept, present = sorted((tmp_path / "seals").iterdir())
-    assert (kept.read_text(), seals.read_seal(kept, public_key=key)["heads"]) == (
-        former,
+    former, present = sorted((tmp_path / "seals").iterdir())
+    assert (former.read_text(), seals.read_seal(former, public_key=key)["heads"]) == (
+        seal_text,
         seals.read_seal(present)["heads"],
     )
     assert caplog.text.count("not compared") == 1

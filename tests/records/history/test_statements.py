@@ -31,7 +31,7 @@ def queries_at(site: Site) -> list[Any]:
     ]
 
 
-def shown(rows: Any) -> list[Any]:
+def values(rows: Any) -> list[Any]:
     """Return the rows with all that is loaded of them."""
     return [{**vars(row), "_state": None} if hasattr(row, "_state") else row for row in rows]
 
@@ -39,18 +39,18 @@ def shown(rows: Any) -> list[Any]:
 def test_each_query_has_its_rows_and_none_is_read_twice(site: Site, monkeypatch: Any) -> None:
     for _ in range(3):
         make_complaint(site)
-    expected = [shown(rows) for rows in queries_at(site)]
-    asked, trips, together = queries_at(site), [], connection.together  # type: ignore[attr-defined]
+    expected = [values(rows) for rows in queries_at(site)]
+    queries, trips, together = queries_at(site), [], connection.together  # type: ignore[attr-defined]
 
-    def counted(statements: Any) -> Any:
+    def count(statements: Any) -> Any:
         trips.append(len(statements))
         return together(statements)
 
-    monkeypatch.setattr(connection, "together", counted)
-    read_together(*asked)
+    monkeypatch.setattr(connection, "together", count)
+    read_together(*queries)
     assert trips == [7]
     with CaptureQueriesContext(connection) as again:
-        assert [str(shown(rows)) for rows in asked] == [str(rows) for rows in expected]
+        assert [str(values(rows)) for rows in queries] == [str(rows) for rows in expected]
     # The query that can have no rows is not sent, and Django does not send it either.
     assert len(again) == 0
     assert expected[0] != expected[-1]

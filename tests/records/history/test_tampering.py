@@ -26,7 +26,7 @@ from tests.make.backoffice import make_superuser, sign_in
 from tests.make.complaints import make_completed
 from tests.make.items import make_item
 
-ORDINARY, ERASED, ERASURE = "an ordinary change", "a change that lost values", "the change of the erasure"
+ORDINARY, WITHOUT_VALUES, ERASURE = "an ordinary change", "a change that lost values", "the change of the erasure"
 
 
 class Chain:
@@ -43,7 +43,7 @@ class Chain:
         seals.write_seal(self.seal)
         self.numbers = {
             ORDINARY: self.rows(record_id=items[1].pk).earliest("number").number,
-            ERASED: self.rows(record_id=complaint.pk).earliest("number").number,
+            WITHOUT_VALUES: self.rows(record_id=complaint.pk).earliest("number").number,
             ERASURE: self.rows(record_id=complaint.pk).latest("number").number,
         }
         self.last = self.rows().latest("number").number
@@ -104,35 +104,35 @@ def _own_seals(settings: Any, tmp_path: Path) -> None:
     settings.SEAL_KEY_FILE = str(tmp_path / "seal_key.pem")
 
 
-@pytest.mark.parametrize("which", [ORDINARY, ERASED, ERASURE])
+@pytest.mark.parametrize("kind", [ORDINARY, WITHOUT_VALUES, ERASURE])
 @pytest.mark.parametrize(
     "tamper",
     [edit, delete_in_the_middle, delete_the_tail, delete_all, null_the_site, hash_everything_anew, swap],
 )
 def test_each_way_is_named_by_the_command_and_shown_on_the_page(
-    site: Site, other_site: Site, tmp_path: Path, tamper: Callable[[Chain, int], list[str]], which: str
+    site: Site, other_site: Site, tmp_path: Path, tamper: Callable[[Chain, int], list[str]], kind: str
 ) -> None:
     chain = Chain(site, tmp_path)
     call_command("verify_history", seal=chain.seal, stdout=StringIO())
     client = sign_in(make_superuser(), site)
     assert "no errors found" in client.get("/admin/history/change/").text
-    named, said = tamper(chain, chain.numbers[which]), StringIO()
+    texts, output = tamper(chain, chain.numbers[kind]), StringIO()
     with pytest.raises(CommandError, match=r"fault\(s\)"):
-        call_command("verify_history", seal=chain.seal, stdout=said)
-    for text in named:
-        assert f"{site}: {text}" in said.getvalue()
+        call_command("verify_history", seal=chain.seal, stdout=output)
+    for text in texts:
+        assert f"{site}: {text}" in output.getvalue()
     page = client.get("/admin/history/change/").text
     assert "found</strong>" in page
     assert "no errors found" not in page
-    for text in named:
+    for text in texts:
         assert escape(text) in page
     client.post(reverse("admin:switch-site"), {"site": str(other_site.pk)})
-    assert escape(named[0]) not in client.get("/admin/history/change/").text
+    assert escape(texts[0]) not in client.get("/admin/history/change/").text
 
 
 def test_a_value_put_back_in_the_place_of_an_erased_one_is_named(site: Site, tmp_path: Path) -> None:
     chain = Chain(site, tmp_path)
-    change = chain.rows(number=chain.numbers[ERASED]).get()
+    change = chain.rows(number=chain.numbers[WITHOUT_VALUES]).get()
     entry = next(entry for entry in change.fields if entry["field"] == "consumer_last_name")
     assert "erased" in entry["new"]
     entry["new"] = "Miller"
@@ -142,23 +142,23 @@ def test_a_value_put_back_in_the_place_of_an_erased_one_is_named(site: Site, tmp
     ]
 
 
-@pytest.mark.parametrize("how", ["altered", "removed", "altered together with its row"])
-def test_a_tampered_file_of_an_attachment_is_named(site: Site, how: str) -> None:
+@pytest.mark.parametrize("damage", ["altered", "removed", "altered together with its row"])
+def test_a_tampered_file_of_an_attachment_is_named(site: Site, damage: str) -> None:
     attachment, other = make_attachment(site, content=b"Scale at 4.1 C"), make_attachment(site, content=b"Another")
     call_command("verify_files", stdout=StringIO())
     default_storage.delete(attachment.path)
-    if how.startswith("altered"):
+    if damage.startswith("altered"):
         with default_storage.open(attachment.path, "wb") as file:
             file.write(b"Scale at 9.9 C")
-    if how.endswith("row"):
+    if damage.endswith("row"):
         # A row that agrees with the file no longer agrees with its change.
-        forged = "f2" * 32
-        Attachment.objects.filter(pk=attachment.pk).update(file_hash=forged)
+        hash_of_forgery = "f2" * 32
+        Attachment.objects.filter(pk=attachment.pk).update(file_hash=hash_of_forgery)
         (text,) = [fault.text for fault in verify().faults]
         assert text.endswith(f"attachments.Attachment {attachment.pk}: file_hash")
         return
-    said = StringIO()
+    output = StringIO()
     with pytest.raises(CommandError, match=r"1 of 2 file\(s\) missing or altered"):
-        call_command("verify_files", stdout=said)
-    assert str(attachment.pk) in said.getvalue()
-    assert str(other.pk) not in said.getvalue()
+        call_command("verify_files", stdout=output)
+    assert str(attachment.pk) in output.getvalue()
+    assert str(other.pk) not in output.getvalue()

@@ -79,8 +79,8 @@ def test_an_inner_write_that_fails_takes_only_its_own_changes_with_it(site: Site
             fail_after_adding(site)
         third = make.make_employee(site)
     assert (first.site_sequence_id, third.site_sequence_id) == (1, 2)
-    recorded = Change.objects.filter(model="employees.Employee").values_list("record_id", flat=True)
-    assert set(recorded) == {first.pk, third.pk}
+    record_ids = Change.objects.filter(model="employees.Employee").values_list("record_id", flat=True)
+    assert set(record_ids) == {first.pk, third.pk}
 
 
 def test_a_change_names_what_ids_point_at(site: Site) -> None:
@@ -227,4 +227,4 @@ def test_what_is_read_ahead_is_read_again_after_a_change(site: Site) -> None:
         add_record(Item(site=site), {"name": "other"}, author=make.SYSTEM, operation="AddItem")
         Item.objects.filter(pk=item.pk).update(name="two")
         with recording(reading) as trail:
-            assert [found.name for found in locking(Item).objects(trail.answers[0])] == ["two"]
+            assert [item.name for item in locking(Item).objects(trail.answers[0])] == ["two"]

@@ -67,21 +67,21 @@ def test_a_deleted_tail_is_named(site: Site, employees: list[Employee]) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_several_processes_find_what_one_finds(site: Site, employees: list[Employee], signed_in: Employee) -> None:
-    known = rows(chain=site.pk).exclude(record_id=signed_in.pk).order_by("number")
+    changes = rows(chain=site.pk).exclude(record_id=signed_in.pk).order_by("number")
     assert parts_agree() == []
-    edited, gone, *_, swapped, other = known
-    rows(pk=edited.pk).update(reason="Forged")
-    rows(pk=gone.pk).delete()
-    rows(pk=swapped.pk).update(number=10**6)
-    rows(pk=other.pk).update(number=swapped.number)
-    rows(pk=swapped.pk).update(number=other.number)
+    to_edit, to_delete, *_, to_swap, other = changes
+    rows(pk=to_edit.pk).update(reason="Forged")
+    rows(pk=to_delete.pk).delete()
+    rows(pk=to_swap.pk).update(number=10**6)
+    rows(pk=other.pk).update(number=to_swap.number)
+    rows(pk=to_swap.pk).update(number=other.number)
     Employee.objects.filter(pk__in=[employees[1].pk, signed_in.pk]).update(position="Owner")
-    found = parts_agree()
-    assert f"change {edited.number} was altered: its hash is not that of its content" in found
-    assert f"change {gone.number} is missing" in found
-    assert f"change {swapped.number} was moved: it was written as change {other.number}" in found
+    faults = parts_agree()
+    assert f"change {to_edit.number} was altered: its hash is not that of its content" in faults
+    assert f"change {to_delete.number} is missing" in faults
+    assert f"change {to_swap.number} was moved: it was written as change {other.number}" in faults
     for one in (employees[1], signed_in):
-        assert any(text.endswith(f"{one.pk}: position") for text in found)
+        assert any(text.endswith(f"{one.pk}: position") for text in faults)
 
 
 def parts_agree() -> list[str]:
@@ -106,9 +106,9 @@ def test_an_empty_value_cannot_be_replaced_by_another_without_a_salt(
 def test_the_deletion_of_all_changes_is_named(site: Site, employees: list[Employee]) -> None:
     end = last(site)
     rows().delete()
-    found = texts()
-    assert f"changes 1 to {end} are missing at the end of the chain" in found
-    assert {f"no change mentions employees.Employee {one.pk}" for one in employees} <= set(found)
+    faults = texts()
+    assert f"changes 1 to {end} are missing at the end of the chain" in faults
+    assert {f"no change mentions employees.Employee {one.pk}" for one in employees} <= set(faults)
     ChainHead.objects.all().delete()
     assert {f"no change mentions employees.Employee {one.pk}" for one in employees} <= set(texts())
 
@@ -130,10 +130,10 @@ def test_a_change_moved_to_another_sites_chain_is_named(
 ) -> None:
     number = rows(record_id=employees[2].pk).get().number
     rows(record_id=employees[2].pk).update(chain=other_site.pk, site=other_site, number=last(other_site) + 1)
-    found = texts()
-    assert f"change {number} is missing" in found
-    assert f"change {last(other_site)} is added after the head" in found
-    assert any("at another site now" in text for text in found)
+    faults = texts()
+    assert f"change {number} is missing" in faults
+    assert f"change {last(other_site)} is added after the head" in faults
+    assert any("at another site now" in text for text in faults)
 
 
 def test_two_swapped_changes_are_named_with_their_former_places(site: Site, employees: list[Employee]) -> None:
@@ -141,9 +141,9 @@ def test_two_swapped_changes_are_named_with_their_former_places(site: Site, empl
     rows(pk=first.pk).update(number=10**6)
     rows(pk=second.pk).update(number=first.number)
     rows(pk=first.pk).update(number=second.number)
-    found = texts()
-    assert f"change {first.number} was moved: it was written as change {second.number}" in found
-    assert f"change {second.number} was moved: it was written as change {first.number}" in found
+    faults = texts()
+    assert f"change {first.number} was moved: it was written as change {second.number}" in faults
+    assert f"change {second.number} was moved: it was written as change {first.number}" in faults
 
 
 def test_an_added_change_is_named(site: Site, employees: list[Employee]) -> None:
@@ -162,10 +162,10 @@ def test_an_altered_value_that_pretends_to_be_erased_is_named(site: Site, employ
 
 
 def test_a_whole_history_prints_its_heads_and_is_noted_as_proven(site: Site, employees: list[Employee]) -> None:
-    said = StringIO()
-    call_command("verify_history", stdout=said)
+    output = StringIO()
+    call_command("verify_history", stdout=output)
     head = ChainHead.objects.get(chain=site.pk)
-    assert f"{site}: change {head.number}, {head.hash}" in said.getvalue()
+    assert f"{site}: change {head.number}, {head.hash}" in output.getvalue()
     proof = proofs.last_proof()
     assert proof is not None
     assert (proof.changes, proof.faults) == (Change.objects.count(), 0)

@@ -13,8 +13,8 @@ def test_an_item_is_added_changed_archived_and_restored(site: Site) -> None:
     path = reverse("admin:items_item_add")
     assert client.post(path, {**form_of(client.get(path)), "name": "Scale", "serial_number": "SN-1"}).status_code == 302
     item = Item.objects.get()
-    sent = {**form_of(client.get(address(item))), "location": "Store", "change_reason": "Moved"}
-    assert client.post(address(item), sent).status_code == 302
+    data = {**form_of(client.get(address(item))), "location": "Store", "change_reason": "Moved"}
+    assert client.post(address(item), data).status_code == 302
     assert "Scale" in client.get(list_address(Item) + "?q=sn-1").content.decode()
     for step, archived in (("archive", True), ("restore", False)):
         where = reverse("admin:items_item_step", args=(item.pk, step))

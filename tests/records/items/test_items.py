@@ -74,16 +74,16 @@ def test_lists_find_by_code_serial_number_and_place(api: Any) -> None:
     make_item(site, name="Scale", code="S1", serial_number="SN-1", location="Store")
     make_item(site, name="Oven", code="O1", serial_number="SN-2", location="STORE")
 
-    def found(**query: Any) -> list[int]:
+    def numbers(**query: Any) -> list[int]:
         return [row["SiteSequenceId"] for row in api.get(LIST, query).json()]
 
-    assert found(code="s1") == [1]
-    assert found(serialNumber=["sn-2", "SN-1"]) == [1, 2]
-    assert found(serialNumber="sn-2,SN-1") == []
-    assert found(location="store") == [1, 2]
-    assert found(location="stor") == []
-    assert found(search="ove") == [2]
-    assert found(sort="name") == [2, 1]
+    assert numbers(code="s1") == [1]
+    assert numbers(serialNumber=["sn-2", "SN-1"]) == [1, 2]
+    assert numbers(serialNumber="sn-2,SN-1") == []
+    assert numbers(location="store") == [1, 2]
+    assert numbers(location="stor") == []
+    assert numbers(search="ove") == [2]
+    assert numbers(sort="name") == [2, 1]
 
 
 def test_archiving_an_item_needs_a_reason_and_can_be_undone(api: Any) -> None:
@@ -102,12 +102,12 @@ def test_archiving_an_item_needs_a_reason_and_can_be_undone(api: Any) -> None:
 
 def test_a_text_filter_finds_any_of_many_values_in_any_case(api: Any) -> None:
     site = api.key.site
-    wanted = {str(make_item(site, name="One", code=code).pk) for code in ("md-1", "ÖL 2", "a,b", "no\u00a0break")}
+    ids = {str(make_item(site, name="One", code=code).pk) for code in ("md-1", "ÖL 2", "a,b", "no\u00a0break")}
     make_item(site, name="Other", code="MD-9")
     many = ["MD-1", "öl 2", "A,B", "NO\u00a0BREAK", *(f"x{number}" for number in range(1200))]
     answer = api.get(LIST, {"code": many})
     assert answer.status_code == 200, answer.content
-    assert {item["Id"] for item in answer.json()} == wanted
+    assert {item["Id"] for item in answer.json()} == ids
     assert answer.headers["X-Total-Count"] == "4"
 
 
@@ -115,23 +115,23 @@ def test_a_text_filter_finds_any_of_many_values_in_any_case(api: Any) -> None:
 def test_a_walk_sorted_by_long_texts_goes_on_where_it_was_whatever_changes_meanwhile(
     api: Any, order: str, front: str
 ) -> None:
-    made = [str(make_item(api.key.site, notes=letter + "\U0001f35e" * 19_999).pk) for letter in "bcd"]
-    where, seen = f"{LIST}?limit=1&sort=Notes&order={order}", list[str]()
+    ids = [str(make_item(api.key.site, notes=letter + "\U0001f35e" * 19_999).pk) for letter in "bcd"]
+    where, ids_walked = f"{LIST}?limit=1&sort=Notes&order={order}", list[str]()
     while where:
         assert len(where) < 2_000
         answer = api.get(where)
-        seen += [item["Id"] for item in answer.json()]
+        ids_walked += [item["Id"] for item in answer.json()]
         where = answer.headers.get("Link", "").partition(">")[0].removeprefix("<" + settings.BASE_URL)
         assert bool(where) == ("cursor=" in where)
         # The row after which the next page starts moves to the front, and another one comes there.
-        assert api.put(UPDATE + seen[-1], {"Notes": front}).status_code == 200
+        assert api.put(UPDATE + ids_walked[-1], {"Notes": front}).status_code == 200
         make_item(api.key.site, notes=front)
-    assert seen == (made if order == "asc" else made[::-1])
+    assert ids_walked == (ids if order == "asc" else ids[::-1])
 
 
 def test_long_texts_that_begin_alike_are_listed_by_their_ids(api: Any) -> None:
-    made = sorted(str(make_item(api.key.site, notes="a" * 300 + letter).pk) for letter in "cab")
-    assert [item["Id"] for item in api.get(f"{LIST}?sort=Notes").json()] == made
+    ids = sorted(str(make_item(api.key.site, notes="a" * 300 + letter).pk) for letter in "cab")
+    assert [item["Id"] for item in api.get(f"{LIST}?sort=Notes").json()] == ids
 
 
 def test_the_link_to_the_next_page_is_no_longer_for_its_commas(api: Any) -> None:
