@@ -42,15 +42,15 @@ def peak() -> float:
 
 def store(site: Site) -> list[Complaint]:
     """Store complaints, each with the Change of its making."""
-    day, found = noon("2026-03-05"), []
+    day, complaints = noon("2026-03-05"), []
     for start in range(0, ROWS, AT_ONCE):
         with recording() as trail:
             text = "A piece of blue plastic in the crumb; the rest of the batch was kept."
             rows = make_complaints(site, [day] * min(AT_ONCE, ROWS - start), complaint_description=text)
             for row in rows:
                 trail.add(row, differences(row, {}, columns(row)), author=make.SYSTEM, operation="AddComplaintDetail")
-        found += rows
-    return found
+        complaints += rows
+    return complaints
 
 
 def main() -> None:
@@ -64,10 +64,10 @@ def main() -> None:
     changes = ChainHead.objects.get(chain=site.pk).number
     user = make.make_user(site=site, role=DefaultRole.MANAGER)
     days = {"first": noon("2026-01-01").date(), "last": noon("2030-12-31").date()}
-    pack = packs.asked(site, user, ("complaints", "attachments", "changes"), **days)
-    before, started = peak(), time.perf_counter()
+    pack = packs.new_pack(site, user, ("complaints", "attachments", "changes"), **days)
+    before, start = peak(), time.perf_counter()
     packs.make_pack.call(str(pack.pk))
-    took = time.perf_counter() - started
+    took = time.perf_counter() - start
     pack.refresh_from_db()
     print(f"{ROWS:,} complaints, {FILES} attachments of 1 MiB, {changes:,} changes: {pack.status} {pack.problem}")
     print(f"{took:.0f} s, {pack.file.file_size / MIB:.0f} MiB, memory rose from {before:.0f} to {peak():.0f} MiB")

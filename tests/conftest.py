@@ -26,8 +26,8 @@ from records.operations import limits
 from records.operations.calls import buffer as recent_calls
 from records.sites.models import Site
 from tests import make, migrated, reset
-from tests.kept import Kept, kept
 from tests.make.oauth import make_token
+from tests.shared_fixtures import SharedFixtures, shared_fixture
 
 hypothesis_settings.register_profile("repeatable", derandomize=True)
 hypothesis_settings.register_profile("searching", derandomize=False)
@@ -36,7 +36,7 @@ hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatabl
 
 gc.disable()  # Collecting the tests makes hundreds of thousands of objects that stay.
 
-KEPT = pytest.StashKey[Kept]()
+SHARED_FIXTURES = pytest.StashKey[SharedFixtures]()
 MINUTE = timedelta(minutes=30)
 """What a minute is within a test: no test takes as long, and sessions end later."""
 
@@ -53,7 +53,7 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
     options = connection.settings_dict["OPTIONS"]
     if connection.vendor == "sqlite":
         options["init_command"] = options["init_command"].replace("synchronous=FULL", "synchronous=OFF")
-    with migrated.kept():
+    with migrated.cached_tables():
         yield
 
 
@@ -61,14 +61,14 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
 def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
     """Make the test database, and let each test that commits leave it as it was made."""
     with django_db_blocker.unblock():
-        kept = reset.keep()
+        functions = reset.keep()
     rooms.load()
     # What is loaded by now stays until the end: the garbage collector would look at all of it again and again.
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000)
     huge_pages.collapse()
-    with reset.by_kept(kept):
+    with reset.put_back_after_commits(functions):
         yield
 
 
@@ -133,50 +133,52 @@ def files(settings: Any, memory: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def kept_records(request: pytest.FixtureRequest, django_db_setup: None, django_db_blocker: Any) -> Iterator[Kept]:
-    """Return what keeps records from one test to the next."""
-    found = request.session.stash[KEPT] = Kept(django_db_blocker)
-    yield found
-    found.close()
+def shared_fixtures(
+    request: pytest.FixtureRequest, django_db_setup: None, django_db_blocker: Any
+) -> Iterator[SharedFixtures]:
+    """Return the fixtures whose rows stay from one test to the next."""
+    fixtures = request.session.stash[SHARED_FIXTURES] = SharedFixtures(django_db_blocker)
+    yield fixtures
+    fixtures.close()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Let every module begin with an empty database, also where a fixture of its own begins a transaction."""
-    if KEPT in item.session.stash:
-        item.session.stash[KEPT].begin(item.path)
+    if SHARED_FIXTURES in item.session.stash:
+        item.session.stash[SHARED_FIXTURES].begin(item.path)
 
 
 @pytest.fixture
-def kept_rows(request: pytest.FixtureRequest, kept_records: Kept) -> dict[Any, Any]:
-    """Return what the kept fixtures of the test made."""
-    return kept_records.rows_for(request)
+def shared_values(request: pytest.FixtureRequest, shared_fixtures: SharedFixtures) -> dict[Any, Any]:
+    """Return the values of the shared fixtures of the test, by the functions that made them."""
+    return shared_fixtures.values_for(request)
 
 
 @pytest.fixture
-def _django_db_helper(kept_rows: dict[Any, Any], _django_db_helper: None) -> None:
-    """Begin the transaction of a test when the kept rows have been made."""
+def _django_db_helper(shared_values: dict[Any, Any], _django_db_helper: None) -> None:
+    """Begin the transaction of a test when the rows of the shared fixtures have been made."""
 
 
-@kept
+@shared_fixture
 def site() -> Site:
     """Return a site with its default roles."""
     return make.make_site("Hillside Bakery")
 
 
-@kept
+@shared_fixture
 def manager_key(site: Site) -> make.Key:
     """Return a Manager's key at the site."""
     return make.make_key(site)
 
 
-@kept
+@shared_fixture
 def manager_token(manager_key: make.Key) -> str:
     """Return a token of the Manager."""
     return make_token(manager_key.user)
 
 
-@kept
+@shared_fixture
 def other_site() -> Site:
     """Return another site of the organisation."""
     return make.make_site("Harbour Dairy")

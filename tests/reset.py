@@ -19,20 +19,20 @@ PutBack = Callable[[], None]
 
 def keep() -> dict[str, PutBack]:
     """Keep the rows of each database that was set up; return what puts them back, by the database's alias."""
-    ours = (connections[alias] for alias in connections if not connections[alias].settings_dict["TEST"]["MIRROR"])
+    databases = (connections[alias] for alias in connections if not connections[alias].settings_dict["TEST"]["MIRROR"])
     return {
         connection.alias: keep_sqlite(connection) if connection.vendor == "sqlite" else keep_postgresql(connection)
-        for connection in ours
+        for connection in databases
     }
 
 
 @contextmanager
-def by_kept(kept: dict[str, PutBack]) -> Iterator[None]:
+def put_back_after_commits(functions: dict[str, PutBack]) -> Iterator[None]:
     """Let each test that commits put back the kept rows when it ends, instead of emptying the tables."""
 
     def put_back(case: Any) -> None:
         for alias in case._databases_names(include_mirrors=False):
-            kept[alias]()
+            functions[alias]()
 
     with patch.object(TransactionTestCase, "_fixture_teardown", put_back):
         yield
@@ -55,23 +55,23 @@ def keep_sqlite(connection: Any) -> PutBack:
 
 def keep_postgresql(connection: Any) -> PutBack:
     """Copy the rows of all tables into memory; return the function that puts them in the place of later rows."""
-    quoted = connection.ops.quote_name
+    quote = connection.ops.quote_name
     tables = connection.introspection.django_table_names(only_existing=True, include_views=False)
-    kept: dict[str, bytes] = {}
+    rows_by_table: dict[str, bytes] = {}
     with connection.cursor() as cursor:
         for table in tables:
-            with cursor.copy(f"COPY {quoted(table)} TO STDOUT") as copy:
-                kept[table] = b"".join(copy)
+            with cursor.copy(f"COPY {quote(table)} TO STDOUT") as copy:
+                rows_by_table[table] = b"".join(copy)
     # A server that believes it is a replica runs no trigger, neither ours nor those that check references.
-    emptying = [f"DELETE FROM {quoted(table)}" for table in tables]  # noqa: S608
-    emptied = "; ".join(["SET LOCAL session_replication_role = replica", *emptying])
+    deletions = [f"DELETE FROM {quote(table)}" for table in tables]  # noqa: S608
+    emptying = "; ".join(["SET LOCAL session_replication_role = replica", *deletions])
 
     def put_back() -> None:
         # Not the connection from above: Playwright's loop can have given this thread another one since.
         with transaction.atomic(using=connection.alias), connections[connection.alias].cursor() as cursor:
-            cursor.execute(emptied)
-            for table in filter(kept.get, tables):
-                with cursor.copy(f"COPY {quoted(table)} FROM STDIN") as copy:
-                    copy.write(kept[table])
+            cursor.execute(emptying)
+            for table in filter(rows_by_table.get, tables):
+                with cursor.copy(f"COPY {quote(table)} FROM STDIN") as copy:
+                    copy.write(rows_by_table[table])
 
     return put_back

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psycopg
 
-from tests.postgres import find_binaries, initialise, unprivileged
+from tests.postgres import find_binaries, initialise, non_root_prefix
 
 TOP = Path(__file__).resolve().parents[2]
 ADDRESS = "127.0.0.1"
@@ -107,7 +107,7 @@ class Postgres:
         self.binaries = find_binaries()
         self.folder = services.folder / name
         self.folder.mkdir()
-        self.user = unprivileged(self.folder)
+        self.user = non_root_prefix(self.folder)
         self.port = free_port()
 
     @property

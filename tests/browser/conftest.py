@@ -74,7 +74,7 @@ def await_answers() -> None:
 @pytest.fixture
 def page_of(chromium: Browser, live_server: Any) -> Iterator[Callable[..., Page]]:
     """Return a function that opens a page as somebody, in a look; complaints of the page's scripts fail the test."""
-    opened: list[tuple[Any, list[str]]] = []
+    contexts: list[tuple[Any, list[str]]] = []
 
     def open_page(user: User | None = None, site: Site | None = None, look: str = "light") -> Page:
         width, height = LOOKS[look]
@@ -91,12 +91,12 @@ def page_of(chromium: Browser, live_server: Any) -> Iterator[Callable[..., Page]
         page, complaints = context.new_page(), []
         page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        opened.append((context, complaints))
+        contexts.append((context, complaints))
         return page
 
     yield open_page
-    for context, _ in opened:
+    for context, _ in contexts:
         context.close()
     await_answers()
-    for _, complaints in opened:
+    for _, complaints in contexts:
         assert [text for text in complaints if "Content Security" in text or "Error:" in text] == []

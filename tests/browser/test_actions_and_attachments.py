@@ -33,8 +33,8 @@ DROP = """([names, bytes]) => {
 def files(settings: Any, tmp_path: Path) -> Path:
     """Keep the test's files in a folder of its own, and return it."""
     options = {**settings.STORAGES["default"]["OPTIONS"], "location": str(tmp_path / "files")}
-    kept = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": options}
-    settings.STORAGES = {**settings.STORAGES, "default": kept}
+    storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": options}
+    settings.STORAGES = {**settings.STORAGES, "default": storage}
     return tmp_path
 
 
@@ -70,11 +70,11 @@ def test_a_file_is_attached_once_however_often_the_button_is_pressed_and_the_ans
     complaint = make_complaint(site)
     page = page_of(make.make_user(site=site, role=DefaultRole.STANDARD), site)
     page.goto(address(complaint, "read"))
-    sent = []
+    requests = []
 
     def lose_the_first_answer(route: Route) -> None:
-        sent.append(route.request)
-        if len(sent) == 1:
+        requests.append(route.request)
+        if len(requests) == 1:
             route.fetch()
             route.abort()
         else:
@@ -86,7 +86,7 @@ def test_a_file_is_attached_once_however_often_the_button_is_pressed_and_the_ans
     expect(page.get_by_text("one.jpg: The connection was lost. Try again.")).to_be_visible()
     page.get_by_role("button", name="Attach").dblclick()
     expect(page.get_by_role("link", name="one.jpg", exact=True)).to_have_count(1)
-    assert len(sent) == 2
+    assert len(requests) == 2
     assert Attachment.objects.count() == 1
 
 

@@ -78,11 +78,11 @@ def test_photos_are_taken_and_dropped_on_a_record_proven_and_archived(site: Site
     expect(panel.get_by_role("listitem").filter(has_text="SHA-256")).to_have_count(3)
     expect(panel.get_by_text(hashlib.sha256(content).hexdigest())).to_have_count(3)
     expect(panel.get_by_text("use 0 bytes")).to_have_count(0)
-    shown = page.request.get(panel.get_by_role("img", name="Preview of one.jpg").get_attribute("src") or "").body()
-    assert PLACE.encode() not in shown
-    assert dict(Image.open(io.BytesIO(shown)).getexif()) == {}
-    whole = panel.get_by_role("link", name="one.jpg", exact=True).get_attribute("href") or ""
-    assert page.request.get(whole).body() == content
+    preview = page.request.get(panel.get_by_role("img", name="Preview of one.jpg").get_attribute("src") or "").body()
+    assert PLACE.encode() not in preview
+    assert dict(Image.open(io.BytesIO(preview)).getexif()) == {}
+    url = panel.get_by_role("link", name="one.jpg", exact=True).get_attribute("href") or ""
+    assert page.request.get(url).body() == content
     assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
     if kind == "finding":
         expect(panel.get_by_text("On the finding: Are the crates whole?")).to_have_count(3)

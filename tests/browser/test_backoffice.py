@@ -78,10 +78,10 @@ def test_a_look_up_that_is_answered_after_the_choice_does_not_open_the_list_agai
     field, option = chooser(page, "Reporting to"), page.get_by_role("option", name="Zora Chief")
     field.click()
     expect(option).to_be_visible()
-    late: list[Route] = []
-    page.route(re.compile("q=zora"), lambda route: late.append(route))
+    routes: list[Route] = []
+    page.route(re.compile("q=zora"), lambda route: routes.append(route))
     page.keyboard.type("zora")
-    answer = held_back(page, late) if is_sent else None
+    answer = held_back(page, routes) if is_sent else None
     option.click()
     expect(field).to_have_value(re.compile("Zora Chief"))
     if answer:

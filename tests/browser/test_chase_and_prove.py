@@ -176,22 +176,22 @@ def test_before_an_erasure_other_records_are_searched_in_parts_while_the_page_is
     make_complaint(site, trace_number="L26-1", complaint_description="Wilhelmina Przybylski called.")
     make_action(site, name="Call Mrs. Przybylski")
     page = page_of(staff(site, ADMINISTRATOR), site)
-    sent: list[Route] = []
-    page.route(re.compile(r"\?searched"), lambda route: sent.append(route))
+    routes: list[Route] = []
+    page.route(re.compile(r"\?searched"), lambda route: routes.append(route))
     page.goto(address(customer, "read"))
     page.get_by_role("link", name="Erase a contact").click()
     button, link = page.get_by_role("button", name="Erase a contact"), page.get_by_role("link", name="Search other")
     expect(page.get_by_text("Other records are being searched for these values.")).to_be_visible()
     expect(button).to_be_disabled()
     expect(link).to_have_count(0)
-    held_back(page, sent).abort()
+    held_back(page, routes).abort()
     expect(page.get_by_text("The search was interrupted, so not all records were searched.")).to_be_visible()
     expect(link).to_be_visible()
     expect(button).to_be_enabled()
     # The link tries it again on this page. The second part is broken off too, and goes on where it was.
     link.click()
-    held_back(page, sent).continue_()
-    second = held_back(page, sent)
+    held_back(page, routes).continue_()
+    second = held_back(page, routes)
     expect(page.get_by_role("main")).to_contain_text("kinds of records have been searched. Next: ")
     expect(page.get_by_text("No other record that you may see")).to_have_count(0)
     expect(button).to_be_disabled()
@@ -231,9 +231,9 @@ def test_without_scripts_links_lead_through_the_parts_of_the_search(
     monkeypatch.setattr(mentions, "STEP", 0)
     customer = make_customer(site, party_contacts=[{"first_name": "Wilhelmina", "last_name": "Przybylski"}])
     make_action(site, name="Call Mrs. Przybylski")
-    known = page_of(staff(site, ADMINISTRATOR), site).context
-    plain = known.browser.new_context(  # type: ignore[union-attr]
-        base_url=live_server.url, java_script_enabled=False, storage_state=known.storage_state()
+    context = page_of(staff(site, ADMINISTRATOR), site).context
+    plain = context.browser.new_context(  # type: ignore[union-attr]
+        base_url=live_server.url, java_script_enabled=False, storage_state=context.storage_state()
     )
     page = plain.new_page()
     page.goto(address(customer, "read"))
@@ -244,12 +244,12 @@ def test_without_scripts_links_lead_through_the_parts_of_the_search(
         page.get_by_role("main").get_by_role("link", name="Action 1"),
         page.get_by_role("link", name="Search on"),
     )
-    found = action.count()
+    count = action.count()
     while on.count():
         expect(page.get_by_role("main")).to_contain_text("kinds of records have been searched. Next: ")
         follow(on)
-        found += action.count()
-    assert found == 1
+        count += action.count()
+    assert count == 1
     expect(page.get_by_text("kinds of records that you may see have been searched.")).to_be_visible()
     expect(page.get_by_text("Parts before this one have found records too: go back to see them.")).to_be_visible()
     plain.close()

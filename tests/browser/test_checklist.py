@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 PageOf = Callable[..., Page]
 QUESTIONS = ("Are hands washed?", "Is hair covered?", "Is the floor dry?")
-KEPT = "Object.keys(localStorage).filter((key) => key.includes(':answers-')).length"
+STORED_ANSWERS = "Object.keys(localStorage).filter((key) => key.includes(':answers-')).length"
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def audit(site: Any) -> Any:
     return start(make_audit(program))
 
 
-def opened(page: Page, audit: Any) -> Page:
+def open_checklist(page: Page, audit: Any) -> Page:
     page.goto(address(audit, "read"))
     page.get_by_role("link", name="Answer as a checklist").click()
     expect(page.get_by_role("heading", name=QUESTIONS[0])).to_be_visible()
@@ -51,7 +51,7 @@ def answers_of(audit: Any) -> list[str]:
 
 
 def test_an_audit_is_walked_over_a_connection_that_breaks(site: Any, audit: Any, page_of: PageOf) -> None:
-    page = opened(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site, "phone"), audit)
+    page = open_checklist(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site, "phone"), audit)
     expect(page.get_by_role("heading", name=QUESTIONS[1])).to_be_hidden()
     tap(page, "Yes")
     expect(page.get_by_text("All answers are saved.")).to_be_visible()
@@ -66,13 +66,13 @@ def test_an_audit_is_walked_over_a_connection_that_breaks(site: Any, audit: Any,
     tap(page, "Next")
     tap(page, "Partly")
     expect(page.get_by_text("2 answers wait for the connection. Sending goes on when it is back.")).to_be_visible()
-    expect_count(page, KEPT, 1)
+    expect_count(page, STORED_ANSWERS, 1)
     tap(page, "Finish")
     expect(page.get_by_role("heading", name="Finish")).to_be_focused()
     expect(page.get_by_role("link", name="Submit for review")).to_be_hidden()
     go_online(page)
     expect(page.get_by_text("All answers are saved.")).to_be_visible()
-    expect_count(page, KEPT, 0)
+    expect_count(page, STORED_ANSWERS, 0)
     assert answers_of(audit) == ["Yes", "No", "Partly"]
     assert audit.findings.all()[1].comment == "One net missing"
     above, below = (
@@ -89,10 +89,10 @@ def test_an_audit_is_walked_over_a_connection_that_breaks(site: Any, audit: Any,
 
 
 def test_a_comment_is_kept_when_the_page_is_left_while_it_is_typed(site: Any, audit: Any, page_of: PageOf) -> None:
-    page = opened(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site), audit)
+    page = open_checklist(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site), audit)
     page.get_by_label("Comment").locator("visible=true").press_sequentially("Loose tile")
     page.goto("/admin/")
-    opened(page, audit)
+    open_checklist(page, audit)
     expect(page.get_by_label("Comment").locator("visible=true")).to_have_value("Loose tile")
     expect(page.get_by_text("All answers are saved.")).to_be_visible()
     assert audit.findings.all()[0].comment == "Loose tile"
@@ -101,7 +101,7 @@ def test_a_comment_is_kept_when_the_page_is_left_while_it_is_typed(site: Any, au
 def test_an_answer_whose_reply_was_lost_is_stored_once_and_survives_a_reload(
     site: Any, audit: Any, page_of: PageOf
 ) -> None:
-    page = opened(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site), audit)
+    page = open_checklist(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site), audit)
 
     def lose_the_reply(route: Any) -> None:
         route.fetch()
@@ -122,7 +122,7 @@ def test_nothing_moves_under_a_finger_while_answers_are_sent(site: Any, audit: A
     page = page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site, "phone")
     ready = "new Promise((ready) => (window.isReady = ready))"
     page.add_init_script(f"Object.defineProperty(navigator.serviceWorker, 'ready', {{value: {ready}}})")
-    opened(page, audit)
+    open_checklist(page, audit)
     no = page.get_by_role("button", name="No", exact=True).locator("visible=true")
     tap(page, "Yes")
     expect(page.get_by_text("All answers are saved.")).to_be_visible()
@@ -139,11 +139,13 @@ def test_nothing_moves_under_a_finger_while_answers_are_sent(site: Any, audit: A
 
 
 def test_what_another_auditor_answered_meanwhile_is_shown_and_decided(site: Any, audit: Any, page_of: PageOf) -> None:
-    page = opened(with_axe(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site)), audit)
+    page = open_checklist(with_axe(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site)), audit)
     ada = make.make_user(site=site, role=DefaultRole.MANAGER, given_name="Ada", family_name="Baker")
-    theirs = Answer(response(audit.rating_scale, "No").pk, "A puddle")
+    other_answer = Answer(response(audit.rating_scale, "No").pk, "A puddle")
     first = audit.findings.first()
-    workflow.answer_question(site.pk, audit.pk, first.pk, theirs, seen=Answer(None, ""), author=make.author_of(ada))
+    workflow.answer_question(
+        site.pk, audit.pk, first.pk, other_answer, seen=Answer(None, ""), author=make.author_of(ada)
+    )
     tap(page, "Yes")
     alert = page.get_by_role("alert").locator("visible=true")
     expect(alert).to_contain_text("Ada Baker answered “No” with the comment “A puddle”")
@@ -158,7 +160,7 @@ def test_what_another_auditor_answered_meanwhile_is_shown_and_decided(site: Any,
 
 
 def test_an_answer_that_is_refused_is_named_and_can_be_discarded(site: Any, audit: Any, page_of: PageOf) -> None:
-    page = opened(with_axe(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site)), audit)
+    page = open_checklist(with_axe(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site)), audit)
     AuditRecord.objects.filter(pk=audit.pk).update(is_archived=True)
     tap(page, "Yes")
     expect(page.get_by_text("1 answer could not be saved: see below the question.")).to_be_visible()
@@ -172,35 +174,35 @@ def test_an_answer_that_is_refused_is_named_and_can_be_discarded(site: Any, audi
 def test_going_back_to_the_checklist_shows_what_is_stored_and_not_the_own_former_comment(
     site: Any, audit: Any, page_of: PageOf
 ) -> None:
-    page = opened(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site), audit)
+    page = open_checklist(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site), audit)
     page.get_by_label("Comment").locator("visible=true").fill("A puddle")
     page.keyboard.press("Tab")
     expect(page.get_by_text("All answers are saved.")).to_be_visible()
     page.get_by_role("link", name="Make an action").locator("visible=true").click()
     expect(page.get_by_role("heading", name="Add action")).to_be_visible()
     ada, first = make.make_user(site=site, role=DefaultRole.MANAGER), audit.findings.first()
-    theirs, seen = Answer(None, "Dry again"), Answer(None, "A puddle")
-    workflow.answer_question(site.pk, audit.pk, first.pk, theirs, seen=seen, author=make.author_of(ada))
+    other_answer, seen = Answer(None, "Dry again"), Answer(None, "A puddle")
+    workflow.answer_question(site.pk, audit.pk, first.pk, other_answer, seen=seen, author=make.author_of(ada))
     page.go_back()
     expect(page.get_by_role("heading", name=QUESTIONS[0])).to_be_visible()
     expect(page.get_by_label("Comment").locator("visible=true")).to_have_value("Dry again")
 
 
 def test_waiting_answers_are_gone_after_signing_out(site: Any, audit: Any, page_of: PageOf) -> None:
-    page = opened(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site), audit)
+    page = open_checklist(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site), audit)
     page.route("**/answer/", lambda route: route.abort())
     tap(page, "Yes")
     expect(page.get_by_text("1 answer waits for the connection.", exact=False)).to_be_visible()
     page.on("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Log out").click()
     expect(page.get_by_role("heading", name="Sign in to Larder")).to_be_visible()
-    expect_count(page, KEPT, 0)
+    expect_count(page, STORED_ANSWERS, 0)
 
 
 def test_a_photo_belongs_to_its_question_and_the_card_keeps_to_the_rules(
     site: Any, audit: Any, page_of: PageOf
 ) -> None:
-    page = opened(with_axe(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site)), audit)
+    page = open_checklist(with_axe(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site)), audit)
     page.locator("[data-photo]").first.set_input_files({"name": "net.jpg", "mimeType": "image/jpeg", "buffer": jpeg()})
     expect(page.get_by_text("is attached.")).to_be_visible()
     first = audit.findings.first()
@@ -237,7 +239,7 @@ def test_the_checklist_opens_again_without_a_connection_until_signing_out(
     person = make.make_user(site=site, role=DefaultRole.MANAGER)
     page = page_of(person, site, "phone")
     page.add_init_script(NOTHING_LEAVES)
-    opened(page, audit)
+    open_checklist(page, audit)
     expect(page.get_by_text(OPENS)).to_be_visible()
     tap(page, "Yes")
     expect(page.get_by_text("All answers are saved.")).to_be_visible()
@@ -268,7 +270,7 @@ def test_a_kept_checklist_is_removed_when_somebody_else_signs_in_or_the_audit_is
     site: Any, audit: Any, page_of: PageOf
 ) -> None:
     ada = make.make_user(site=site, role=DefaultRole.MANAGER)
-    page = opened(page_of(ada, site), audit)
+    page = open_checklist(page_of(ada, site), audit)
     expect(page.get_by_text(OPENS)).to_be_visible()
     expect_count(page, PAGES, 1)
     workflow.cancel_audit_record(site.pk, audit.pk, author=make.author_of(ada), reason="Not needed")
@@ -276,7 +278,7 @@ def test_a_kept_checklist_is_removed_when_somebody_else_signs_in_or_the_audit_is
     expect(page.get_by_text("its checklist can no longer be filled in")).to_be_visible()
     expect_count(page, PAGES, 0)
     second = start(make_audit(audit.audit_program))
-    opened(page, second)
+    open_checklist(page, second)
     expect(page.get_by_text(OPENS)).to_be_visible()
     other = sign_in(make.make_user("other", site=site, role=DefaultRole.READER), site).cookies["sessionid"].value
     # The address of the start: a cookie set with the page's own address would be sent to that page only.
@@ -288,7 +290,7 @@ def test_a_kept_checklist_is_removed_when_somebody_else_signs_in_or_the_audit_is
 def test_a_photo_that_was_not_sent_is_told_and_sent_when_the_connection_is_back(
     site: Any, audit: Any, page_of: PageOf
 ) -> None:
-    page = opened(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site), audit)
+    page = open_checklist(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site), audit)
     expect(page.get_by_text(OPENS)).to_be_visible()
     page.context.set_offline(True)
     page.locator("[data-photo]").first.set_input_files({"name": "net.jpg", "mimeType": "image/jpeg", "buffer": jpeg()})
@@ -303,7 +305,7 @@ def test_answers_and_a_photo_of_a_lost_session_are_sent_once_somebody_signed_in_
     site: Any, audit: Any, page_of: PageOf
 ) -> None:
     manager = make.make_user(site=site, role=DefaultRole.MANAGER)
-    page = opened(page_of(manager, site), audit)
+    page = open_checklist(page_of(manager, site), audit)
     expect(page.get_by_text(OPENS)).to_be_visible()
     page.context.clear_cookies()
     tap(page, "No")
@@ -323,7 +325,7 @@ def test_answers_and_a_photo_of_a_lost_session_are_sent_once_somebody_signed_in_
 
 
 def test_answers_of_a_lost_session_are_not_sent_as_somebody_else(site: Any, audit: Any, page_of: PageOf) -> None:
-    page = opened(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site), audit)
+    page = open_checklist(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site), audit)
     page.context.clear_cookies()
     tap(page, "No")
     expect(page.get_by_text("1 answer waits for the connection.", exact=False)).to_be_visible()

@@ -38,8 +38,8 @@ def sign(page: Page, document: str) -> None:
 def files(settings: Any, tmp_path: Path) -> Path:
     """Keep the test's files in a folder of its own, and return it."""
     options = {**settings.STORAGES["default"]["OPTIONS"], "location": str(tmp_path / "files")}
-    kept = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": options}
-    settings.STORAGES = {**settings.STORAGES, "default": kept}
+    storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": options}
+    settings.STORAGES = {**settings.STORAGES, "default": storage}
     return tmp_path
 
 
@@ -87,12 +87,12 @@ def test_a_reader_presses_the_button_and_saves_a_numbered_copy(
     assert faults_shown(page, "a document") == []
     for number in (1, 2):
         expect(page.locator("form[data-sending]")).to_have_count(0)
-        with page.expect_download() as saved:
+        with page.expect_download() as download:
             # On a busy machine two presses of the mouse can lie apart by what lets the form be sent again.
             button = page.get_by_role("button", name="Print a controlled copy (PDF)")
             button.evaluate("(one) => { one.click(); setTimeout(() => one.click(), 100); }")
-        assert saved.value.suggested_filename == f"Hand washing - version 1 - copy {number}.pdf"
-        assert f"Copy {number}" in texts_of(saved.value.path().read_bytes())[0]
+        assert download.value.suggested_filename == f"Hand washing - version 1 - copy {number}.pdf"
+        assert f"Copy {number}" in texts_of(download.value.path().read_bytes())[0]
     page.reload()
     expect(page.get_by_text("Copy 2 is the newest one")).to_be_visible()
     assert faults_shown(page, "a document") == []

@@ -66,10 +66,10 @@ def test_a_calendar_link_is_made_copied_and_revoked_on_the_profile_page(site: Si
     assert faults_shown(page, "profile without a link") == []
     wide_and_light(page)
     follow(page.get_by_role("button", name="Make a calendar link"))
-    shown = page.get_by_label("Link", exact=True).input_value()
+    link = page.get_by_label("Link", exact=True).input_value()
     assert faults_shown(page, "the link") == []
     wide_and_light(page)
-    path = "/calendar/" + shown.rpartition("/")[2]
+    path = "/calendar/" + link.rpartition("/")[2]
     assert "SUMMARY:Action 1: Fix the door" in page.request.get(path).text()
     # A page that is loaded again makes no second link.
     page.reload()

@@ -44,8 +44,8 @@ def photo() -> bytes:
 
 def test_actions_are_made_from_a_complaint_a_document_and_alone_and_are_chased(site: Site, page_of: PageOf) -> None:
     boss, judge = staff(site, DefaultRole.MANAGER), staff(site, DefaultRole.MANAGER)
-    for worked in (True, False):
-        move(move(make_action(site, owner=boss), Status.DONE, boss), Status.CLOSED, judge, effective=worked)
+    for effective in (True, False):
+        move(move(make_action(site, owner=boss), Status.DONE, boss), Status.CLOSED, judge, effective=effective)
     complaint, document = make_complaint(site), make_document(site, name="Sieving")
     page = page_of(boss, site)
 
@@ -104,12 +104,12 @@ def test_a_photo_shows_its_progress_hides_its_place_is_proven_and_archived(site:
     expect(page.get_by_text(hashlib.sha256(content).hexdigest())).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
     faults = faults_shown(page, "complaint with a photo")
-    shown = page.request.get(page.get_by_role("img", name="Preview of crumb.jpg").get_attribute("src") or "").body()
-    assert dict(Image.open(io.BytesIO(shown)).getexif()) == {}
+    preview = page.request.get(page.get_by_role("img", name="Preview of crumb.jpg").get_attribute("src") or "").body()
+    assert dict(Image.open(io.BytesIO(preview)).getexif()) == {}
     assert PLACE.encode() in content
-    assert PLACE.encode() not in shown
-    whole = page.get_by_role("link", name="crumb.jpg", exact=True).get_attribute("href") or ""
-    assert page.request.get(whole).body() == content
+    assert PLACE.encode() not in preview
+    url = page.get_by_role("link", name="crumb.jpg", exact=True).get_attribute("href") or ""
+    assert page.request.get(url).body() == content
 
     follow(page.get_by_role("link", name="Details of crumb.jpg"))
     faults += faults_shown(page, "attachment")
@@ -125,8 +125,8 @@ def test_a_photo_shows_its_progress_hides_its_place_is_proven_and_archived(site:
 
 def test_the_causes_of_complaints_are_compared_and_lead_to_their_list(site: Site, page_of: PageOf) -> None:
     torn, worn = make_entry(Cause, site, "Torn sieve"), make_entry(Cause, site, "Worn belt")
-    for cause, answered in ((torn, now()), (torn, None), (worn, None)):
-        Complaint.objects.filter(pk=make_complaint(site).pk).update(cause=cause, answered_on=answered)
+    for cause, answered_on in ((torn, now()), (torn, None), (worn, None)):
+        Complaint.objects.filter(pk=make_complaint(site).pk).update(cause=cause, answered_on=answered_on)
     page = page_of(staff(site, DefaultRole.READER), site)
     page.goto(list_address(Complaint))
     page.get_by_role("link", name="Show as charts").click()

@@ -45,9 +45,9 @@ from tests.make.complaints import make_complaint, make_draft, make_entry, make_p
 from tests.make.customers import make_customer
 from tests.make.documents import make_document, sign, version_of
 from tests.make.items import make_item
-from tests.make.markup import Markup, covering
+from tests.make.markup import Markup, covering_addresses
 from tests.make.materials import make_material
-from tests.make.packs import asked
+from tests.make.packs import new_pack
 from tests.make.webhooks import make_webhook
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -67,11 +67,14 @@ def pages_of_records(site: Site) -> Iterator[str]:
     yield from (reverse("admin:complaints_complaint_add"), address(complaint), address(draft))
     yield from (address(complaint, "read"), address(complaint.customer, "read"), address(complaint.product, "read"))
     yield from (address(complaint, "history"), step(complaint, "complete"), step(draft, "submit"))
-    held = make_complaint(site, consumer_last_name="Holt")
-    set_hold(Complaint, site.pk, held.pk, author=make.SYSTEM, reason="Court case 12")
+    on_hold = make_complaint(site, consumer_last_name="Holt")
+    set_hold(Complaint, site.pk, on_hold.pk, author=make.SYSTEM, reason="Court case 12")
     period = make_period(site, months=24)
-    yield from (address(held, "read"), address(held), step(held, "erase-consumer"), address(period))
-    yield from (reverse("admin:retention_hold", args=("lift", "complaint", held.pk)), list_address(RetentionPeriod))
+    yield from (address(on_hold, "read"), address(on_hold), step(on_hold, "erase-consumer"), address(period))
+    yield from (
+        reverse("admin:retention_hold", args=("lift", "complaint", on_hold.pk)),
+        list_address(RetentionPeriod),
+    )
     yield from (address(make_units_sold(site, "2026-03", 5)), list_address(UnitsSold))
     employee = make.make_employee(site, employment_history=[{"company": "Mill"}])
     yield from (list_address(Employee), address(employee), step(employee, "give-account"), step(employee, "archive"))
@@ -93,18 +96,18 @@ def pages_of_records(site: Site) -> Iterator[str]:
 
 def pages_of_follow_up(site: Site, root: User) -> Iterator[str]:
     """Yield pages on which records wait for somebody: to be answered, read, learnt, judged, kept or erased."""
-    late = make_complaint(site, consumer_last_name="Berg", complaint_description="Mrs Berg rang.")
-    Complaint.objects.filter(pk=late.pk).update(target_date="2020-05-01T00:00:00Z")
-    set_hold(Complaint, site.pk, late.pk, author=make.SYSTEM, reason="Court case 12")
-    yield from (f"{list_address(Complaint)}?triage=needed", step(late, "erase-consumer"))
+    complaint = make_complaint(site, consumer_last_name="Berg", complaint_description="Mrs Berg rang.")
+    Complaint.objects.filter(pk=complaint.pk).update(target_date="2020-05-01T00:00:00Z")
+    set_hold(Complaint, site.pk, complaint.pk, author=make.SYSTEM, reason="Court case 12")
+    yield from (f"{list_address(Complaint)}?triage=needed", step(complaint, "erase-consumer"))
     yield from (reverse("admin:monthly"), reverse("admin:monthly") + "?month=x", reverse("admin:retention_holds"))
     role = make.make_role(site, ["items.view_item"], name="Bakers")
     set_members(role, add=[root], author=make.SYSTEM)
     document = make_document(site, must_read=[role])
-    rejected = version_of(make_document(site, author=make.author_of(root), user_to_review=[root]))
-    sign(rejected, root, "reject", comment="Step 3 is missing.")
+    version = version_of(make_document(site, author=make.author_of(root), user_to_review=[root]))
+    sign(version, root, "reject", comment="Step 3 is missing.")
     yield from (reverse("admin:documents_reading"), reverse("admin:documents_read", args=(version_of(document).pk,)))
-    yield from (reverse("admin:documents_rejected", args=(rejected.pk,)), address(document, "readers"))
+    yield from (reverse("admin:documents_rejected", args=(version.pk,)), address(document, "readers"))
     readings = reverse("admin:documents_readings")
     yield from (readings, f"{readings}?show=missing&due__until=2031-01-01")
     employee = make.make_employee(site, phone="555-0100")
@@ -113,10 +116,10 @@ def pages_of_follow_up(site: Site, root: User) -> Iterator[str]:
     customer = make_customer(site, party_contacts=[{"last_name": "Przybylski"}])
     yield from (step(customer, "erase-contact"), step(employee, "erase-private-facts"))
     yield from (reverse("admin:training"), reverse("admin:training") + "?by=job", reverse("admin:reminders"))
-    done = move(make_action(site, about=late), Status.DONE, make.make_user(site=site, role=DefaultRole.MANAGER))
+    done = move(make_action(site, about=complaint), Status.DONE, make.make_user(site=site, role=DefaultRole.MANAGER))
     yield from (address(done), step(done, "close"), step(done, "send-back"), list_address(Action))
-    photo = make_attachment(site, on=late, content=jpeg(), file_name="a.jpg", file_type="image/jpeg")
-    yield from (address(late), address(photo), list_address(Attachment), reverse("admin:actions_action_add"))
+    photo = make_attachment(site, on=complaint, content=jpeg(), file_name="a.jpg", file_type="image/jpeg")
+    yield from (address(complaint), address(photo), list_address(Attachment), reverse("admin:actions_action_add"))
 
 
 def pages_of_administration(site: Site) -> Iterator[str]:
@@ -132,9 +135,9 @@ def pages_of_administration(site: Site) -> Iterator[str]:
     ProvisioningCall.objects.create(directory=directory, method="GET", line="/scim/Users", status=200)
     yield from (reverse("admin:accounts_directory_connection", args=(directory.pk,)), list_address(ProvisioningCall))
     webhook = make_webhook(site, "https://warehouse.invalid/larder", ["Item"])
-    asked = actions.request_test(webhook, author=make.SYSTEM)
+    delivery = actions.request_test(webhook, author=make.SYSTEM)
     yield from (list_address(Subscription), address(webhook), address(webhook, "secret"), step(webhook, "test"))
-    yield from (list_address(Delivery), address(asked))
+    yield from (list_address(Delivery), address(delivery))
     yield from (list_address(Change), address(Change.objects.filter(site=site).latest("number")))
 
 
@@ -177,18 +180,18 @@ def addresses_of_every_page(site: Site) -> Iterator[str]:
         if any(word in name for word in LEADS_AWAY):
             continue
         label = "_".join(name.removeprefix("admin:").split("_")[:2])
-        registered = models.get(label)
-        filled = dict.fromkeys(pattern.pattern.converters, "x")
-        for parameter in filled:
-            kind: Any = FILLED_BY.get(parameter, registered if parameter == "object_id" else None)
+        record_model = models.get(label)
+        arguments = dict.fromkeys(pattern.pattern.converters, "x")
+        for parameter in arguments:
+            kind: Any = FILLED_BY.get(parameter, record_model if parameter == "object_id" else None)
             if kind is not None:
-                filled[parameter] = str(kind._default_manager.order_by("-pk").values_list("pk", flat=True)[0])
-        if registered is not None and name.endswith("_step"):
-            steps = [step.name for step in admin.site._registry[registered].record_actions]  # type: ignore[attr-defined]
-            yield from (reverse(name, kwargs={**filled, "name": step}) for step in steps)
+                arguments[parameter] = str(kind._default_manager.order_by("-pk").values_list("pk", flat=True)[0])
+        if record_model is not None and name.endswith("_step"):
+            steps = [step.name for step in admin.site._registry[record_model].record_actions]  # type: ignore[attr-defined]
+            yield from (reverse(name, kwargs={**arguments, "name": step}) for step in steps)
             continue
         with contextlib.suppress(NoReverseMatch):
-            yield reverse(name, kwargs=filled)
+            yield reverse(name, kwargs=arguments)
 
 
 @pytest.mark.long
@@ -202,7 +205,7 @@ def test_every_page_is_complete_and_keeps_to_the_accessibility_rules_in_every_lo
     make_material(site)
     make_item(site)
     add_record(Course(site=site, name="Hygiene", months_of_validity=12), author=make.SYSTEM, operation="AddCourse")
-    asked(site, root)
+    new_pack(site, root)
     addresses = [*pages_of_records(site), *pages_of_follow_up(site, root)]
     addresses += [*pages_of_administration(site), *pages_of_a_person(site, root)]
     client, markup = sign_in(root, site), {}
@@ -216,11 +219,17 @@ def test_every_page_is_complete_and_keeps_to_the_accessibility_rules_in_every_lo
         answer.close()
     lists = [list_address(model) for model in admin.site._registry]
     assert [where for where in lists if where not in markup] == []
-    assert [f"{where}: {fault}" for where, shown in markup.items() for fault in shown.faults()] == []
+    assert [f"{where}: {fault}" for where, one in markup.items() for fault in one.faults()] == []
     page = with_axe(page_of(root, site))
-    framed = covering({where: shown.kinds_in_frame for where, shown in markup.items()})
-    places = dict.fromkeys([*framed, "/docs/", *covering({where: shown.kinds for where, shown in markup.items()})])
-    assert [fault for where in places for fault in faults_at(page, where, frame=where in framed)] == []
+    with_frame = covering_addresses({where: one.kinds_in_frame for where, one in markup.items()})
+    places = dict.fromkeys(
+        [
+            *with_frame,
+            "/docs/",
+            *covering_addresses({where: one.kinds for where, one in markup.items()}),
+        ]
+    )
+    assert [fault for where in places for fault in faults_at(page, where, frame=where in with_frame)] == []
 
 
 def test_pages_that_say_no_keep_to_the_accessibility_rules_in_every_look(
@@ -312,10 +321,10 @@ def violations(page: Page, only: list[str] | None = None, besides: str = "") -> 
     options: dict[str, Any] = {"reporter": "no-passes", "preload": False}
     if only:
         options["runOnly"] = {"type": "rule", "values": only}
-    found = page.evaluate(LOOK, [besides, options])["violations"]
+    results = page.evaluate(LOOK, [besides, options])["violations"]
     return [
         f"{violation['id']} {node['html'][:160]}"
-        for violation in found
+        for violation in results
         if only or violation["impact"] in ("serious", "critical")
         for node in violation["nodes"]
     ]

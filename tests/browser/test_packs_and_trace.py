@@ -62,7 +62,7 @@ def test_a_manager_makes_a_pack_sees_it_become_ready_and_downloads_it(
         assert archive.read("attachments/Complaints/1 photo.jpg") == b"A photo."
         assert "records/materials.xlsx" not in archive.namelist()
         archive.extractall(tmp_path)
-    assert packs.checked(tmp_path)[0] == 0
+    assert packs.check(tmp_path)[0] == 0
     contents = (tmp_path / "Contents.html").as_uri()
     reader = page.context.browser
     assert reader is not None

@@ -55,13 +55,13 @@ def trace_of_a_lot() -> str:
 def addresses(site: Site) -> dict[str, tuple[str, tuple[int, int]]]:
     """Return each picture's page and size, for those that need no more than a page."""
     complaints = Complaint.objects.filter(site=site)
-    answered = complaints.exclude(owner=None).exclude(correction="").order_by("-date").first()
-    told = Change.objects.filter(model=Employee._meta.label, site=site).values("record_id").annotate(n=Count("pk"))
-    employee = Employee.objects.get(pk=told.order_by("-n", "record_id").values_list("record_id", flat=True)[0])
+    complaint = complaints.exclude(owner=None).exclude(correction="").order_by("-date").first()
+    histories = Change.objects.filter(model=Employee._meta.label, site=site).values("record_id").annotate(n=Count("pk"))
+    employee = Employee.objects.get(pk=histories.order_by("-n", "record_id").values_list("record_id", flat=True)[0])
     stranger = Employee.objects.filter(site=site).exclude(pk__in=User.objects.values("pk")).first()
     document = Document.objects.filter(site=site).exclude(effective_version=None).order_by("site_sequence_id").first()
     audit = AuditRecord.objects.filter(site=site, record_status="Completed").order_by("-site_sequence_id").first()
-    assert answered is not None
+    assert complaint is not None
     assert stranger is not None
     assert document is not None
     assert audit is not None
@@ -69,7 +69,7 @@ def addresses(site: Site) -> dict[str, tuple[str, tuple[int, int]]]:
         "start": ("/admin/", WIDE),
         "dark": ("/admin/", WIDE),
         "complaints": (list_address(Complaint), WIDE),
-        "complaint": (address(answered, "read"), WIDE),
+        "complaint": (address(complaint, "read"), WIDE),
         "form": (address(complaints.filter(record_status="Draft")[0]), WIDE),
         "document": (address(document, "read"), WIDE),
         "audit": (address(audit, "read"), WIDE),
@@ -90,9 +90,9 @@ def named_in_guide() -> list[str]:
 
 
 def test_the_guide_shows_exactly_the_pictures_in_its_folder_and_they_are_small() -> None:
-    kept = {path.stem: path.stat().st_size for path in GUIDE.with_suffix("").glob("*.png")}
-    assert sorted(kept) == sorted(named_in_guide())
-    assert {name: size for name, size in kept.items() if size > LARGEST} == {}
+    sizes = {path.stem: path.stat().st_size for path in GUIDE.with_suffix("").glob("*.png")}
+    assert sorted(sizes) == sorted(named_in_guide())
+    assert {name: size for name, size in sizes.items() if size > LARGEST} == {}
 
 
 @pytest.mark.long
@@ -100,25 +100,25 @@ def test_the_guide_shows_exactly_the_pictures_in_its_folder_and_they_are_small()
 def test_every_picture_of_the_guide_can_be_taken_from_the_demo(page_of: PageOf, capsys: Any) -> None:
     call_command("demo", "--json")
     run_tasks()
-    issued = json.loads(capsys.readouterr().out)
-    admin = User.objects.get(user_name=issued["admin"]["username"])
-    site = Site.objects.get(name=issued["site"]["name"])
+    credentials = json.loads(capsys.readouterr().out)
+    admin = User.objects.get(user_name=credentials["admin"]["username"])
+    site = Site.objects.get(name=credentials["site"]["name"])
     key = make.make_key(site, user=admin)
     for path in ("/item/GetItemList", "/item/GetItem/nonsense", "/customer/GetCustomerList"):
         Api(key).get(path)
     buffer.flush()
     page = page_of(admin, site)
     page.emulate_media(reduced_motion="reduce")
-    taken = []
+    names = []
     for name, (where, (width, height)) in addresses(site).items():
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme="dark" if name == "dark" else "light")
         answer = page.goto(where)
         assert answer is not None
         assert answer.status == 200, where
-        taken.append(take(page, name))
-    taken += [the_calls(page), the_report_of_an_import(page), the_checklist(page, site)]
-    assert sorted(taken) == sorted(named_in_guide())
+        names.append(take(page, name))
+    names += [the_calls(page), the_report_of_an_import(page), the_checklist(page, site)]
+    assert sorted(names) == sorted(named_in_guide())
 
 
 def take(page: Page, name: str) -> str:

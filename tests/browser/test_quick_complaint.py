@@ -31,14 +31,14 @@ def photo(name: str) -> Any:
 
 
 def test_a_complaint_with_photos_is_sent_from_a_phone_over_a_connection_that_breaks(site: Any, page_of: PageOf) -> None:
-    needed = required_of(site)
+    required = required_of(site)
     page = page_of(make.make_user(site=site, role=DefaultRole.STANDARD), site, "phone")
     page.goto("/admin/")
     page.get_by_role("link", name="Quick complaint").first.click()
     page.get_by_label("What happened").fill("Metal in the loaf")
-    choose(page, "Product", needed["product"].name)
-    choose(page, "Customer", needed["customer"].name)
-    choose(page, "Kind of fault", needed["nonconformance"].name)
+    choose(page, "Product", required["product"].name)
+    choose(page, "Customer", required["customer"].name)
+    choose(page, "Kind of fault", required["nonconformance"].name)
     page.set_input_files("#quick-camera", photo("one.jpg"))
     page.set_input_files("#quick-camera", photo("two.jpg"))
     page.set_input_files("#quick-photos", [photo("three.jpg"), photo("four.jpg")])

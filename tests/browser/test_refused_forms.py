@@ -27,7 +27,7 @@ from tests.make.transfer import as_csv
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-FOCUSED = """() => {
+FOCUS = """() => {
   const one = document.activeElement;
   return one.matches('[data-focus], [aria-invalid=true]') ? '' : one.outerHTML.slice(0, 90);
 }"""
@@ -52,18 +52,18 @@ def forms(site: Site) -> Iterator[str]:
 def test_what_is_wrong_takes_the_focus_on_every_form(site: Site, page_of: Callable[..., Page]) -> None:
     page = page_of(make.make_user("root", site=site, is_superuser=True), site)
     page.on("dialog", lambda dialog: dialog.accept())
-    lost: dict[str, Any] = {}
+    elsewhere: dict[str, Any] = {}
     for where in forms(site):
         page.goto(where)
         follow(page.locator("#content-main, main").first.locator("form button.default").first)
-        if focused := page.evaluate(FOCUSED):
-            lost[where] = focused
-    assert lost == {}, lost
+        if focus := page.evaluate(FOCUS):
+            elsewhere[where] = focus
+    assert elsewhere == {}, elsewhere
 
 
-def fails(page: Page, said: str) -> None:
+def fails(page: Page, message: str) -> None:
     """Expect the page to be refused with this text, and what is wrong to have the focus and lead to its field."""
-    expect(page.get_by_role("main")).to_contain_text(said)
+    expect(page.get_by_role("main")).to_contain_text(message)
     page.wait_for_function(IS_FOCUSED, arg="[data-focus], [aria-invalid=true]")
     link = page.locator("[data-focus] a").first
     if link.count():

@@ -162,19 +162,19 @@ def test_a_sign_in_page_that_was_left_open_in_another_tab_says_that_it_is_out_of
 
 
 def test_a_session_elsewhere_is_ended_from_the_page_of_sessions(ann: User, page_of: PageOf) -> None:
-    here, there = with_axe(page_of()), page_of()
-    for page in (here, there):
+    this_page, other_page = with_axe(page_of()), page_of()
+    for page in (this_page, other_page):
         type_password(page, ann)
         expect_signed_in(page)
-    faults = faults_at(here, "/accounts/security/sessions/")
-    follow(here.get_by_role("button", name=re.compile("^End Chrome")).first)
-    faults += faults_shown(here, "confirm before a session ends")
-    confirm(here)
-    expect(here.get_by_text("The session has ended.")).to_be_visible()
-    there.goto("/profile/")
-    expect(there.get_by_role("heading", name="Sign in to Larder")).to_be_visible()
-    here.goto("/profile/")
-    expect_signed_in(here)
+    faults = faults_at(this_page, "/accounts/security/sessions/")
+    follow(this_page.get_by_role("button", name=re.compile("^End Chrome")).first)
+    faults += faults_shown(this_page, "confirm before a session ends")
+    confirm(this_page)
+    expect(this_page.get_by_text("The session has ended.")).to_be_visible()
+    other_page.goto("/profile/")
+    expect(other_page.get_by_role("heading", name="Sign in to Larder")).to_be_visible()
+    this_page.goto("/profile/")
+    expect_signed_in(this_page)
     assert faults == []
 
 
@@ -198,14 +198,14 @@ def test_the_companys_provider_is_linked_signs_in_and_signs_a_document(
     page.goto("/accounts/security/")
     page.get_by_role("button", name="Link Hillside ID").click()
     confirm(page)
-    again, linked = (
+    again, success = (
         page.get_by_role("button", name="Link Hillside ID"),
         page.get_by_text("From now on you can sign in with this identity."),
     )
-    expect(again.or_(linked).first).to_be_visible()
+    expect(again.or_(success).first).to_be_visible()
     if again.is_visible():
         again.click()
-    expect(linked).to_be_visible()
+    expect(success).to_be_visible()
     log_out(page)
     faults = faults_shown(page, "sign in with the provider")
     page.get_by_role("button", name="Continue with Hillside ID").click()

@@ -24,7 +24,7 @@ from tests.make.signing_in import give_app
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PageOf = Callable[..., Page]
-CHOSEN = "salt and flour and 77"
+NEW_PASSWORD = "salt and flour and 77"
 
 
 @pytest.fixture
@@ -67,12 +67,12 @@ def test_a_password_is_chosen_with_a_mailed_link(ann: User, page_of: PageOf, set
     follow(page.locator("form button[type=submit]").last)
     faults += faults_shown(page, "a password that is too weak")
     for field in page.locator("input[type=password]").all():
-        field.fill(CHOSEN)
+        field.fill(NEW_PASSWORD)
     follow(page.locator("form button[type=submit]").last)
     expect(page.get_by_role("heading", name="Password set")).to_be_visible()
     faults += faults_shown(page, "the password is set")
     ann.refresh_from_db()
-    assert ann.check_password(CHOSEN)
+    assert ann.check_password(NEW_PASSWORD)
     assert faults == []
 
 
@@ -145,14 +145,14 @@ def test_pages_of_the_companys_provider(company: Any, ann: User, page_of: PageOf
     page.goto("/accounts/security/")
     page.get_by_role("button", name="Link Hillside ID").click()
     confirm(page)
-    again, linked = (
+    again, success = (
         page.get_by_role("button", name="Link Hillside ID"),
         page.get_by_text("From now on you can sign in with this identity."),
     )
-    expect(again.or_(linked).first).to_be_visible()
+    expect(again.or_(success).first).to_be_visible()
     if again.is_visible():
         again.click()
-    expect(linked).to_be_visible()
+    expect(success).to_be_visible()
     faults += faults_shown(page, "a linked identity")
     faults += faults_at(page, "/accounts/confirm/provider/")
     assert faults == []

@@ -29,8 +29,8 @@ from tests.make.transfer import as_book, table
 def accessible(page: Page) -> None:
     """Fail on every serious or critical violation."""
     settle(page)
-    found = Axe().run(page).response["violations"]
-    assert not [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")]
+    violations = Axe().run(page).response["violations"]
+    assert not [(one["id"], one["nodes"][0]["html"]) for one in violations if one["impact"] in ("serious", "critical")]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -68,7 +68,7 @@ def test_a_reader_saves_a_list_as_csv_and_xlsx(site: Site, page_of: Callable[...
     page = page_of(make.make_user(site=site, role=DefaultRole.READER), site)
     page.goto(f"{list_address(Complaint)}?q=00123")
     expect(page.get_by_role("link", name="Import", exact=True)).to_have_count(0)
-    as_text, as_book = (saved(page, f"Export {kind}", tmp_path) for kind in ("CSV", "XLSX"))
+    as_text, as_book = (download(page, f"Export {kind}", tmp_path) for kind in ("CSV", "XLSX"))
     assert (as_text.suffix, as_book.suffix) == (".csv", ".xlsx")
     # Only what the list was narrowed to.
     [row] = table(as_text.read_bytes())
@@ -77,23 +77,23 @@ def test_a_reader_saves_a_list_as_csv_and_xlsx(site: Site, page_of: Callable[...
     heads, cells = sheet.iter_rows()
     in_book = {head.value: cell for head, cell in zip(heads, cells, strict=True)}
     assert [*in_book] == [*row]
-    for name, held, kind in (
+    for name, value, kind in (
         ("Trace number", "00123", "s"),
         ("Description", "'=1+1", "s"),
         ("Date", noon.replace(tzinfo=None), "d"),
     ):
-        assert (in_book[name].value, in_book[name].data_type) == (held, kind)
+        assert (in_book[name].value, in_book[name].data_type) == (value, kind)
     page.get_by_text("More exports").click()
-    [row] = table(saved(page, "CSV with the interface's names", tmp_path).read_bytes())
+    [row] = table(download(page, "CSV with the interface's names", tmp_path).read_bytes())
     assert (row["TraceNumber"], row["Date"]) == ("00123", "2024-05-17T12:30:00.000Z")
 
 
-def saved(page: Page, link: str, folder: Path) -> Path:
+def download(page: Page, link: str, folder: Path) -> Path:
     """Press a link and return the file that the browser saves."""
-    with page.expect_download() as started:
+    with page.expect_download() as download_info:
         page.get_by_role("link", name=link, exact=True).click()
-    file = folder / started.value.suggested_filename
-    started.value.save_as(file)
+    file = folder / download_info.value.suggested_filename
+    download_info.value.save_as(file)
     return file
 
 
@@ -149,7 +149,7 @@ def test_a_history_is_saved_as_a_file_and_shown_whole_to_print(
     item = make_item(site, name="Scale")
     page = with_axe(page_of(make.make_user(site=site, role=DefaultRole.MANAGER), site))
     page.goto(address(item, "history"))
-    assert {row["Record"] for row in table(saved(page, "Export CSV", tmp_path).read_bytes())} == {"Scale"}
+    assert {row["Record"] for row in table(download(page, "Export CSV", tmp_path).read_bytes())} == {"Scale"}
     assert faults_shown(page, "history") == []
     wide_and_light(page)
     follow(page.get_by_role("link", name="All on one page, to print"))
@@ -158,5 +158,5 @@ def test_a_history_is_saved_as_a_file_and_shown_whole_to_print(
     expect(page.locator(".trail")).to_be_visible()
     page.emulate_media(media="screen")
     page.goto(list_address(Change))
-    assert saved(page, "Export XLSX", tmp_path).read_bytes().startswith(b"PK")
+    assert download(page, "Export XLSX", tmp_path).read_bytes().startswith(b"PK")
     assert faults_shown(page, "changes") == []

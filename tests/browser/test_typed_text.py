@@ -26,7 +26,7 @@ from tests.make.items import make_item
 pytestmark = pytest.mark.django_db(transaction=True)
 
 PageOf = Callable[..., Page]
-KEPT = "Object.keys(localStorage).filter((key) => key.startsWith('larder-typed:')).length"
+STORED_TEXTS = "Object.keys(localStorage).filter((key) => key.startsWith('larder-typed:')).length"
 OFFER = "You typed something here that was not saved"
 
 
@@ -67,7 +67,7 @@ def test_text_is_offered_again_after_the_session_was_lost_and_saving_clears_it(
     assert (stored.position, stored.reporting_to_id) == ("Baker", chief.pk)
     assert [row.title for row in stored.education_training.all()] == ["Hygiene"]
     assert [row.company for row in stored.employment_history.all()] == ["Mill"]
-    expect_count(page, KEPT, 0)
+    expect_count(page, STORED_TEXTS, 0)
     page.goto(address(employee))
     expect(page.get_by_role("heading", name=OFFER)).to_have_count(0)
 
@@ -84,7 +84,7 @@ def test_text_is_offered_again_after_the_form_s_cookie_was_lost(site: Any, manag
     page.get_by_role("button", name="Save as draft").click()
     expect(page.locator(".messages")).to_contain_text("was added successfully")
     assert Complaint.objects.get().complaint_description == "A splinter in the loaf"
-    expect_count(page, KEPT, 0)
+    expect_count(page, STORED_TEXTS, 0)
 
 
 def test_leaving_a_form_with_typed_text_warns_and_discarding_forgets_it(
@@ -92,24 +92,24 @@ def test_leaving_a_form_with_typed_text_warns_and_discarding_forgets_it(
 ) -> None:
     page = page_of(manager, site)
     page.goto(reverse("admin:customers_customer_add"))
-    asked: list[str] = []
+    dialogs: list[str] = []
 
     def leave(dialog: Any) -> None:
-        asked.append(dialog.type)
+        dialogs.append(dialog.type)
         dialog.accept()
 
     page.on("dialog", leave)
     page.get_by_role("link", name="Items", exact=True).click()
     expect(page.get_by_role("heading", name=re.compile("Items"))).to_be_visible()
-    assert asked == []
+    assert dialogs == []
     page.goto(reverse("admin:customers_customer_add"))
     page.get_by_label("Name", exact=True).press_sequentially("Corner shop")
     page.get_by_role("link", name="Items", exact=True).click()
     expect(page.get_by_role("heading", name=re.compile("Items"))).to_be_visible()
-    assert asked == ["beforeunload"]
+    assert dialogs == ["beforeunload"]
     page.goto(reverse("admin:customers_customer_add"))
     page.get_by_role("button", name="Discard it").click()
-    expect_count(page, KEPT, 0)
+    expect_count(page, STORED_TEXTS, 0)
     expect(page.get_by_label("Name", exact=True)).to_have_value("")
 
 
@@ -122,14 +122,14 @@ def test_nothing_is_kept_after_signing_out_or_beyond_the_session_or_shown_to_oth
     add = reverse("admin:customers_customer_add")
     page.goto(add)
     page.get_by_label("Name", exact=True).fill("Corner shop")
-    expect_count(page, KEPT, 1)
+    expect_count(page, STORED_TEXTS, 1)
     page.get_by_role("button", name="Log out").click()
     expect(page.get_by_role("heading", name="Sign in to Larder")).to_be_visible()
-    expect_count(page, KEPT, 0)
+    expect_count(page, STORED_TEXTS, 0)
     sign_in_on(page, manager)
     page.goto(add)
     page.get_by_label("Name", exact=True).fill("Corner shop")
-    expect_count(page, KEPT, 1)
+    expect_count(page, STORED_TEXTS, 1)
     page.context.clear_cookies()
     page.goto(add)
     other = make.make_user("other", site=site, role=DefaultRole.MANAGER)
@@ -141,7 +141,7 @@ def test_nothing_is_kept_after_signing_out_or_beyond_the_session_or_shown_to_oth
         " localStorage.setItem(key, JSON.stringify({...JSON.parse(text), end: Date.now() - 1}))"
     )
     page.goto("/admin/")
-    expect_count(page, KEPT, 0)
+    expect_count(page, STORED_TEXTS, 0)
 
 
 def test_a_refused_save_puts_the_focus_on_a_summary_that_leads_to_the_field(
@@ -189,7 +189,7 @@ def test_text_on_the_profile_survives_a_lost_session_and_a_key_is_made_once(
     page.get_by_role("button", name="Put it back").click()
     page.get_by_role("button", name="Make a key").click()
     expect(page.get_by_label("Key", exact=True)).to_have_value(re.compile("^lk_"))
-    expect_count(page, KEPT, 0)
+    expect_count(page, STORED_TEXTS, 0)
     page.reload()
     expect(page.get_by_label("Key", exact=True)).to_have_count(0)
     expect(page.get_by_role("heading", name=OFFER)).to_have_count(0)
@@ -216,18 +216,18 @@ def test_the_reason_for_several_records_survives_a_lost_session(site: Any, manag
     page.get_by_role("button", name="Archive").click()
     expect(page.get_by_text("Archive: 1 of 1 done.")).to_be_visible()
     assert Change.objects.get(operation="ArchiveItem").reason == "Sold to the harbour site"
-    expect_count(page, KEPT, 0)
+    expect_count(page, STORED_TEXTS, 0)
 
 
 def test_a_double_click_on_save_sends_the_form_once(site: Any, manager: Any, page_of: PageOf) -> None:
     page = page_of(manager, site)
     page.goto(reverse("admin:items_item_add"))
     page.get_by_label("Name", exact=True).fill("Oven")
-    sent: list[str] = []
-    page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+    addresses: list[str] = []
+    page.on("request", lambda request: addresses.append(request.url) if request.method == "POST" else None)
     page.get_by_role("button", name="Save", exact=True).dblclick()
     expect(page.locator(".messages")).to_contain_text("was added successfully")
-    assert len(sent) == 1
+    assert len(addresses) == 1
     assert Item.objects.get().name == "Oven"
     page.go_back()
     expect(page.get_by_label("Name", exact=True)).to_be_visible()
@@ -291,12 +291,12 @@ def test_text_on_an_open_page_outlives_the_end_of_the_session_without_being_kept
     page.goto(reverse("admin:customers_customer_add"))
     page.get_by_label("Name", exact=True).press_sequentially("Corner shop")
     page.clock.run_for(1000)
-    expect_count(page, KEPT, 1)
+    expect_count(page, STORED_TEXTS, 1)
     page.context.clear_cookies()
     page.clock.fast_forward("12:30:00")
     notice = page.get_by_role("alert").filter(has_text="Your session has ended")
     expect(notice).to_be_visible()
-    expect_count(page, KEPT, 0)
+    expect_count(page, STORED_TEXTS, 0)
     page.get_by_role("button", name="Save", exact=True).click()
     expect(notice.get_by_role("link", name="Sign in again in another tab")).to_be_focused()
     assert faults_shown(page, "the end of a session") == []

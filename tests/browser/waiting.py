@@ -37,11 +37,11 @@ def chooser(page: Page, label: str) -> Locator:
     return page.get_by_role("combobox", name=label, exact=True).and_(page.locator("input"))
 
 
-def choose(page: Page, label: str, typed: str, offered: str | None = None) -> None:
+def choose(page: Page, label: str, text: str, option: str | None = None) -> None:
     """Choose what is offered for the typed text, which is the text itself unless `offered` says otherwise."""
     chooser(page, label).click()
-    page.keyboard.type(typed)
-    page.get_by_role("option", name=offered or typed).click()
+    page.keyboard.type(text)
+    page.get_by_role("option", name=option or text).click()
 
 
 def expect_count(page: Page, expression: str, count: int) -> None:

@@ -11,13 +11,13 @@ from deploy.audit import CLEAN, NOT_CHECKED, VULNERABLE, audit
 
 SOUND = {"name": "django", "version": "5.2", "vulns": []}
 FAULTY = {"name": "pillow", "version": "1.0", "vulns": [{"id": "CVE-2026-1", "fix_versions": ["1.1"]}]}
-SKIPPED = {"name": "own", "skip_reason": "not in the data"}
+UNCHECKED = {"name": "own", "skip_reason": "not in the data"}
 
 
-def tool(folder: Path, said: str) -> str:
+def tool(folder: Path, output: str) -> str:
     """Return a program that answers as pip-audit does."""
     program = folder / "pip-audit"
-    program.write_text(f"#!{sys.executable}\nprint({said!r})\n", encoding="utf-8")
+    program.write_text(f"#!{sys.executable}\nprint({output!r})\n", encoding="utf-8")
     program.chmod(0o755)
     return str(program)
 
@@ -27,8 +27,8 @@ def tool(folder: Path, said: str) -> str:
     [
         ([SOUND], CLEAN, "1 packages checked, 0 vulnerable."),
         ([SOUND, FAULTY], VULNERABLE, "pillow 1.0 has CVE-2026-1; repaired in 1.1."),
-        ([SOUND, SKIPPED], NOT_CHECKED, "own was not checked: not in the data"),
-        ([FAULTY, SKIPPED], VULNERABLE, "1 packages checked, 1 vulnerable."),
+        ([SOUND, UNCHECKED], NOT_CHECKED, "own was not checked: not in the data"),
+        ([FAULTY, UNCHECKED], VULNERABLE, "1 packages checked, 1 vulnerable."),
         ([], NOT_CHECKED, "NOTHING WAS CHECKED"),
     ],
 )

@@ -61,10 +61,10 @@ def test_a_system_without_threads_leaves_neither_a_breaker_open_nor_a_watchdog_a
         breaker.note_failure(lambda: None, OperationalError("connection refused"))
         watchdog.begin(line, 60)
     breaker.check()
-    started: list[threading.Thread] = []
-    monkeypatch.setattr(threading.Thread, "start", lambda thread: started.append(thread))
+    threads: list[threading.Thread] = []
+    monkeypatch.setattr(threading.Thread, "start", lambda thread: threads.append(thread))
     watchdog.begin(line, 60)
-    assert [thread.name for thread in started] == ["database watchdog"]
+    assert [thread.name for thread in threads] == ["database watchdog"]
 
 
 def ask_once(database: Any) -> None:
@@ -83,10 +83,10 @@ def test_a_read_that_lost_its_connection_and_gets_no_new_one_is_an_outage(
     with socket.socket(fileno=os.dup(database.connection.fileno())) as line:
         line.shutdown(socket.SHUT_RDWR)
 
-    def refused(parameters: Any) -> None:
+    def connect(parameters: Any) -> None:
         raise psycopg.OperationalError("connection refused")
 
-    monkeypatch.setattr(database, "get_new_connection", refused)
+    monkeypatch.setattr(database, "get_new_connection", connect)
     with pytest.raises(OperationalError, match="connection refused"):
         ask(database)
 

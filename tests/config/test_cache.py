@@ -16,13 +16,13 @@ class Client:
     """A Redis client whose server can be away, or refuse to store anything."""
 
     def __init__(self) -> None:
-        self.is_away, self.asked = True, 0
+        self.is_away, self.calls = True, 0
         self.refusal: RedisError = RedisConnectionError()
         self._pools: dict[int, Any] = {}
 
     def add(self, key: str, value: Any, timeout: float) -> bool:
         """Answer, or fail as a client does whose server is away."""
-        self.asked += 1
+        self.calls += 1
         if self.is_away:
             raise self.refusal
         return True
@@ -44,11 +44,11 @@ class Client:
 def away(monkeypatch: pytest.MonkeyPatch) -> tuple[ReliableRedisCache, Client]:
     monkeypatch.setattr(module, "_state", module._State())
     client = Client()
-    found = ReliableRedisCache("redis://127.0.0.1:1/0", {})
-    found.__dict__["_cache"] = client
-    found.clear = lambda: None  # type: ignore[method-assign]
-    found._memory.clear()
-    return found, client
+    cache = ReliableRedisCache("redis://127.0.0.1:1/0", {})
+    cache.__dict__["_cache"] = client
+    cache.clear = lambda: None  # type: ignore[method-assign]
+    cache._memory.clear()
+    return cache, client
 
 
 def test_limits_are_counted_in_memory_while_redis_is_away(away: Any) -> None:
@@ -70,7 +70,7 @@ def test_redis_that_is_away_is_asked_once_in_five_seconds_and_named_once_a_minut
             for number in range(20):
                 cache.add(f"a{number}", 1)
             clock[0] += 5
-    assert client.asked == 12
+    assert client.calls == 12
     assert len(caplog.records) == 1
 
 
@@ -121,7 +121,7 @@ def test_redis_that_answers_slowly_five_times_in_a_row_is_away_until_it_answers_
     monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: clock[0]))
 
     def answer(key: str, value: Any, timeout: float) -> bool:
-        client.asked += 1
+        client.calls += 1
         clock[0] += takes[0]
         return True
 
@@ -134,10 +134,10 @@ def test_redis_that_answers_slowly_five_times_in_a_row_is_away_until_it_answers_
     takes[0] = 0.3
     for number in range(30):
         cache.add(f"b{number}", 1)
-    assert (cache.is_away, client.asked) == (True, 10)
+    assert (cache.is_away, client.calls) == (True, 10)
     clock[0] += 5
     cache.add("first-try", 1)
-    assert (cache.is_away, client.asked) == (True, 11)
+    assert (cache.is_away, client.calls) == (True, 11)
     takes[0] = 0.01
     clock[0] += 5
     assert cache.add("second-try", 1)
@@ -146,8 +146,8 @@ def test_redis_that_answers_slowly_five_times_in_a_row_is_away_until_it_answers_
 
 def test_answers_that_are_slow_at_the_same_time_count_once() -> None:
     state = module._State()
-    for started in (0.0, 0.1, 0.2, 0.3, 0.4, 0.5):
-        state.note_duration(started, 0.7)
+    for start in (0.0, 0.1, 0.2, 0.3, 0.4, 0.5):
+        state.note_duration(start, 0.7)
     assert not state.away
     for number in range(1, 5):
         state.note_duration(number, number + 0.6)

@@ -52,13 +52,15 @@ def settings_of(tmp_path, **variables):
         return SimpleNamespace(**runpy.run_path(str(ROOT / "config" / "settings.py")))
 
 
-def said_at_deployment(found):
+def deployment_warnings(loaded_settings):
     """Return the ids of what `check --deploy` says of settings that were read."""
     differing = {
-        name: value for name, value in vars(found).items() if name.isupper() and value != getattr(settings, name)
+        name: value
+        for name, value in vars(loaded_settings).items()
+        if name.isupper() and value != getattr(settings, name)
     }
     with override_settings(**{name: value for name, value in differing.items() if name != "DATABASES"}):
-        return [said.id for said in run_checks(include_deployment_checks=True) if not said.is_silenced()]
+        return [message.id for message in run_checks(include_deployment_checks=True) if not message.is_silenced()]
 
 
 def test_a_local_start_needs_no_variable_and_keeps_its_secrets_for_the_owner_only(tmp_path):
@@ -97,13 +99,18 @@ def test_a_setting_that_weakens_an_installation_is_named_by_the_check_of_deploym
 ):
     monkeypatch.delenv("DJANGO_ALLOW_ASYNC_UNSAFE", raising=False)  # The tests with a browser set it.
     secrets = {"SECRET_KEY": f"{STRONG}{PEPPER}", "CREDENTIAL_PEPPERS": PEPPER}
-    assert said_at_deployment(settings_of(tmp_path, **GOOD, **secrets)) == []
-    assert said_at_deployment(settings_of(tmp_path, **{**GOOD, **secrets, variable: value})) == [check]
+    assert deployment_warnings(settings_of(tmp_path, **GOOD, **secrets)) == []
+    assert deployment_warnings(settings_of(tmp_path, **{**GOOD, **secrets, variable: value})) == [check]
 
 
 def test_production_refuses_to_start_and_names_every_fault(tmp_path):
-    given = {"ENVIRONMENT": "production", "DEBUG": "on", "BASE_URL": "http://larder.example.com", "ALLOWED_HOSTS": "*"}
-    done = start(tmp_path, "import config.settings", **given)
+    variables = {
+        "ENVIRONMENT": "production",
+        "DEBUG": "on",
+        "BASE_URL": "http://larder.example.com",
+        "ALLOWED_HOSTS": "*",
+    }
+    done = start(tmp_path, "import config.settings", **variables)
     assert done.returncode != 0
     faults = [line.strip() for line in done.stderr.splitlines() if line.startswith("  - ")]
     assert faults == [
@@ -144,9 +151,9 @@ def test_production_refuses_to_start_and_names_every_fault(tmp_path):
     ],
 )
 def test_production_refuses_one_fault_by_its_name(tmp_path, variables, fault):
-    with pytest.raises(ImproperlyConfigured) as refused:
+    with pytest.raises(ImproperlyConfigured) as error:
         settings_of(tmp_path, **(SOUND | variables))
-    assert f"  - {fault}" in str(refused.value).splitlines()
+    assert f"  - {fault}" in str(error.value).splitlines()
 
 
 def test_production_starts_without_these_faults(tmp_path):
@@ -156,9 +163,9 @@ def test_production_starts_without_these_faults(tmp_path):
 
 def test_https_in_the_base_url_makes_cookies_secure(tmp_path):
     for address, secure in (("https://larder.example.com", True), ("", False)):
-        found = settings_of(tmp_path, BASE_URL=address)
-        assert (secure, secure) == (found.SESSION_COOKIE_SECURE, found.CSRF_COOKIE_SECURE)
-        assert (found.SECURE_HSTS_SECONDS > 0) == secure
+        loaded_settings = settings_of(tmp_path, BASE_URL=address)
+        assert (secure, secure) == (loaded_settings.SESSION_COOKIE_SECURE, loaded_settings.CSRF_COOKIE_SECURE)
+        assert (loaded_settings.SECURE_HSTS_SECONDS > 0) == secure
 
 
 def test_the_base_url_follows_the_port(tmp_path):
@@ -169,16 +176,16 @@ def test_the_process_wins_over_the_file(tmp_path):
     file = tmp_path / "settings.env"
     file.write_text("# a comment\nPORT=8123\nexport RATE_LIMIT='17'\n", encoding="utf-8")
     assert read_file(file) == {"PORT": "8123", "RATE_LIMIT": "17"}
-    found = settings_of(tmp_path, ENV_FILE=str(file), PORT="8124")
-    assert (found.PORT, found.RATE_LIMIT) == (8124, 17)
+    loaded_settings = settings_of(tmp_path, ENV_FILE=str(file), PORT="8124")
+    assert (loaded_settings.PORT, loaded_settings.RATE_LIMIT) == (8124, 17)
 
 
 def test_processes_that_start_together_keep_one_secret(tmp_path):
     code = "import config.settings as s; print(s.SECRET_KEY)"
     with ThreadPoolExecutor(4) as pool:
-        found = set(pool.map(lambda _: start(tmp_path, code).stdout, range(4)))
-    assert len(found) == 1
-    assert len(found.pop()) > 32
+        secrets = set(pool.map(lambda _: start(tmp_path, code).stdout, range(4)))
+    assert len(secrets) == 1
+    assert len(secrets.pop()) > 32
 
 
 def test_a_secret_that_was_cut_short_is_refused_instead_of_made_anew(tmp_path):
@@ -214,9 +221,9 @@ def test_a_secret_that_was_cut_short_is_refused_instead_of_made_anew(tmp_path):
 def test_a_faulty_value_is_named_and_stops_the_start(read, variables, fault):
     environment = Environment(variables)
     read(environment)
-    with pytest.raises(ImproperlyConfigured) as refused:
+    with pytest.raises(ImproperlyConfigured) as error:
         environment.refuse_if_faulty()
-    assert fault in str(refused.value)
+    assert fault in str(error.value)
 
 
 def database(environment, lock_timeout=10, prepared_statements=True):
@@ -290,9 +297,9 @@ def test_mail_goes_out_as_its_url_says(url, port, ssl, tls):
 def test_the_example_file_names_every_variable_that_is_read_and_no_other():
     sources = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "config").glob("*.py"))
     read = set(re.findall(r'(?:environment|self)\.\w+\(\s*"([A-Z_]+)"', sources))
-    documented = set(re.findall(r"^#([A-Z_]+)=", (ROOT / ".env.example").read_text(encoding="utf-8"), re.MULTILINE))
+    names = set(re.findall(r"^#([A-Z_]+)=", (ROOT / ".env.example").read_text(encoding="utf-8"), re.MULTILINE))
     # Set by the commands of the Makefile, not by those who run the product.
-    assert read - {"STATIC_COLLECTED"} == documented
+    assert read - {"STATIC_COLLECTED"} == names
 
 
 PRIMARY = "postgresql://larder@db.example.com/larder"
@@ -300,10 +307,10 @@ PRIMARY = "postgresql://larder@db.example.com/larder"
 
 def test_a_replica_is_a_database_of_its_own_with_the_limits_of_the_primary():
     environment = Environment({"DATABASE_URL": PRIMARY, "DATABASE_REPLICA_URL": "postgresql://larder@copy:6432/larder"})
-    found = environment.replicas(prepared_statements=False)["replica"]
-    assert (found["ENGINE"], found["HOST"], found["PORT"]) == ("config.postgresql", "copy", 6432)
-    assert found["OPTIONS"]["connect_timeout"] == 2
-    assert found["OPTIONS"]["prepare_threshold"] is None
+    replica = environment.replicas(prepared_statements=False)["replica"]
+    assert (replica["ENGINE"], replica["HOST"], replica["PORT"]) == ("config.postgresql", "copy", 6432)
+    assert replica["OPTIONS"]["connect_timeout"] == 2
+    assert replica["OPTIONS"]["prepare_threshold"] is None
     assert environment.faults == []
     assert Environment({"DATABASE_URL": PRIMARY}).replicas(prepared_statements=True) == {}
 

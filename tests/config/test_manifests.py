@@ -22,16 +22,16 @@ MANIFESTS = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
 
 def documents(*files: Path) -> list[dict[str, Any]]:
     """Return the documents in YAML files."""
-    return [found for file in files for found in yaml.safe_load_all(file.read_text(encoding="utf-8")) if found]
+    return [document for file in files for document in yaml.safe_load_all(file.read_text(encoding="utf-8")) if document]
 
 
 def pods() -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the name and the pod of each workload."""
-    for found in documents(*MANIFESTS):
-        spec = found.get("spec", {})
+    for document in documents(*MANIFESTS):
+        spec = document.get("spec", {})
         template = spec.get("template") or spec.get("jobTemplate", {}).get("spec", {}).get("template")
         if template:
-            yield found["metadata"]["name"], template["spec"]
+            yield document["metadata"]["name"], template["spec"]
 
 
 def metrics_of_the_code() -> set[str]:
@@ -81,16 +81,18 @@ def test_the_dashboard_is_the_one_that_its_script_writes() -> None:
 
 
 def test_the_autoscaler_uses_the_metric_that_the_rule_makes() -> None:
-    (scaler,) = (found for found in documents(*MANIFESTS) if found["kind"] == "HorizontalPodAutoscaler")
+    (scaler,) = (document for document in documents(*MANIFESTS) if document["kind"] == "HorizontalPodAutoscaler")
     (rules,) = documents(DEPLOY / "kubernetes" / "autoscaling-metric.yaml")
-    made = {rule["name"]["as"] for rule in yaml.safe_load(rules["data"]["config.yaml"])["rules"]}
+    metrics = {rule["name"]["as"] for rule in yaml.safe_load(rules["data"]["config.yaml"])["rules"]}
     used = {metric["pods"]["metric"]["name"] for metric in scaler["spec"]["metrics"] if "pods" in metric}
-    assert used == made
+    assert used == metrics
 
 
 def test_manifests_and_examples_set_only_variables_that_the_code_reads() -> None:
     (settings,) = (
-        found["data"] for found in documents(DEPLOY / "kubernetes" / "larder.yaml") if found["kind"] == "ConfigMap"
+        document["data"]
+        for document in documents(DEPLOY / "kubernetes" / "larder.yaml")
+        if document["kind"] == "ConfigMap"
     )
     example = (DEPLOY / "compose.env.example").read_text(encoding="utf-8")
     units = "".join(file.read_text(encoding="utf-8") for file in (DEPLOY / "systemd").iterdir())
@@ -106,17 +108,17 @@ def test_manifests_and_examples_set_only_variables_that_the_code_reads() -> None
 def test_each_pod_runs_without_rights_and_with_a_root_that_it_cannot_write(name: str, pod: dict[str, Any]) -> None:
     assert pod["automountServiceAccountToken"] is False
     assert pod["securityContext"]["runAsNonRoot"] is True
-    mounted = {volume["name"] for volume in pod["volumes"]}
+    volumes = {volume["name"] for volume in pod["volumes"]}
     for container in pod["containers"]:
         rights = container["securityContext"]
         assert rights["readOnlyRootFilesystem"] is True
         assert rights["allowPrivilegeEscalation"] is False
         assert rights["capabilities"] == {"drop": ["ALL"]}
-        assert {mount["name"] for mount in container["volumeMounts"]} <= mounted
+        assert {mount["name"] for mount in container["volumeMounts"]} <= volumes
 
 
 def test_there_is_each_part_that_an_installation_needs() -> None:
-    kinds = {(found["kind"], found["metadata"]["name"]) for found in documents(*MANIFESTS)}
+    kinds = {(document["kind"], document["metadata"]["name"]) for document in documents(*MANIFESTS)}
     assert {
         ("Deployment", "larder-web"),
         ("Deployment", "larder-worker"),
@@ -133,16 +135,16 @@ def test_an_image_and_a_release_hold_each_folder_that_the_product_reads() -> Non
     templates: Any = settings.TEMPLATES[0]["DIRS"]
     folders = [*settings.LOCALE_PATHS, *settings.STATICFILES_DIRS, *templates]
     folders += [app.path for app in apps.get_app_configs()]
-    needed = {Path(folder).relative_to(ROOT).parts[0] for folder in folders if ROOT in Path(folder).parents}
-    needed = {"config", "manage.py", *needed} - {".venv"}
-    assert needed > {"locale", "static", "templates", "records", "scim"}
+    names = {Path(folder).relative_to(ROOT).parts[0] for folder in folders if ROOT in Path(folder).parents}
+    names = {"config", "manage.py", *names} - {".venv"}
+    assert names > {"locale", "static", "templates", "records", "scim"}
     image = (DEPLOY / "Containerfile").read_text(encoding="utf-8")
-    assert needed - set(re.findall(r"\w[\w./]*", " ".join(re.findall(r"^COPY (.*)$", image, re.MULTILINE)))) == set()
-    assert needed - set(re.findall(r"^!(\S+)$", (ROOT / ".containerignore").read_text("utf-8"), re.MULTILINE)) == set()
+    assert names - set(re.findall(r"\w[\w./]*", " ".join(re.findall(r"^COPY (.*)$", image, re.MULTILINE)))) == set()
+    assert names - set(re.findall(r"^!(\S+)$", (ROOT / ".containerignore").read_text("utf-8"), re.MULTILINE)) == set()
     parts = re.search(r"for part in (.*); do", (DEPLOY / "release.sh").read_text(encoding="utf-8"))
     assert parts is not None
-    linked = re.findall(r"\]\(([\w.-]+)[^):]*\)", (ROOT / "README.md").read_text(encoding="utf-8"))
-    assert {*needed, *linked} - set(parts[1].split()) == set()
+    links = re.findall(r"\]\(([\w.-]+)[^):]*\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert {*names, *links} - set(parts[1].split()) == set()
 
 
 def test_compose_says_what_to_prepare() -> None:
@@ -163,7 +165,7 @@ def test_the_proxies_let_through_every_body_that_larder_takes() -> None:
     form = settings.FORM_FILES_LIMIT + BESIDE_THE_FILE
     assert limits[0] >= max(largest_body("/document/AddDocument", {}), settings.FILE_SIZE_LIMIT + BESIDE_THE_FILE)
     assert limits[1] >= form
-    (ingress,) = (found for found in documents(*MANIFESTS) if found["kind"] == "Ingress")
+    (ingress,) = (document for document in documents(*MANIFESTS) if document["kind"] == "Ingress")
     size = ingress["metadata"]["annotations"]["nginx.ingress.kubernetes.io/proxy-body-size"]
     assert int(size.removesuffix("m")) * 2**20 >= form
 
@@ -185,15 +187,15 @@ def test_the_sample_proxy_offers_only_new_tls_with_forward_secrecy_and_authentic
 
 def test_no_log_of_the_proxy_holds_an_address_that_is_a_credential() -> None:
     proxy = (DEPLOY / "nginx" / "larder.conf").read_text(encoding="utf-8")
-    (logged,) = re.findall(r"log_format [^;]+;", proxy)
-    whole = {"$uri", "$request_uri", "$document_uri", "$request", "$args", "$query_string", "$http_referer"}
-    assert not whole.intersection(re.findall(r"\$\w+", logged))
+    (log_format,) = re.findall(r"log_format [^;]+;", proxy)
+    url_variables = {"$uri", "$request_uri", "$document_uri", "$request", "$args", "$query_string", "$http_referer"}
+    assert not url_variables.intersection(re.findall(r"\$\w+", log_format))
     ((beginning, block),) = re.findall(r"location ~\* (\S+) \{(.*?)\n    \}", proxy, re.DOTALL)
     assert {line.strip() for line in block.splitlines()} >= {"set $larder_path $1;", "error_log /dev/null;"}
-    known = [f"/{route}" for route in routes(get_resolver().url_patterns)]
-    secret = [route for route in known if re.search(r"<(\w+:)?(token|secret)>", route)]
+    paths = [f"/{route}" for route in routes(get_resolver().url_patterns)]
+    secret = [route for route in paths if re.search(r"<(\w+:)?(token|secret)>", route)]
     assert len(secret) >= 5
     for route in secret:
-        found = re.match(beginning, route)
-        assert found, route
-        assert "<" not in found[1]
+        match = re.match(beginning, route)
+        assert match, route
+        assert "<" not in match[1]

@@ -12,7 +12,7 @@ INDEX = models.Index(fields=["code"], name="by_code")
 UNIQUE = models.UniqueConstraint(fields=["code"], name="one_code")
 CODE = models.CharField(max_length=20)
 
-REFUSED = {
+UNSAFE = {
     "an index under a lock": migrations.AddIndex("item", INDEX),
     "a constraint that reads every row": migrations.AddConstraint("item", UNIQUE),
     "a text that the old code does not give": migrations.AddField("item", "shelf", models.CharField(max_length=20)),
@@ -24,7 +24,7 @@ REFUSED = {
     "a table that the old code reads": migrations.DeleteModel("item"),
 }
 
-TAKEN = {
+SAFE = {
     "an index in the background": AddIndexInBackground("item", INDEX),
     "a field that may be empty": migrations.AddField("item", "shelf", models.CharField(max_length=20, null=True)),
     "a default of the database": migrations.AddField("item", "heavy", models.BooleanField(db_default=False)),
@@ -33,7 +33,7 @@ TAKEN = {
 }
 
 
-def found(operation: migrations.operations.base.Operation) -> list[str]:
+def faults_in(operation: migrations.operations.base.Operation) -> list[str]:
     """Return what the check says of a migration of the operation, on a table that has a code."""
     state = SimpleNamespace(models={("items", "item"): SimpleNamespace(fields={"code": CODE})})
     return list(faults_of(migration_of(operation), state))
@@ -45,16 +45,16 @@ def migration_of(*operations: migrations.operations.base.Operation) -> migration
     return holder("0002_next", "items")
 
 
-@pytest.mark.parametrize("operation", REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize("operation", UNSAFE.values(), ids=UNSAFE)
 def test_what_would_stop_the_running_service_is_refused(operation: migrations.operations.base.Operation) -> None:
     """Each names what to do instead."""
-    assert len(found(operation)) == 1
+    assert len(faults_in(operation)) == 1
 
 
-@pytest.mark.parametrize("operation", TAKEN.values(), ids=TAKEN)
+@pytest.mark.parametrize("operation", SAFE.values(), ids=SAFE)
 def test_what_the_running_service_does_not_notice_is_taken(operation: migrations.operations.base.Operation) -> None:
     """Nothing is said of it."""
-    assert found(operation) == []
+    assert faults_in(operation) == []
 
 
 def test_a_table_of_the_same_migration_has_no_rows_yet() -> None:
@@ -73,4 +73,4 @@ def test_a_migration_outside_a_transaction_adds_only_fields_that_are_missing(
 
 
 def test_a_field_that_may_be_missing_is_checked_like_any_other() -> None:
-    assert found(AddMissingField("item", "shelf", models.CharField(max_length=20)))
+    assert faults_in(AddMissingField("item", "shelf", models.CharField(max_length=20)))

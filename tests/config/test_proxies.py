@@ -10,19 +10,19 @@ from config import proxies
 from config.proxies import TrustedProxyMiddleware
 
 
-def sender(settings, peer, forwarded_for="", proto="", named=("10.0.0.0/8", "2001:db8::/32")):
+def sender(settings, peer, forwarded_for="", proto="", proxies=("10.0.0.0/8", "2001:db8::/32")):
     """Return the address and the scheme that the rest of the product sees."""
-    settings.TRUSTED_PROXIES = [ipaddress.ip_network(proxy) for proxy in named]
-    seen = {}
+    settings.TRUSTED_PROXIES = [ipaddress.ip_network(proxy) for proxy in proxies]
+    result = {}
 
     def answer(request):
-        seen.update(address=request.META["REMOTE_ADDR"], scheme=request.scheme)
+        result.update(address=request.META["REMOTE_ADDR"], scheme=request.scheme)
         return HttpResponse()
 
-    given = {"HTTP_X_FORWARDED_FOR": forwarded_for, "HTTP_X_FORWARDED_PROTO": proto}
-    headers = {name: value for name, value in given.items() if value}
+    all_headers = {"HTTP_X_FORWARDED_FOR": forwarded_for, "HTTP_X_FORWARDED_PROTO": proto}
+    headers = {name: value for name, value in all_headers.items() if value}
     TrustedProxyMiddleware(answer)(RequestFactory().get("/", REMOTE_ADDR=peer, **headers))
-    return seen["address"], seen["scheme"]
+    return result["address"], result["scheme"]
 
 
 @pytest.mark.parametrize(
@@ -52,8 +52,8 @@ def test_only_a_trusted_proxy_may_say_that_the_caller_came_by_https(settings):
 
 def test_without_a_named_proxy_no_header_is_read_and_the_log_says_so_once(settings, caplog):
     proxies._warn_about_proxy.cache_clear()
-    assert sender(settings, "10.0.0.5", named=()) == ("10.0.0.5", "http")
-    assert sender(settings, "10.0.0.5", "198.51.100.1", "https", named=()) == ("10.0.0.5", "http")
-    assert sender(settings, "10.0.0.5", "198.51.100.2", named=()) == ("10.0.0.5", "http")
+    assert sender(settings, "10.0.0.5", proxies=()) == ("10.0.0.5", "http")
+    assert sender(settings, "10.0.0.5", "198.51.100.1", "https", proxies=()) == ("10.0.0.5", "http")
+    assert sender(settings, "10.0.0.5", "198.51.100.2", proxies=()) == ("10.0.0.5", "http")
     (line,) = [record.getMessage() for record in caplog.records if record.name == "larder.settings"]
     assert "Name the proxy in TRUSTED_PROXIES." in line

@@ -90,7 +90,7 @@ def test_the_migrations_since_the_release_before_are_listed(repository: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("file", "text", "version", "checks", "said"),
+    ("file", "text", "version", "checks", "message"),
     [
         ("", "", "1.2", "true", "looks like 1.2.3"),
         ("", "", "1.2.4", "true", "names another version"),
@@ -101,14 +101,14 @@ def test_the_migrations_since_the_release_before_are_listed(repository: Path) ->
     ],
 )
 def test_what_is_not_ready_is_refused_and_not_tagged(
-    repository: Path, file: str, text: str, version: str, checks: str, said: str
+    repository: Path, file: str, text: str, version: str, checks: str, message: str
 ) -> None:
     if file:
         (repository / file).write_text(text)
         commit(repository)
     done = make(repository, version, checks)
     assert done.returncode == 1
-    assert said in done.stderr
+    assert message in done.stderr
     assert git(repository, "tag", "--list") == ""
 
 

@@ -22,7 +22,7 @@ LEVEL_2 = (
     "16.2:5 16.3:4 16.4:3 16.5:3 17.1:1 17.2:4 17.3:2"
 )
 """The sections of the standard at levels 1 and 2, each with the number of its requirements."""
-EXPECTED = [
+NUMBERS = [
     f"{section}.{number}"
     for section, most in (part.split(":") for part in LEVEL_2.split())
     for number in range(1, int(most) + 1)
@@ -32,28 +32,26 @@ REQUIREMENTS = re.compile(r"(\d+\.\d+\.\d+)(?: to (\d+\.\d+\.\d+))?")
 
 
 def test_every_requirement_of_level_2_stands_once() -> None:
-    assert len(EXPECTED) == 253
-    named = [ends for row in ROWS if row[0][0].isdecimal() for ends in REQUIREMENTS.findall(row[0])]
-    found = Counter(
-        number
-        for first, last in named
-        for number in EXPECTED[EXPECTED.index(first) : EXPECTED.index(last or first) + 1]
+    assert len(NUMBERS) == 253
+    ranges = [ends for row in ROWS if row[0][0].isdecimal() for ends in REQUIREMENTS.findall(row[0])]
+    counts = Counter(
+        number for first, last in ranges for number in NUMBERS[NUMBERS.index(first) : NUMBERS.index(last or first) + 1]
     )
-    assert set(found) == set(EXPECTED)
-    assert not [number for number, times in found.items() if times > 1]
+    assert set(counts) == set(NUMBERS)
+    assert not [number for number, times in counts.items() if times > 1]
 
 
 def test_every_risk_of_the_api_top_10_stands_once() -> None:
-    found = [row[0].split()[0] for row in ROWS if row[0].startswith("API")]
-    assert found == [f"API{number}" for number in range(1, 11)]
+    risks = [row[0].split()[0] for row in ROWS if row[0].startswith("API")]
+    assert risks == [f"API{number}" for number in range(1, 11)]
 
 
-NAMED = sorted(set(re.findall(r"`(tests/[^`]+)`", TEXT)))
+TESTS = sorted(set(re.findall(r"`(tests/[^`]+)`", TEXT)))
 
 
-@pytest.mark.parametrize("named", NAMED)
-def test_a_test_that_the_page_names_is_there(named: str) -> None:
-    file, _, name = named.partition("::")
+@pytest.mark.parametrize("test", TESTS)
+def test_a_test_that_the_page_names_is_there(test: str) -> None:
+    file, _, name = test.partition("::")
     assert name, "A row names the test that proves it, not only its file."
     assert f"\ndef {name}(" in (ROOT / file).read_text(encoding="utf-8")
 

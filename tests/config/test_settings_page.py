@@ -14,11 +14,11 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = (ROOT / ".env.example").read_text(encoding="utf-8")
 
 
-class Asked(dict[str, str]):
+class RecordingVariables(dict[str, str]):
     """Variables that remember which of them were asked for."""
 
-    def __init__(self, given: dict[str, str]) -> None:
-        super().__init__(given)
+    def __init__(self, variables: dict[str, str]) -> None:
+        super().__init__(variables)
         self.names: set[str] = set()
 
     def get(self, name: str, default: Any = None) -> Any:
@@ -28,38 +28,40 @@ class Asked(dict[str, str]):
 
 
 @pytest.fixture
-def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Asked:
+def variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RecordingVariables:
     """Return the variables that the settings and the server ask for, with a provider so that its names are read too."""
     provider = {"OIDC_ISSUER": "https://login.example.com", "OIDC_CLIENT_ID": "one", "OIDC_CLIENT_SECRET": "two"}
-    found = Asked({"DATA_DIR": str(tmp_path), **provider})
-    monkeypatch.setattr(env, "load", lambda _: env.Environment(found))
+    variables = RecordingVariables({"DATA_DIR": str(tmp_path), **provider})
+    monkeypatch.setattr(env, "load", lambda _: env.Environment(variables))
     for module in ("settings", "gunicorn"):
         runpy.run_path(str(ROOT / "config" / f"{module}.py"))
-    return found
+    return variables
 
 
-def test_the_page_has_a_row_with_a_meaning_for_each_variable_that_the_code_asks_for(asked: Asked) -> None:
+def test_the_page_has_a_row_with_a_meaning_for_each_variable_that_the_code_asks_for(
+    variables: RecordingVariables,
+) -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \|.*\| ([^|]+) \|$", settings_page(ROOT), re.MULTILINE))
-    assert set(rows) == asked.names - {"STATIC_COLLECTED"}
+    assert set(rows) == variables.names - {"STATIC_COLLECTED"}
     assert [name for name, meaning in rows.items() if len(meaning.strip()) < 20] == []
 
 
 def test_each_default_of_a_number_or_a_switch_can_be_given_as_it_stands() -> None:
-    given = {
+    defaults = {
         name: setting.default
         for name, setting in settings_read(ROOT).items()
         if re.fullmatch(r"\d+|on|off", setting.default)
     }
-    assert {"RATE_LIMIT", "SITE_ATTACHMENTS_LIMIT", "PASSWORD_SIGN_IN", "WEB_WORKERS"} <= given.keys()
-    environment = env.Environment(given)
-    for name, value in given.items():
+    assert {"RATE_LIMIT", "SITE_ATTACHMENTS_LIMIT", "PASSWORD_SIGN_IN", "WEB_WORKERS"} <= defaults.keys()
+    environment = env.Environment(defaults)
+    for name, value in defaults.items():
         kind = settings_read(ROOT)[name].kind
         if kind == "on or off":
             assert environment.switch(name, default=value != "on") is (value == "on")
     assert environment.faults == []
-    examples = {name: value for name, (value, _) in explanations(EXAMPLE).items() if name in given}
+    examples = {name: value for name, (value, _) in explanations(EXAMPLE).items() if name in defaults}
     # The port of the metrics is off unless it is named.
-    different = {name for name, value in examples.items() if value != given[name]}
+    different = {name for name, value in examples.items() if value != defaults[name]}
     assert different == {"METRICS_PORT"}
 
 
@@ -68,8 +70,8 @@ def test_the_settings_take_each_example_as_it_stands(tmp_path: Path, monkeypatch
         "SECRET_KEY": "k7Jd0aQmZ2xW9vB4nR6tY1uP3sE5gH8j",
         "CREDENTIAL_PEPPERS": "q8Lk3mNz7bVx2cTr5wEy9uIo1pAs4dFg",
     }
-    given = {name: value for name, (value, _) in explanations(EXAMPLE).items() if value}
-    variables = {**given, **secrets, "DATA_DIR": str(tmp_path), "OIDC_CLIENT_ID": "one", "OIDC_CLIENT_SECRET": "two"}
+    examples = {name: value for name, (value, _) in explanations(EXAMPLE).items() if value}
+    variables = {**examples, **secrets, "DATA_DIR": str(tmp_path), "OIDC_CLIENT_ID": "one", "OIDC_CLIENT_SECRET": "two"}
     monkeypatch.setattr(env, "load", lambda _: env.Environment(variables))
     found = runpy.run_path(str(ROOT / "config" / "settings.py"))
     assert found["SITE_ATTACHMENTS_LIMIT"] == 50 * 1024**3

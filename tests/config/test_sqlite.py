@@ -18,7 +18,7 @@ ADD = "INSERT INTO django_content_type (app_label, model) VALUES (%s, 'tried')"
 
 
 @pytest.fixture
-def kept(monkeypatch: Any) -> Iterator[Any]:
+def idle_connection(monkeypatch: Any) -> Iterator[Any]:
     """Return a connection such as another thread has."""
     from config.sqlite import base
 
@@ -42,34 +42,34 @@ def add(wrapper: Any, name: str) -> None:
         cursor.execute(ADD, [name])
 
 
-def test_a_thread_keeps_its_connection_between_requests(kept: Any) -> None:
-    before = kept.connection
-    kept.close_if_unusable_or_obsolete()
-    assert kept.connection is before
+def test_a_thread_keeps_its_connection_between_requests(idle_connection: Any) -> None:
+    before = idle_connection.connection
+    idle_connection.close_if_unusable_or_obsolete()
+    assert idle_connection.connection is before
 
 
-def test_a_read_that_was_not_finished_ends_with_its_request(kept: Any) -> None:
-    unfinished = kept.cursor()
-    unfinished.execute("SELECT id FROM django_content_type")
-    unfinished.fetchone()
-    before = value(kept, COUNT)
+def test_a_read_that_was_not_finished_ends_with_its_request(idle_connection: Any) -> None:
+    open_cursor = idle_connection.cursor()
+    open_cursor.execute("SELECT id FROM django_content_type")
+    open_cursor.fetchone()
+    before = value(idle_connection, COUNT)
     add(connections["default"], "other")
-    assert value(kept, COUNT) == before, "An open read keeps its connection at the state that it saw first."
-    kept.close_if_unusable_or_obsolete()
-    assert value(kept, COUNT) == before + 1
-    with kept.cursor() as cursor:
+    assert value(idle_connection, COUNT) == before, "An open read keeps its connection at the state that it saw first."
+    idle_connection.close_if_unusable_or_obsolete()
+    assert value(idle_connection, COUNT) == before + 1
+    with idle_connection.cursor() as cursor:
         cursor.execute(ADD, ["own"])
     assert value(connections["default"], COUNT) == before + 2
 
 
-def test_a_thread_connects_anew_after_an_error(kept: Any) -> None:
+def test_a_thread_connects_anew_after_an_error(idle_connection: Any) -> None:
     with pytest.raises(OperationalError):
-        value(kept, "SELECT missing FROM django_content_type")
-    kept.close_if_unusable_or_obsolete()
-    assert kept.connection is None
+        value(idle_connection, "SELECT missing FROM django_content_type")
+    idle_connection.close_if_unusable_or_obsolete()
+    assert idle_connection.connection is None
 
 
-def test_a_server_that_ends_closes_the_connections_of_all_threads_that_are_idle(kept: Any) -> None:
+def test_a_server_that_ends_closes_the_connections_of_all_threads_that_are_idle(idle_connection: Any) -> None:
     from config.sqlite.base import let_go
 
     busy = connections.create_connection("default")
@@ -77,15 +77,15 @@ def test_a_server_that_ends_closes_the_connections_of_all_threads_that_are_idle(
     busy.in_atomic_block = True
     let_go()
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
-        kept.connection.execute(COUNT)
+        idle_connection.connection.execute(COUNT)
     assert busy.connection.execute(COUNT).fetchone()
     busy.in_atomic_block = False
     busy.close()
 
 
-def test_a_cursor_of_a_connection_that_is_closed_does_not_fail_the_next_request(kept: Any) -> None:
-    cursor = kept.cursor()
-    kept.connection.close()
-    kept.close_if_unusable_or_obsolete()
+def test_a_cursor_of_a_connection_that_is_closed_does_not_fail_the_next_request(idle_connection: Any) -> None:
+    cursor = idle_connection.cursor()
+    idle_connection.connection.close()
+    idle_connection.close_if_unusable_or_obsolete()
     with pytest.raises(sqlite3.ProgrammingError):
         cursor.cursor.close()

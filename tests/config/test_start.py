@@ -35,13 +35,13 @@ PATHS = (
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    """Return the function that starts a server with one worker, and its address; `added` is Python it runs first."""
+    """Return the function that starts a server with one worker, and its address; `code` is Python it runs first."""
     running: list[subprocess.Popen[bytes]] = []
 
-    def start(added: str = "") -> tuple[str, "subprocess.Popen[bytes]"]:
+    def start(code: str = "") -> tuple[str, "subprocess.Popen[bytes]"]:
         port = free_port()
         configuration = tmp_path / "gunicorn.py"
-        configuration.write_text(f"from config.gunicorn import *\n{added}")
+        configuration.write_text(f"from config.gunicorn import *\n{code}")
         env = os.environ | {"PORT": str(port), "WEB_WORKERS": "1", "DATABASE_URL": "", "DATA_DIR": str(tmp_path)}
         command = [sys.executable, "-m", "gunicorn", "config.wsgi", "-c", str(configuration)]
         with (tmp_path / "log").open("wb") as log:
@@ -56,7 +56,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 def status_of(address: str) -> int:
     """Return the status of the answer to a GET, which is asked for again until the server listens."""
-    started = time.monotonic()
+    start = time.monotonic()
     while True:
         try:
             with closing(urllib.request.urlopen(address, timeout=60)) as answer:
@@ -64,7 +64,7 @@ def status_of(address: str) -> int:
         except urllib.error.HTTPError as error:
             return error.code
         except OSError:
-            assert time.monotonic() - started < 60
+            assert time.monotonic() - start < 60
             time.sleep(0.01)
 
 
@@ -74,9 +74,9 @@ def test_requests_that_come_at_once_while_the_server_loads_are_all_answered_and_
     address, process = server()
     assert status_of(f"{address}/healthz") == 200
     with ThreadPoolExecutor(2 * len(PATHS)) as threads:
-        found = list(threads.map(lambda path: status_of(address + path), PATHS * 2))
+        statuses = list(threads.map(lambda path: status_of(address + path), PATHS * 2))
     # Each endpoint refuses a caller without a key; the page is for everybody.
-    assert found == [*[401] * (len(PATHS) - 1), 200] * 2
+    assert statuses == [*[401] * (len(PATHS) - 1), 200] * 2
     process.send_signal(signal.SIGTERM)
     assert process.wait(60) == 0
 
@@ -108,8 +108,8 @@ def test_a_server_whose_endpoints_cannot_be_loaded_ends(server: Server, tmp_path
 def test_every_endpoint_is_loaded_when_it_is_first_asked_for() -> None:
     names = {str(one.pattern) for one in urls.interfaces if isinstance(one, URLResolver)}
     assert {"employee/", "complaint/", "materials"} <= names
-    loaded: Any = [one for one in urls.interfaces if isinstance(one, URLResolver)]
-    for one in loaded:
+    interfaces: Any = [one for one in urls.interfaces if isinstance(one, URLResolver)]
+    for one in interfaces:
         vars(one).pop("url_patterns", None)
     urls.load()
-    assert all("url_patterns" in vars(one) for one in loaded)
+    assert all("url_patterns" in vars(one) for one in interfaces)

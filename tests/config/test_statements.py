@@ -37,8 +37,8 @@ def slow(settings: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptu
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
     """Return the lines about slow statements as they are written."""
-    found = [record for record in caplog.records if record.name == "larder.database"]
-    return [json.loads(JsonFormatter().format(record)) for record in found]
+    records = [record for record in caplog.records if record.name == "larder.database"]
+    return [json.loads(JsonFormatter().format(record)) for record in records]
 
 
 def test_a_slow_statement_is_logged_with_its_operation_and_request_and_without_values(
@@ -46,23 +46,23 @@ def test_a_slow_statement_is_logged_with_its_operation_and_request_and_without_v
 ) -> None:
     answer = api.get("/item/GetItemList", {"search": "Needle in a haystack"})
     assert answer.status_code == 200
-    found = lines(slow)
-    assert any("items_item" in line["statement"] for line in found)
-    for line in found:
+    log_lines = lines(slow)
+    assert any("items_item" in line["statement"] for line in log_lines)
+    for line in log_lines:
         assert line["operation"] == "GetItemList"
         assert line["duration_ms"] == 500
         assert line["level"] == "WARNING"
-    assert "eedle" not in json.dumps(found)
+    assert "eedle" not in json.dumps(log_lines)
     assert api.key is not None
-    assert api.key.secret not in json.dumps(found)
+    assert api.key.secret not in json.dumps(log_lines)
 
 
 def test_the_statements_of_a_write_are_logged_with_its_request(api: Api, slow: pytest.LogCaptureFixture) -> None:
     answer = api.post("/item/AddItem", {"Name": "Needle in a haystack"})
-    found = lines(slow)
-    assert {line["request_id"] for line in found} == {answer["X-Request-Id"]}
-    assert any("INSERT INTO" in line["statement"] for line in found)
-    assert "eedle" not in json.dumps(found)
+    log_lines = lines(slow)
+    assert {line["request_id"] for line in log_lines} == {answer["X-Request-Id"]}
+    assert any("INSERT INTO" in line["statement"] for line in log_lines)
+    assert "eedle" not in json.dumps(log_lines)
 
 
 def test_faster_statements_and_those_of_commands_are_not_logged(

@@ -40,16 +40,16 @@ VALUES = (
 @pytest.mark.parametrize("value", VALUES, ids=repr)
 def test_a_value_is_printed_as_django_prints_it(value: object, autoescape: bool) -> None:
     context = Context(autoescape=autoescape)
-    found, expected = templates.render_value(value, context), templates._django(value, context)
-    assert found == expected
-    assert not autoescape or isinstance(found, SafeString)
+    text, expected = templates.render_value(value, context), templates._django(value, context)
+    assert text == expected
+    assert not autoescape or isinstance(text, SafeString)
 
 
 def test_templates_print_with_it() -> None:
-    shown = Template(
+    template = Template(
         '{{ text }} {{ html }} {{ number }} {% firstof "" text %}{% autoescape off %}{{ text }}{% endautoescape %}'
     )
     context = Context({"text": "<a>", "html": mark_safe("<i>"), "number": 1234567})
-    assert shown.render(context) == "&lt;a&gt; <i> 1234567 &lt;a&gt;<a>"
+    assert template.render(context) == "&lt;a&gt; <i> 1234567 &lt;a&gt;<a>"
     modules: tuple[Any, ...] = (base, defaulttags, i18n)
     assert {module.render_value_in_context for module in modules} == {templates.render_value}

@@ -26,18 +26,18 @@ TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 @pytest.fixture
 def exporter() -> Iterator[InMemorySpanExporter]:
     """Return what keeps the spans that are made from now on."""
-    found = InMemorySpanExporter()
-    tracing.start(found)
-    yield found
+    memory = InMemorySpanExporter()
+    tracing.start(memory)
+    yield memory
     tracing.stop()
 
 
-def finished(exporter: InMemorySpanExporter) -> list[Any]:
+def spans_of(exporter: InMemorySpanExporter) -> list[Any]:
     """Return the spans that have ended, in the order in which they did."""
     return list(exporter.get_finished_spans())
 
 
-def written(spans: Any) -> str:
+def text_of(spans: Any) -> str:
     """Return everything that spans say, as it would be sent."""
     return "".join(span.to_json() for span in spans)
 
@@ -46,7 +46,7 @@ def test_a_request_is_a_span_named_by_its_operation_with_its_statements_below(
     api: Api, exporter: InMemorySpanExporter
 ) -> None:
     answer = api.post("/item/AddItem", {"Name": "Needle in a haystack"})
-    *statements, request = finished(exporter)
+    *statements, request = spans_of(exporter)
     assert (request.name, request.kind) == ("AddItem", SpanKind.SERVER)
     assert request.attributes == {
         "larder.request_id": answer["X-Request-Id"],
@@ -58,14 +58,14 @@ def test_a_request_is_a_span_named_by_its_operation_with_its_statements_below(
         assert span.kind == SpanKind.CLIENT
         assert span.attributes["db.system.name"] == connection.vendor
     assert any("INSERT INTO" in span.attributes["db.query.text"] for span in statements)
-    assert "eedle" not in written([request, *statements])
+    assert "eedle" not in text_of([request, *statements])
     assert api.key is not None
-    assert api.key.secret not in written([request, *statements])
+    assert api.key.secret not in text_of([request, *statements])
 
 
 def test_a_request_continues_the_trace_of_its_caller(api: Api, exporter: InMemorySpanExporter) -> None:
     api.get("/item/GetItemList", traceparent=f"00-{TRACE}-{PARENT}-01")
-    request = finished(exporter)[-1]
+    request = spans_of(exporter)[-1]
     assert f"{request.context.trace_id:032x}" == TRACE
     assert f"{request.parent.span_id:016x}" == PARENT
     exporter.clear()
@@ -86,12 +86,12 @@ def test_a_failure_shows_its_kind_and_not_its_message(db: None, exporter: InMemo
     task = DBTaskResult.objects.get(pk=clean_up.enqueue().id)
     with pytest.raises(DatabaseError), atomic(), mails.running(task), connection.cursor() as cursor:
         cursor.execute("SELECT needle FROM haystack WHERE name = %s", ["Ann"])
-    statement, whole = exporter.get_finished_spans()
-    assert statement.status.status_code is whole.status.status_code is StatusCode.ERROR
+    statement, request = exporter.get_finished_spans()
+    assert statement.status.status_code is request.status.status_code is StatusCode.ERROR
     expected = "42P01" if connection.vendor == "postgresql" else "OperationalError"
     assert statement.status.description == expected
-    assert "Ann" not in written([statement, whole])
-    assert "does not exist" not in written([statement, whole])
+    assert "Ann" not in text_of([statement, request])
+    assert "does not exist" not in text_of([statement, request])
 
 
 def test_statements_of_commands_make_no_spans(db: None, exporter: InMemorySpanExporter) -> None:
@@ -111,6 +111,8 @@ def test_nothing_is_imported_where_no_collector_is_named_and_only_the_package_wh
         "print([name for name in sys.modules if name.startswith('opentelemetry.sdk')], bool(origin._around))"
     )
     variables = {"ENV_FILE": "", "DATA_DIR": str(tmp_path), "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint}
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "DATABASE_URL") if name in os.environ}
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=kept | variables, capture_output=True, text=True)
+    environment = {name: os.environ[name] for name in ("PATH", "HOME", "DATABASE_URL") if name in os.environ}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment | variables, capture_output=True, text=True
+    )
     assert done.stdout.strip() == expected, done.stderr

@@ -139,9 +139,9 @@ def test_a_transaction_in_which_such_a_read_follows_a_write_stores_nothing_and_r
             read()
 
     used = connection.connection
-    with pytest.raises(OperationalError) as refused:
+    with pytest.raises(OperationalError) as error:
         write()
-    assert outage_of(refused.value) is UNMIGRATED
+    assert outage_of(error.value) is UNMIGRATED
     assert together([("SELECT count(*) FROM parent", ())]) == [[(1,)]]
     write()
     assert together([("SELECT count(*) FROM parent", ())]) == [[(2,)]]
@@ -157,11 +157,11 @@ def test_a_feature_that_the_database_does_not_have_is_not_taken_for_an_outdated_
 def test_a_statement_that_is_sent_by_key_is_prepared_when_it_runs_again(read: str, from_run: int) -> None:
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE parent ADD name varchar(10)")
-    prepared = []
+    runs = []
     for _ in range(from_run):
         READS[read]()
-        prepared.append(_plans("SELECT name FROM parent%"))
-    assert [len(found) for found in prepared] == [0] * (from_run - 1) + [1]
+        runs.append(_plans("SELECT name FROM parent%"))
+    assert [len(plans) for plans in runs] == [0] * (from_run - 1) + [1]
 
 
 def test_nothing_is_prepared_on_a_connection_that_prepares_nothing() -> None:

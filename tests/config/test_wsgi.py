@@ -46,7 +46,7 @@ def _kept_connection(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def call(path: str, **environ: Any) -> tuple[int, dict[str, str], bytes]:
     """Send a GET through the WSGI application and return status, headers and body."""
-    given: dict[str, Any] = {
+    environ_sent: dict[str, Any] = {
         "REQUEST_METHOD": "GET",
         "PATH_INFO": path,
         "QUERY_STRING": "",
@@ -58,16 +58,16 @@ def call(path: str, **environ: Any) -> tuple[int, dict[str, str], bytes]:
         "wsgi.input": BytesIO(),
         **environ,
     }
-    seen: dict[str, Any] = {}
+    response: dict[str, Any] = {}
 
     def start_response(status: str, headers: list[tuple[str, str]], *_: Any) -> None:
-        seen.update(status=int(status[:3]), headers=dict(headers))
+        response.update(status=int(status[:3]), headers=dict(headers))
 
-    answer: Any = wsgi.application(given, start_response)
+    answer: Any = wsgi.application(environ_sent, start_response)
     body = b"".join(answer)
     if hasattr(answer, "close"):
         answer.close()
-    return seen["status"], seen["headers"], body
+    return response["status"], response["headers"], body
 
 
 @pytest.mark.django_db
@@ -96,12 +96,12 @@ def test_templates_texts_and_fonts_are_loaded_before_the_first_person_comes() ->
     engine: Any = engines["django"]
     (loader,) = engine.engine.template_loaders
     loader.reset()
-    loaded: Any = vars(trans_real)["_translations"]
-    loaded.clear()
+    catalogs: Any = vars(trans_real)["_translations"]
+    catalogs.clear()
     wsgi.prepare_pages()
-    shown = {"dashboard/start.html", "dashboard/monthly.html", "admin/base.html", "dashboard/charts/rows.svg"}
-    assert shown <= loader.get_template_cache.keys()
-    assert set(loaded) >= {"en", "de"}
+    templates = {"dashboard/start.html", "dashboard/monthly.html", "admin/base.html", "dashboard/charts/rows.svg"}
+    assert templates <= loader.get_template_cache.keys()
+    assert set(catalogs) >= {"en", "de"}
     assert fonts.PLAIN in pdfmetrics.getRegisteredFontNames()
 
 
@@ -115,25 +115,25 @@ def test_an_unknown_path_answers_in_the_envelope() -> None:
 @pytest.mark.django_db
 def test_a_trusted_proxy_names_the_sender_of_an_interfaces_request(settings: Any, monkeypatch: Any) -> None:
     settings.TRUSTED_PROXIES = [ipaddress.ip_network("10.0.0.0/8")]
-    noted: list[str] = []
+    addresses: list[str] = []
     monkeypatch.setattr(
-        "records.operations.limits.note_wrong_credential", lambda request: noted.append(request.META["REMOTE_ADDR"])
+        "records.operations.limits.note_wrong_credential", lambda request: addresses.append(request.META["REMOTE_ADDR"])
     )
     key = {"HTTP_OCP_APIM_SUBSCRIPTION_KEY": "lk_wrong", "HTTP_X_FORWARDED_FOR": "198.51.100.1"}
     assert call("/employee/GetEmployeeList", **key)[0] == 401
-    assert noted == ["198.51.100.1"]
+    assert addresses == ["198.51.100.1"]
 
 
 @pytest.mark.django_db
 def test_files_are_sent_in_pieces_and_closed(site: Site, monkeypatch: Any) -> None:
-    opened: list[Any] = []
-    whole = downloads.open_file
+    files: list[Any] = []
+    open_file = downloads.open_file
 
-    def noted(row: Any) -> Any:
-        opened.append(whole(row))
-        return opened[-1]
+    def record_open(row: Any) -> Any:
+        files.append(open_file(row))
+        return files[-1]
 
-    monkeypatch.setattr(downloads, "open_file", noted)
+    monkeypatch.setattr(downloads, "open_file", record_open)
     row = make_attachment(site, content=b"Wash your hands.")
     key = {"HTTP_OCP_APIM_SUBSCRIPTION_KEY": make.make_key(site).secret}
     path = f"/attachment/GetAttachment/{row.pk}"
@@ -142,13 +142,13 @@ def test_files_are_sent_in_pieces_and_closed(site: Site, monkeypatch: Any) -> No
     shape = orjson.loads(body)
     assert base64.b64decode(shape["FileContent"]) == b"Wash your hands."
     assert headers["Content-Length"] == str(len(body))
-    signed = urlsplit(shape["FileURL"])
-    address = {"QUERY_STRING": signed.query}
-    assert call(signed.path, **address)[::2] == (200, b"Wash your hands.")
-    assert call(signed.path, HTTP_RANGE="bytes=5-8", **address)[::2] == (206, b"your")
-    assert call(signed.path, REQUEST_METHOD="HEAD", **address)[::2] == (200, b"")
-    assert len(opened) == 4
-    assert all(file.closed for file in opened)
+    url = urlsplit(shape["FileURL"])
+    address = {"QUERY_STRING": url.query}
+    assert call(url.path, **address)[::2] == (200, b"Wash your hands.")
+    assert call(url.path, HTTP_RANGE="bytes=5-8", **address)[::2] == (206, b"your")
+    assert call(url.path, REQUEST_METHOD="HEAD", **address)[::2] == (200, b"")
+    assert len(files) == 4
+    assert all(file.closed for file in files)
 
 
 @pytest.mark.django_db
@@ -157,20 +157,20 @@ def test_a_file_is_handed_to_the_server_which_sends_it_from_its_place(site: Site
     key = {"HTTP_OCP_APIM_SUBSCRIPTION_KEY": make.make_key(site).secret}
     shape = orjson.loads(call(f"/attachment/GetAttachment/{row.pk}", QUERY_STRING="WithURL=true", **key)[2])
     path = urlsplit(shape["FileURL"]).path
-    given: list[tuple[int, int]] = []
+    positions: list[tuple[int, int]] = []
     files: list[Any] = []
 
     class Wrapper(FileWrapper):
         def __init__(self, file: Any, size: int) -> None:
-            given.append((os.fstat(file.fileno()).st_size, file.tell()))
+            positions.append((os.fstat(file.fileno()).st_size, file.tell()))
             files.append(file)
             super().__init__(file, size)
 
-    served = {"wsgi.file_wrapper": Wrapper}
-    assert call(path, **served)[::2] == (200, b"Wash your hands.")
-    assert call(path, HTTP_RANGE="bytes=5-8", **served)[::2] == (206, b"your")
-    assert call(path, REQUEST_METHOD="HEAD", **served)[::2] == (200, b"")
-    assert given == [(16, 0), (16, 5)]
+    with_wrapper = {"wsgi.file_wrapper": Wrapper}
+    assert call(path, **with_wrapper)[::2] == (200, b"Wash your hands.")
+    assert call(path, HTTP_RANGE="bytes=5-8", **with_wrapper)[::2] == (206, b"your")
+    assert call(path, REQUEST_METHOD="HEAD", **with_wrapper)[::2] == (200, b"")
+    assert positions == [(16, 0), (16, 5)]
     assert all(file._file.closed for file in files)
 
 
@@ -192,10 +192,10 @@ def test_the_server_starts_without_the_libraries_that_only_some_requests_need(tm
     )
     code = f"import sys, config.wsgi; print(sorted({needless} & sys.modules.keys()))"
     environment = {"PATH": os.environ["PATH"], "DATA_DIR": str(tmp_path), "ENV_FILE": ""}
-    found = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
     )
-    assert found.stdout.strip() == "[]"
+    assert done.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize(
@@ -212,9 +212,9 @@ def test_the_server_starts_without_the_libraries_that_only_some_requests_need(tm
 )
 def test_a_path_leads_to_its_view_with_its_own_id(path: str, view: str, arguments: dict[str, str]) -> None:
     for key in (str(uuid.uuid4()), str(uuid.uuid4()).upper(), paths._ANY_ID):
-        found, _, given = paths.view_at(path.format(id=key))
-        assert given == {name: value.format(id=key) for name, value in arguments.items()}
-        assert view in {operation.name for operation in found.initkwargs["operations"].values()}  # type: ignore[attr-defined]
+        view_found, _, arguments_found = paths.view_at(path.format(id=key))
+        assert arguments_found == {name: value.format(id=key) for name, value in arguments.items()}
+        assert view in {operation.name for operation in view_found.initkwargs["operations"].values()}  # type: ignore[attr-defined]
 
 
 def test_a_path_with_an_id_that_leads_nowhere_is_404() -> None:

@@ -177,7 +177,7 @@ def test_a_version_number_out_of_range_is_refused(api: Any, number: Any) -> None
 
 def test_escaped_base64_as_other_languages_write_it_is_understood(api: Any) -> None:
     content = bytes(range(256)) * 3000
-    text = docs.encoded(content)
+    text = docs.base64_of(content)
     for variant in (text.replace("/", "\\/"), text.replace("+", "\\u002B").replace("/", "\\u002f")):
         raw = '{"Name": "n", "FileType": "t", "FileName": "f", "FileContent" : "' + variant + '" }'
         answer = api.post("/document/AddDocument", raw)

@@ -45,7 +45,7 @@ def test_the_file_in_an_answer_is_that_of_the_version_in_force(
 ) -> None:
     client = api_of(role)
     body = json.loads(client.get(f"/document/GetDocument/{stock.newer.pk}?WithContent=1&WithURL=1").getvalue())
-    assert body["FileContent"] == docs.encoded(b"old")
+    assert body["FileContent"] == docs.base64_of(b"old")
     assert client.get(body["FileURL"].removeprefix("http://127.0.0.1:8000")).getvalue() == b"old"
 
 

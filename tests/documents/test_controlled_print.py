@@ -31,7 +31,7 @@ from tests import make
 from tests.documents.test_update_document import together
 from tests.make import documents as docs
 from tests.make.backoffice import address, browser, sign_in
-from tests.make.pdfs import changed, pdf, texts_of
+from tests.make.pdfs import change_pdf, pdf, texts_of
 
 BUTTON = "Print a controlled copy"
 PLAIN = {"file_name": "hygiene.pdf", "file_type": "application/pdf"}
@@ -179,11 +179,11 @@ def test_opening_the_address_prints_nothing(site: Site) -> None:
 
 
 def with_a_page_of_no_size(content: bytes) -> bytes:
-    return changed(content, lambda writer: setattr(writer.pages[0], "mediabox", RectangleObject((0, 0, 0, 0))))
+    return change_pdf(content, lambda writer: setattr(writer.pages[0], "mediabox", RectangleObject((0, 0, 0, 0))))
 
 
 BROKEN = {
-    "encrypted": (changed(pdf(), lambda writer: writer.encrypt("", "owner", algorithm="RC4-128")), "is encrypted"),
+    "encrypted": (change_pdf(pdf(), lambda writer: writer.encrypt("", "owner", algorithm="RC4-128")), "is encrypted"),
     "not a PDF": (b"Wash your hands.", "is not a PDF that can be read"),
     "cut off": (pdf()[:300], "is not a PDF that can be read"),
     "only a beginning": (b"%PDF-1.7\n", "is not a PDF that can be read"),
@@ -226,7 +226,7 @@ def test_a_small_file_whose_pages_unpack_or_share_much_says_so(
             page[NameObject("/Contents")] = ArrayObject([content]) if in_parts else content
 
     monkeypatch.setattr(stamping, "MOST_BYTES", most)
-    answer: Any = browser(site).post(print_address(make_pdf(site, changed(pdf(*pages), share))))
+    answer: Any = browser(site).post(print_address(make_pdf(site, change_pdf(pdf(*pages), share))))
     assert answer.status_code == status
     assert answer.getvalue().startswith(b"%PDF" if status == 200 else b"")
     assert ControlledPrint.objects.exists() == (status == 200)
@@ -254,7 +254,7 @@ def test_pages_keep_their_size_and_rotation_and_the_band_hides_nothing(
         writer.pages[0].rotate(rotation)
         writer.pages[0].cropbox = RectangleObject((x0, bottom, right, top))
 
-    content = changed(pdf("Text", size=size), turn)
+    content = change_pdf(pdf("Text", size=size), turn)
     page = PdfReader(BytesIO(print_copy(browser(site), make_pdf(site, content)))).pages[0]
     assert tuple(map(float, page.mediabox)) == (0, 0, *size)
     assert tuple(map(float, page.cropbox)) == (x0, bottom, *size)
@@ -300,7 +300,7 @@ def test_what_a_file_does_by_itself_is_left_out_and_form_fields_move_with_the_pa
         )
         writer.add_annotation(0, note)
 
-    reader: Any = PdfReader(BytesIO(print_copy(browser(site), make_pdf(site, changed(pdf(), arm)))))
+    reader: Any = PdfReader(BytesIO(print_copy(browser(site), make_pdf(site, change_pdf(pdf(), arm)))))
     names = reader.root_object.get("/Names", {})
     assert "/JavaScript" not in names
     assert "/OpenAction" not in reader.root_object
@@ -316,7 +316,7 @@ def test_content_in_parts_and_content_that_pages_share_is_drawn_on_each(site: Si
         first, second = writer.pages
         second[NameObject("/Contents")] = first.raw_get("/Contents")
 
-    pages = texts_of(print_copy(browser(site), make_pdf(site, changed(pdf("Shared", "Other"), share))))
+    pages = texts_of(print_copy(browser(site), make_pdf(site, change_pdf(pdf("Shared", "Other"), share))))
     assert ["Shared" in page for page in pages] == [True, True, False]
 
 

@@ -143,7 +143,7 @@ def test_a_bucket_keeps_versions_as_a_folder_does(api: Any, in_bucket: Any) -> N
     for number, content in enumerate(contents, start=1):
         answer = api.get(f"/document/GetDocumentVersion/{key}?version={number}&WithContent=true")
         assert answer.status_code == 200
-        assert docs.encoded(content).encode() in answer.getvalue()
+        assert docs.base64_of(content).encode() in answer.getvalue()
     url = api.get(f"/document/GetDocumentVersion/{key}?version=1&WithURL=true").json()["FileURL"]
     part = api.get(url.removeprefix("http://127.0.0.1:8000"), **{"Range": "bytes=8999990-"})
     assert part.status_code == 206

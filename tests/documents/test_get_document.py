@@ -75,11 +75,11 @@ def test_content_and_address_come_only_when_asked_for(api: Any, site: Site) -> N
     plain = api.get(f"/document/GetDocument/{document.pk}").json()
     assert (plain["FileContent"], plain["FileURL"]) == ("", "")
     both = json.loads(api.get(f"/document/GetDocument/{document.pk}?WithContent=TRUE&WithURL=1").getvalue())
-    assert both["FileContent"] == docs.encoded(b"two")
+    assert both["FileContent"] == docs.base64_of(b"two")
     assert both["FileURL"].startswith("http://127.0.0.1:8000/document/File/")
     assert {**both, "FileContent": "", "FileURL": ""} == plain
     old = json.loads(api.get(f"/document/GetDocumentVersion/{first.pk}?WithContent=true").getvalue())
-    assert old["FileContent"] == docs.encoded(b"one")
+    assert old["FileContent"] == docs.base64_of(b"one")
 
 
 def test_a_head_of_a_read_with_content_has_its_length_and_no_body(api: Any, site: Site) -> None:

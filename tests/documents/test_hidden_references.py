@@ -314,18 +314,18 @@ def test_a_pack_tells_what_whoever_asked_for_it_sees(site: Site, stock: Stock, t
     make_attachment(site, on=stock.pending, file_name="Recall plan.txt")
     asker = editor(site, "packs.make_pack", "history.view_change")
     kinds = ("jobs", "actions", "attachments", "changes")
-    folder = packs.unpacked(packs.made(site, asker, kinds), tmp_path / "narrow")
+    folder = packs.unpack(packs.finished_pack(site, asker, kinds), tmp_path / "narrow")
     for text in (packs.changes_in(folder), (folder / "changes/changes.jsonl").read_text()):
         assert job.name in text
         assert "Recall" not in text
         assert "Withdraw the plan" not in text
-    assert packs.checked(folder)[0] == 0
+    assert packs.check(folder)[0] == 0
     (row,) = packs.sheet(folder, "job descriptions")
     assert row["Name"] == job.name
     assert "Cleaning" in str(row)
     assert "Recall" not in str(row)
     assert packs.sheet(folder, "actions") == []
-    pack = packs.unpacked(packs.made(site, None, kinds), tmp_path / "whole")
+    pack = packs.unpack(packs.finished_pack(site, None, kinds), tmp_path / "whole")
     assert "Recall" in str(packs.sheet(pack, "job descriptions"))
     assert "Withdraw the plan" in str(packs.sheet(pack, "actions"))
     for text in (packs.changes_in(pack), (pack / "changes/changes.jsonl").read_text()):

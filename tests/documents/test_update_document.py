@@ -50,7 +50,7 @@ def test_an_update_makes_the_next_version_and_keeps_the_earlier_one(api: Any) ->
         (4, "Issued"),
     ]
     old = api.get(f"/document/GetDocumentVersion/{first['DocumentVersion'][0]['Id']}?WithContent=1")
-    assert docs.encoded(b"one").encode() in old.getvalue()
+    assert docs.base64_of(b"one").encode() in old.getvalue()
     change = Change.objects.filter(record_id=key).latest("number")
     assert change.operation == "UpdateDocument"
     assert {"version", "versions", "versions.record_status", "file_hash"} <= {one["field"] for one in change.fields}
@@ -67,7 +67,7 @@ def test_a_document_read_edited_and_put_back_keeps_what_it_does_not_name(api: An
     body = docs.document_body(Description="d", UserToApprove=[{"Id": str(signer.pk)}])
     key = api.post("/document/AddDocument", body).json()["Id"]
     shape = api.get(f"/document/GetDocument/{key}").json()
-    body = {**shape, "FileContent": docs.encoded(b"two"), "Name": "New name"}
+    body = {**shape, "FileContent": docs.base64_of(b"two"), "Name": "New name"}
     assert api.put(f"/document/UpdateDocument/{key}", body).status_code == 200
     assert api.put(f"/document/UpdateDocument/{key}", docs.document_body(b"three")).status_code == 200
     after = api.get(f"/document/GetDocument/{key}").json()

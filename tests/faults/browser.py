@@ -25,7 +25,7 @@ class Browser:
 
     def get(self, path: str) -> Answer:
         """Open a page."""
-        return self._noted(self.server.get(path, self._headers()))
+        return self._with_cookies(self.server.get(path, self._headers()))
 
     def form(self, path: str) -> dict[str, Any]:
         """Open a page and return the fields of its form."""
@@ -46,12 +46,12 @@ class Browser:
     def send(self, path: str, body: bytes, content_type: str) -> Answer:
         """Send a body."""
         headers = {"Content-Type": content_type, **self._headers()}
-        return self._noted(self.server.send("POST", path, body, headers))
+        return self._with_cookies(self.server.send("POST", path, body, headers))
 
     def _headers(self) -> dict[str, str]:
         return {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
 
-    def _noted(self, answer: Answer) -> Answer:
+    def _with_cookies(self, answer: Answer) -> Answer:
         headers: Any = answer.headers
         for line in headers.get_all("Set-Cookie", []) if answer.status else []:
             self.cookies |= {name: morsel.value for name, morsel in SimpleCookie(line).items()}
@@ -61,5 +61,5 @@ class Browser:
 def fields_of(answer: Answer) -> dict[str, Any]:
     """Return the fields of the largest form of a page, each with its only value where it has one."""
     assert answer.status == 200, answer.body[:200]
-    found = form_of(SimpleNamespace(content=answer.body))
-    return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
+    form = form_of(SimpleNamespace(content=answer.body))
+    return {name: values[0] if len(values) == 1 else values for name, values in form.items()}

@@ -1,4 +1,4 @@
-"""Installations to hurt: each test gets a copy of one that was filled once."""
+"""Installations to hurt: each test gets a copy of a template that is filled once."""
 
 import fcntl
 import itertools
@@ -19,8 +19,8 @@ _numbers = itertools.count(1)
 @pytest.fixture(autouse=True)
 def figures(record_property: Callable[[str, object], None]) -> Iterator[None]:
     """Keep what the test measures for the summary at the end."""
-    processes.asked.clear()
-    processes.noted.clear()
+    processes.calls.clear()
+    processes.notes.clear()
     yield
     record_property("figures", processes.figures())
 
@@ -35,7 +35,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])
-def filled(request: pytest.FixtureRequest) -> Iterator[Installation]:
+def template(request: pytest.FixtureRequest) -> Iterator[Installation]:
     """Return an installation with the demo that nobody changes, on each database."""
     with tempfile.TemporaryDirectory(prefix="larder-faults-", dir="/tmp") as name:
         folder = Path(name)
@@ -45,8 +45,8 @@ def filled(request: pytest.FixtureRequest) -> Iterator[Installation]:
             return
         (folder / "pg").mkdir()
         pg = Postgres(folder / "pg")
-        (folder / "filled").mkdir(mode=0o700)
-        installation = Installation(folder / "filled", pg)
+        (folder / "template").mkdir(mode=0o700)
+        installation = Installation(folder / "template", pg)
         installation.fill()
         yield installation
         pg.stop()
@@ -54,7 +54,7 @@ def filled(request: pytest.FixtureRequest) -> Iterator[Installation]:
 
 def _filled_once(folder: Path) -> Installation:
     """Return the SQLite installation in a folder, which the first of several test runs fills."""
-    installation = Installation(folder / "filled", None)
+    installation = Installation(folder / "template", None)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (installation.folder / "credentials.json").exists():
@@ -64,15 +64,15 @@ def _filled_once(folder: Path) -> Installation:
 
 
 @pytest.fixture
-def installation(filled: Installation, tmp_path: Path) -> Installation:
+def installation(template: Installation, tmp_path: Path) -> Installation:
     """Return an installation of the test's own."""
-    return filled.copy(tmp_path / "data", next(_numbers))
+    return template.copy(tmp_path / "data", next(_numbers))
 
 
 @pytest.fixture(scope="module")
-def shared(filled: Installation, tmp_path_factory: pytest.TempPathFactory) -> Installation:
+def shared(template: Installation, tmp_path_factory: pytest.TempPathFactory) -> Installation:
     """Return an installation that the tests of a module share."""
-    return filled.copy(tmp_path_factory.mktemp("shared"), next(_numbers))
+    return template.copy(tmp_path_factory.mktemp("shared"), next(_numbers))
 
 
 @pytest.fixture(scope="module")
@@ -93,21 +93,21 @@ def own_server(shared: Installation) -> Iterator[Server]:
 
 
 @pytest.fixture
-def pg(filled: Installation) -> Iterator[Postgres]:
+def pg(template: Installation) -> Iterator[Postgres]:
     """Return the PostgreSQL server, which runs again after the test."""
-    assert filled.pg is not None, "Mark the test with ON_POSTGRESQL."
-    yield filled.pg
-    if filled.pg.process.poll() is not None:
-        filled.pg.start()
-    wait_for(filled.pg.answers, 30)
+    assert template.pg is not None, "Mark the test with ON_POSTGRESQL."
+    yield template.pg
+    if template.pg.process.poll() is not None:
+        template.pg.start()
+    wait_for(template.pg.answers, 30)
 
 
 @pytest.fixture
 def mails() -> Iterator[Mails]:
     """Return a mail server."""
-    with Mails() as found:
-        yield found
-        found.shutdown()
+    with Mails() as server:
+        yield server
+        server.shutdown()
 
 
 @pytest.fixture

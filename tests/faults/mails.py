@@ -12,7 +12,7 @@ class Mails(socketserver.ThreadingTCPServer):
     allow_reuse_address = True
 
     def __init__(self) -> None:
-        self.taken: list[str] = []
+        self.received: list[str] = []
         self.stalls_for = ""
         super().__init__(("127.0.0.1", 0), _Mail)
         threading.Thread(target=self.serve_forever, daemon=True).start()
@@ -31,7 +31,7 @@ class _Mail(socketserver.StreamRequestHandler):
                 mail = b""
                 while (line := self.rfile.readline()) not in (b".\r\n", b""):
                     mail += line
-                self.server.taken.append(mail.decode())
+                self.server.received.append(mail.decode())
                 while self.server.stalls_for and f"To: {self.server.stalls_for}".encode() in mail:
                     time.sleep(0.1)
             self.wfile.write(b"221 bye\r\n" if word == b"QUIT" else b"250 fine\r\n")
@@ -41,13 +41,13 @@ class _Mail(socketserver.StreamRequestHandler):
 
 def mails_to(mails: Mails, address: str, about: str = "") -> list[str]:
     """Return the mails to an address with a word in them; the demo has mails of its own."""
-    return [mail for mail in mails.taken if f"To: {address}" in mail and about in mail]
+    return [mail for mail in mails.received if f"To: {address}" in mail and about in mail]
 
 
 def invitations(mails: Mails) -> list[str]:
     return mails_to(mails, "nora@example.com")
 
 
-def ids_of(found: list[str]) -> list[str]:
-    lines = [line for mail in found for line in mail.splitlines() if line.lower().startswith("message-id:")]
+def ids_of(mails: list[str]) -> list[str]:
+    lines = [line for mail in mails for line in mail.splitlines() if line.lower().startswith("message-id:")]
     return [line.partition(":")[2].strip() for line in lines]

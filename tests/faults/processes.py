@@ -24,9 +24,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 SCIM = "urn:ietf:params:scim"
 UNSET = ("PORT", "BIND", "DATABASE_URL", "CACHE_URL", "STORAGE_URL", "EMAIL_URL", "BASE_URL", "ENVIRONMENT")
 
-ON_SQLITE = pytest.mark.parametrize("filled", ["sqlite"], indirect=True, scope="session")
+ON_SQLITE = pytest.mark.parametrize("template", ["sqlite"], indirect=True, scope="session")
 """Marks a test of something that does not depend on the database."""
-ON_POSTGRESQL = pytest.mark.parametrize("filled", ["postgresql"], indirect=True, scope="session")
+ON_POSTGRESQL = pytest.mark.parametrize("template", ["postgresql"], indirect=True, scope="session")
 """Marks a test of a fault that does not exist on SQLite."""
 
 
@@ -39,33 +39,33 @@ def free_port() -> int:
 
 def wait_for(condition: Callable[[], Any], seconds: float = 20, every: float = 0.1) -> float:
     """Wait until the condition holds and return after how many seconds; fails when it does not hold in time."""
-    started = time.monotonic()
+    start = time.monotonic()
     while not condition():
-        assert time.monotonic() - started < allowed(seconds), f"This did not come true within {seconds} s."
+        assert time.monotonic() - start < allowed(seconds), f"This did not come true within {seconds} s."
         time.sleep(every)
-    return time.monotonic() - started
+    return time.monotonic() - start
 
 
-asked: list[tuple[str, "Answer"]] = []
+calls: list[tuple[str, "Answer"]] = []
 """Every path that the running test has asked for, and its answer; the figures of the test are made from them."""
-noted: list[str] = []
+notes: list[str] = []
 """What the running test has measured otherwise."""
 
 
 def figures() -> str:
-    """Return what the running test has seen: the answers by status with the slowest of each, and what it has noted."""
+    """Return what the running test has seen: the answers by status with the slowest of each, and its notes."""
     seconds: dict[str, list[float]] = {}
-    for path, answer in asked:
+    for path, answer in calls:
         kind = f"{path} " if path in ("/healthz", "/readyz") else ""
         seconds.setdefault(f"{kind}{answer.status or 'broken'}", []).append(answer.seconds)
-    seen = [f"{len(took)} x {kind}, slowest {max(took):.2f} s" for kind, took in sorted(seconds.items())]
-    return "; ".join([*noted, *seen])
+    counts = [f"{len(took)} x {kind}, slowest {max(took):.2f} s" for kind, took in sorted(seconds.items())]
+    return "; ".join([*notes, *counts])
 
 
 def wait_until_back(ask: Callable[[], "Answer"], seconds: float = 5) -> None:
     """Wait until a request is answered with 200 again, and note how long that took; fails where it takes too long."""
     took = wait_for(lambda: ask().status == 200, seconds)
-    noted.append(f"back after {took:.1f} s")
+    notes.append(f"back after {took:.1f} s")
 
 
 def allowed(seconds: float) -> float:
@@ -118,8 +118,8 @@ class Process:
 
     def lines(self) -> list[dict[str, Any]]:
         """Return the lines of the log that were written since the process was started."""
-        written = self.log.read_bytes()[self.before :].decode()
-        return [json.loads(line) for line in written.splitlines() if line.startswith("{")]
+        text = self.log.read_bytes()[self.before :].decode()
+        return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
 
 
 class Server(Process):
@@ -178,19 +178,19 @@ class Server(Process):
         timeout: float = 60,
     ) -> Answer:
         """Send a request on a connection of its own."""
-        started = time.monotonic()
+        start = time.monotonic()
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         try:
             connection.request(method, path, body, dict(headers or {}))
             response = connection.getresponse()
-            found = Answer(response.status, response.headers, response.read(), 0)  # type: ignore[arg-type]
+            answer = Answer(response.status, response.headers, response.read(), 0)  # type: ignore[arg-type]
         except (OSError, http.client.HTTPException) as error:
-            found = Answer(0, {}, repr(error).encode(), 0)
+            answer = Answer(0, {}, repr(error).encode(), 0)
         finally:
             connection.close()
-        found = found._replace(seconds=time.monotonic() - started)
-        asked.append((path, found))
-        return found
+        answer = answer._replace(seconds=time.monotonic() - start)
+        calls.append((path, answer))
+        return answer
 
     def workers(self) -> list[int]:
         """Return the ids of the worker processes."""
@@ -209,7 +209,7 @@ class Postgres:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.binaries = postgres.find_binaries()
-        self.user = postgres.unprivileged(folder)
+        self.user = postgres.non_root_prefix(folder)
         postgres.initialise(self.binaries, folder, self.user)
         self.start()
         postgres.create_database(folder, folder / "log")
@@ -247,8 +247,8 @@ class Postgres:
     def backends(self, name: str) -> list[int]:
         """Return the process ids of a database's connections."""
         with self.connect() as connection:
-            found = connection.execute("SELECT pid FROM pg_stat_activity WHERE datname = %s", [name]).fetchall()
-        return [row[0] for row in found]
+            rows = connection.execute("SELECT pid FROM pg_stat_activity WHERE datname = %s", [name]).fetchall()
+        return [row[0] for row in rows]
 
     def signal_all(self, number: int) -> None:
         """Send a signal to the server and each of its processes."""
@@ -308,8 +308,8 @@ class Installation:
         """Run a statement beside the product, and return its rows."""
         if self.pg:
             with self.pg.connect(self.name) as connection:
-                found = connection.execute(statement)
-                return found.fetchall() if found.description else []
+                cursor = connection.execute(statement)
+                return cursor.fetchall() if cursor.description else []
         with closing(sqlite3.connect(self.folder / "larder.sqlite3", isolation_level=None)) as connection:
             return connection.execute(statement).fetchall()
 
@@ -321,8 +321,8 @@ class Installation:
     @property
     def credentials(self) -> dict[str, Any]:
         """Return the demo's credentials."""
-        found: dict[str, Any] = json.loads((self.folder / "credentials.json").read_text())
-        return found
+        credentials: dict[str, Any] = json.loads((self.folder / "credentials.json").read_text())
+        return credentials
 
     def manage(self, *arguments: str, **variables: str) -> str:
         """Run a command of manage.py and return what it prints."""

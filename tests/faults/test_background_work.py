@@ -17,7 +17,7 @@ from tests.faults.mails import Mails, ids_of, mails_to
 from tests.faults.processes import ON_SQLITE, Installation, wait_for
 from tests.make.webhooks import Receiver, receiving
 
-ALLOWED = {"WEBHOOK_ALLOW_PRIVATE": "on"}
+PRIVATE_ADDRESSES = {"WEBHOOK_ALLOW_PRIVATE": "on"}
 LEAN = {"WEB_WORKERS": "1"}
 
 # Names that end in .test are resolved as a file says.
@@ -41,8 +41,8 @@ socket.getaddrinfo = getaddrinfo
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    with receiving() as found:
-        yield found
+    with receiving() as receiver:
+        yield receiver
 
 
 def lead_webhook_to(installation: Installation, address: str) -> None:
@@ -80,7 +80,7 @@ def test_a_worker_that_is_stopped_or_killed_during_a_delivery_loses_and_changes_
         for how in (signal.SIGTERM, signal.SIGKILL):
             answers, before = threading.Event(), len(receiver.got)
             receiver.before_answer = partial(answers.wait, 60)
-            with installation.worker(**ALLOWED) as worker:
+            with installation.worker(**PRIVATE_ADDRESSES) as worker:
                 assert server.add().status == 200
                 wait_for(lambda: len(receiver.got) > before, 60)  # noqa: B023 (awaited within the turn)
                 worker.signal(how)
@@ -90,12 +90,12 @@ def test_a_worker_that_is_stopped_or_killed_during_a_delivery_loses_and_changes_
                 assert worker.process.wait(60) == (0 if how == signal.SIGTERM else -how)
         receiver.before_answer = lambda: None
         let_what_was_begun_be_taken_up(installation)
-        with installation.worker(**ALLOWED):
+        with installation.worker(**PRIVATE_ADDRESSES):
             assert server.add().status == 200
             wait_for(lambda: len(receiver.got) >= 4, 60)
-    first, killed, again, last = [message.headers["webhook-id"] for message in receiver.got]
-    assert killed == again
-    assert len({first, killed, last}) == 3
+    first, interrupted, again, last = [message.headers["webhook-id"] for message in receiver.got]
+    assert interrupted == again
+    assert len({first, interrupted, last}) == 3
     assert receiver.numbers == sorted(receiver.numbers)
     assert receiver.got[1].body == receiver.got[2].body
 
@@ -110,17 +110,17 @@ def test_names_that_are_not_resolved_lose_neither_a_mail_nor_a_message(
     lead_webhook_to(inviting, receiver.address.replace("127.0.0.1", "hook.test"))
     url = {"EMAIL_URL": f"smtp://mail.test:{mails.server_address[1]}"}
 
-    def unresolved() -> Any:
+    def unresolved_invitation() -> Any:
         text = "%could not be resolved%"
         return inviting.rows(f"SELECT count(*) FROM webhooks_delivery WHERE fault LIKE '{text}' AND number > 0")[0][0]  # noqa: S608
 
     with (
         inviting.server({**LEAN, **url}) as server,
-        inviting.worker(PYTHONPATH=str(tmp_path), **ALLOWED, **url) as worker,
+        inviting.worker(PYTHONPATH=str(tmp_path), **PRIVATE_ADDRESSES, **url) as worker,
     ):
         assert server.provision("nora").status == 201
         wait_for(lambda: any("could not be sent" in line["message"] for line in worker.lines()), 60)
-        wait_for(unresolved, 60)
+        wait_for(unresolved_invitation, 60)
         names.write_text("hangs")
         let_retries_be_due(inviting)
         # A mail waits for as long as the system's resolver does; the worker gives signs of life meanwhile.

@@ -104,13 +104,13 @@ class Redis:
 def redis() -> Iterator[Redis]:
     if shutil.which("redis-server") is None:
         pytest.skip("redis-server is not installed.")
-    found = Redis()
-    yield found
-    found.kill()
+    redis = Redis()
+    yield redis
+    redis.kill()
 
 
 @pytest.fixture(scope="module")
-def limited(shared: Installation, redis: Redis) -> Iterator[Server]:
+def limited_server(shared: Installation, redis: Redis) -> Iterator[Server]:
     """Return a server that counts its limits in Redis."""
     with shared.server({"CACHE_URL": f"redis://127.0.0.1:{redis.port}/0"}) as server:
         for _ in range(8):
@@ -120,26 +120,26 @@ def limited(shared: Installation, redis: Redis) -> Iterator[Server]:
 
 @ON_SQLITE
 @pytest.mark.parametrize("how", ["killed", "frozen", "slow", "a replica", "full", "locked"])
-def test_without_redis_each_process_counts_for_itself(limited: Server, redis: Redis, how: str) -> None:
-    wait_for(lambda: limited.get("/readyz").json()["cache"] == "ok", 10)
+def test_without_redis_each_process_counts_for_itself(limited_server: Server, redis: Redis, how: str) -> None:
+    wait_for(lambda: limited_server.get("/readyz").json()["cache"] == "ok", 10)
     redis.break_down(how)
     if how == "slow":
-        wait_for(lambda: all(limited.read().seconds < allowed(0.25) for _ in range(6)))
-    answers = [ask() for _ in range(15) for ask in (limited.read, lambda: limited.get("/healthz"))]
+        wait_for(lambda: all(limited_server.read().seconds < allowed(0.25) for _ in range(6)))
+    answers = [ask() for _ in range(15) for ask in (limited_server.read, lambda: limited_server.get("/healthz"))]
     assert {answer.status for answer in answers} == {200}
     assert sum(answer.seconds > allowed(0.4) for answer in answers) <= 6
-    wait_for(lambda: limited.get("/readyz").json()["cache"] == "away", 10)
-    found = limited.get("/readyz")
-    assert (found.status, found.json()["status"]) == (200, "degraded")
+    wait_for(lambda: limited_server.get("/readyz").json()["cache"] == "away", 10)
+    answer = limited_server.get("/readyz")
+    assert (answer.status, answer.json()["status"]) == (200, "degraded")
     # Each of the two processes writes a line about it at most once a minute.
     lines: dict[str, int] = {}
-    for line in limited.lines():
+    for line in limited_server.lines():
         if line["logger"] == "larder.cache" and "not answer" in line["message"]:
             lines[line["time"][:16]] = lines.get(line["time"][:16], 0) + 1
     assert lines
     assert max(lines.values()) <= 2
     redis.mend(how)
-    wait_for(lambda: limited.read().status == 200 and limited.get("/readyz").json()["cache"] == "ok", 15)
+    wait_for(lambda: limited_server.read().status == 200 and limited_server.get("/readyz").json()["cache"] == "ok", 15)
 
 
 def invite(server: Server) -> str:

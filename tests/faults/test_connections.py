@@ -56,9 +56,9 @@ def half_of_two(server: Server, client: socket.socket) -> None:
     client.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nGET /healthz HTTP/1.1\r\nX-Half: ")
 
 
-def mixed(server: Server, client: socket.socket) -> None:
-    stopped = (slow_chunks, endless_trailers, half_of_two)
-    kinds = (slow_head, slow_body, slow_body_without_key, silent, not_reading, *stopped)
+def every_kind(server: Server, client: socket.socket) -> None:
+    unfinished = (slow_chunks, endless_trailers, half_of_two)
+    kinds = (slow_head, slow_body, slow_body_without_key, silent, not_reading, *unfinished)
     kinds[client.fileno() % len(kinds)](server, client)
 
 
@@ -74,7 +74,7 @@ def test_a_thousand_bad_connections_hold_up_nobody(
 
 
 def test_a_thousand_bad_connections_of_every_kind_hold_up_nobody(server: Server) -> None:
-    hold_up(server, mixed)
+    hold_up(server, every_kind)
 
 
 def hold_up(server: Server, kind: Callable[[Server, socket.socket], None]) -> None:
@@ -102,10 +102,10 @@ def asked_while_they_last(server: Server) -> list[Answer]:
     The bad connections are all there for ten seconds. What they hold up is slow both times, what other work on the
     machine held up is not.
     """
-    started = time.monotonic()
+    start = time.monotonic()
     while True:
         answers = [ask() for _ in range(10) for ask in (lambda: server.get("/healthz"), server.read)]
-        if max(answer.seconds for answer in answers) < 1 or time.monotonic() - started > 5:
+        if max(answer.seconds for answer in answers) < 1 or time.monotonic() - start > 5:
             return answers
 
 
@@ -113,9 +113,9 @@ def asked_while_they_last(server: Server) -> list[Answer]:
 def test_a_head_that_does_not_end_is_refused_after_ten_seconds(server: Server) -> None:
     with socket.create_connection(("127.0.0.1", server.port), 20) as client:
         slow_head(server, client)
-        started = time.monotonic()
+        start = time.monotonic()
         assert b" 408 " in client.recv(1000)
-        assert 9 < time.monotonic() - started < 10 + allowed(2)
+        assert 9 < time.monotonic() - start < 10 + allowed(2)
 
 
 @ON_SQLITE
@@ -130,10 +130,10 @@ def test_a_head_that_does_not_end_is_refused_after_ten_seconds(server: Server) -
 )
 def test_a_body_that_says_it_is_too_large_is_refused_at_once(server: Server, head: bytes) -> None:
     with socket.create_connection(("127.0.0.1", server.port), 5) as client:
-        started = time.monotonic()
+        start = time.monotonic()
         client.sendall(head)
         assert client.recv(10_000).startswith(b"HTTP/1.1 413 ")
-        assert time.monotonic() - started < allowed(1)
+        assert time.monotonic() - start < allowed(1)
 
 
 @ON_SQLITE
@@ -177,14 +177,14 @@ def test_eight_kept_connections_are_shared_evenly_by_two_workers(server: Server,
 def connections_of(pid: int, port: int) -> int:
     """Return how many connections to the port a process has open, also those that the client has closed."""
     rows = [line.split() for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]]
-    accepted = {f"socket:[{row[9]}]" for row in rows if row[1].endswith(f":{port:04X}") and row[3] != LISTENS}
-    held = 0
+    sockets = {f"socket:[{row[9]}]" for row in rows if row[1].endswith(f":{port:04X}") and row[3] != LISTENS}
+    count = 0
     for descriptor in Path(f"/proc/{pid}/fd").iterdir():
         try:
-            held += str(descriptor.readlink()) in accepted
+            count += str(descriptor.readlink()) in sockets
         except OSError:
             continue
-    return held
+    return count
 
 
 class Load:
@@ -192,15 +192,15 @@ class Load:
 
     def __init__(self, server: Server, clients: int = 8) -> None:
         self.server = server
-        self.ended = threading.Event()
-        self.answered = 0
+        self.stop = threading.Event()
+        self.answers = 0
         self.faults: list[str] = []
         self.threads = [threading.Thread(target=self.ask, args=(number % 2 == 0,)) for number in range(clients)]
 
     def ask(self, fresh: bool) -> None:
         """Read until told to end."""
         client = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=30)
-        while not self.ended.is_set():
+        while not self.stop.is_set():
             try:
                 if client.sock is None:
                     client.connect()
@@ -216,7 +216,7 @@ class Load:
                 response.read()
                 if response.status != 200:
                     self.faults.append(str(response.status))
-                self.answered += 1
+                self.answers += 1
                 if fresh or response.will_close:
                     client.close()
             except (OSError, http.client.HTTPException) as error:
@@ -230,7 +230,7 @@ class Load:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.ended.set()
+        self.stop.set()
         for thread in self.threads:
             thread.join()
 
@@ -242,7 +242,7 @@ def test_stopping_under_load_resets_no_connection(shared: Installation) -> None:
             time.sleep(1.5)
             server.process.send_signal(signal.SIGTERM)
             assert server.process.wait(20) == 0
-        assert load.answered > 20
+        assert load.answers > 20
         assert load.faults == []
 
 

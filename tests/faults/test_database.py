@@ -53,10 +53,10 @@ OUTAGES = [10, 40, 75] if os.environ.get("LONG") else [40]
 def test_a_stopped_database_is_503_at_once_and_back_within_five_seconds(
     pg: Postgres, server: Server, seconds: int, request: pytest.FixtureRequest
 ) -> None:
-    kept = [http.client.HTTPConnection("127.0.0.1", server.port, timeout=60) for _ in range(8)]
-    for client in kept:
+    clients = [http.client.HTTPConnection("127.0.0.1", server.port, timeout=60) for _ in range(8)]
+    for client in clients:
         request.addfinalizer(client.close)
-    assert {read_on(client, server) for client in kept} == {200}
+    assert {read_on(client, server) for client in clients} == {200}
     assert server.provisioned().status == 200
     pg.stop()
     until = time.monotonic() + seconds
@@ -84,7 +84,7 @@ def test_a_stopped_database_is_503_at_once_and_back_within_five_seconds(
     together(16, server.read, answers)
     assert {answer.status for answer in answers} == {200}
     # So are clients that kept their connection, unless the server has closed it because it was idle for 75 seconds.
-    assert seconds > 60 or {read_on(client, server) for client in kept} == {200}
+    assert seconds > 60 or {read_on(client, server) for client in clients} == {200}
     assert not [line for line in server.lines() if line["level"] == "ERROR"]
 
 
@@ -137,14 +137,14 @@ def test_no_reader_meets_a_connection_that_was_cut(pg: Postgres, server: Server,
     assert {answer.status for answer in answers} == {200}
 
 
-def worked_under(server: Server, seconds: float, hurt: Callable[[], object]) -> tuple[list[Answer], list[Answer]]:
+def answers_during(server: Server, seconds: float, hurt: Callable[[], object]) -> tuple[list[Answer], list[Answer]]:
     """Let four readers and four writers work while something is hurt again and again; return what they were answered.
 
     It is hurt twice a second, or less often on a busy machine, where one request would be hit twice otherwise. The
     writers repeat what was 503 with the same Idempotency-Key until it is done.
     """
     read: list[Answer] = []
-    added: list[Answer] = []
+    writes: list[Answer] = []
     until = time.monotonic() + seconds
 
     def add() -> None:
@@ -152,9 +152,9 @@ def worked_under(server: Server, seconds: float, hurt: Callable[[], object]) -> 
             key = {"Idempotency-Key": str(uuid.uuid4())}
             while (answer := server.add(key)).status != 200:
                 assert answer.status == 503, answer.body
-                added.append(answer)
+                writes.append(answer)
                 time.sleep(0.02)
-            added.append(answer)
+            writes.append(answer)
 
     def look() -> None:
         while time.monotonic() < until:
@@ -168,7 +168,7 @@ def worked_under(server: Server, seconds: float, hurt: Callable[[], object]) -> 
         hurt()
     for thread in threads:
         thread.join()
-    return read, added
+    return read, writes
 
 
 def items(shared: Installation) -> int:
@@ -190,11 +190,11 @@ def test_connections_that_are_cut_under_load_lose_and_double_nothing(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [shared.name]
             )
 
-    read, added = worked_under(server, 6, cut)
+    read, writes = answers_during(server, 6, cut)
     assert {answer.status for answer in read} == {200}
-    acknowledged = {answer.json()["Id"] for answer in added if answer.status == 200}
-    assert len(acknowledged) > 20 / allowed(1)
-    assert items(shared) == before + len(acknowledged)
+    ids = {answer.json()["Id"] for answer in writes if answer.status == 200}
+    assert len(ids) > 20 / allowed(1)
+    assert items(shared) == before + len(ids)
     assert not [line for line in server.lines() if line["level"] == "ERROR"]
 
 
@@ -203,10 +203,10 @@ def pool(pg: Postgres, shared: Installation, tmp_path: Path) -> Iterator[Pool]:
     """Return a pgbouncer in transaction mode in front of PostgreSQL, configured as the shipped one is."""
     if shutil.which("pgbouncer") is None:
         pytest.skip("pgbouncer is not installed.")
-    found = Pool(pg, shared.name)
-    found.start()
-    yield found
-    found.kill()
+    pool = Pool(pg, shared.name)
+    pool.start()
+    yield pool
+    pool.kill()
 
 
 @ON_POSTGRESQL
@@ -217,24 +217,24 @@ def test_a_pool_that_is_killed_and_started_again_loses_and_doubles_nothing(pool:
         for _ in range(8):
             assert server.read().status == 200
         strokes = iter([pool.kill, pool.start, lambda: None] * 2)
-        read, added = worked_under(server, 6, lambda: next(strokes, lambda: None)())
+        read, writes = answers_during(server, 6, lambda: next(strokes, lambda: None)())
         pool.start()
         wait_until_back(server.read)
         assert {answer.status for answer in read} == {200, 503}
-        acknowledged = {answer.json()["Id"] for answer in added if answer.status == 200}
-        assert acknowledged
-        assert items(shared) == before + len(acknowledged)
+        ids = {answer.json()["Id"] for answer in writes if answer.status == 200}
+        assert ids
+        assert items(shared) == before + len(ids)
         assert server.get("/readyz").json()["database"] == "ok"
         assert not [line for line in server.lines() if line["level"] == "ERROR"]
 
 
 @ON_POSTGRESQL
 def test_a_database_without_a_free_connection_is_503_that_says_so(pg: Postgres, own_server: Server) -> None:
-    taken: list[psycopg.Connection[Any]] = []
+    connections: list[psycopg.Connection[Any]] = []
     try:
         with suppress(psycopg.OperationalError):
-            while len(taken) < 1000:
-                taken.append(pg.connect())
+            while len(connections) < 1000:
+                connections.append(pg.connect())
         answers: list[Answer] = []
         together(8, own_server.read, answers)
         assert {answer.status for answer in answers} == {503}
@@ -242,7 +242,7 @@ def test_a_database_without_a_free_connection_is_503_that_says_so(pg: Postgres, 
         assert own_server.get("/healthz").seconds < allowed(1)
         assert own_server.get("/readyz").json()["database"] == "away"
     finally:
-        for connection in taken:
+        for connection in connections:
             connection.close()
     wait_until_back(own_server.read)
     assert any("too many clients" in line["message"] for line in own_server.lines())
@@ -256,7 +256,7 @@ def test_every_door_is_503_until_a_migration_that_broke_off_twice_is_completed(i
     else:
         (installation.folder / "larder.sqlite3").unlink()
 
-    def applied() -> int:
+    def applied_count() -> int:
         try:
             return int(installation.rows("SELECT count(*) FROM django_migrations")[0][0])
         except (psycopg.Error, sqlite3.Error):
@@ -270,7 +270,7 @@ def test_every_door_is_503_until_a_migration_that_broke_off_twice_is_completed(i
         for least in (5, 60):
             command = [sys.executable, "manage.py", "migrate", "--no-input"]
             migrating = Process(command, installation.environment, installation.logs / "migrate.log")
-            wait_for(lambda: applied() >= least, 60, 0.01)  # noqa: B023
+            wait_for(lambda: applied_count() >= least, 60, 0.01)  # noqa: B023
             if installation.pg and least == 60:
                 # PostgreSQL starts again in the middle of it.
                 installation.pg.stop()

@@ -37,10 +37,10 @@ FAKE_CLOCKS = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
 
 
 @pytest.fixture
-def small_installation(filled: Installation, tmp_path: Path) -> Iterator[tuple[Installation, Path]]:
+def small_installation(template: Installation, tmp_path: Path) -> Iterator[tuple[Installation, Path]]:
     """Return an installation on a disk of its own, and a file with which to fill that disk."""
-    # Beside the filled one, since PostgreSQL's own user can go there.
-    disk = filled.folder.parent / "small"
+    # Beside the template, since PostgreSQL's own user can go there.
+    disk = template.folder.parent / "small"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={SMALL},mode=755", "tmpfs", str(disk)]
     if subprocess.run(mount, check=False, capture_output=True).returncode:
@@ -48,19 +48,19 @@ def small_installation(filled: Installation, tmp_path: Path) -> Iterator[tuple[I
         pytest.skip("This machine lets no small disk be mounted.")
     try:
         (disk / "data").mkdir(mode=0o700)
-        if filled.pg:
+        if template.pg:
             (disk / "rows").mkdir()
-            filled.pg.give(disk / "rows")
-            with filled.pg.connect() as connection:
+            template.pg.give(disk / "rows")
+            with template.pg.connect() as connection:
                 connection.execute(f"CREATE TABLESPACE small LOCATION '{disk / 'rows'}'")
         try:
-            found = filled.copy(disk / "data", 990, "small")
-            found.logs = tmp_path
-            yield found, disk / "filler"
+            copy = template.copy(disk / "data", 990, "small")
+            copy.logs = tmp_path
+            yield copy, disk / "filler"
         finally:
             (disk / "filler").unlink(missing_ok=True)
-            if filled.pg:
-                with filled.pg.connect() as connection:
+            if template.pg:
+                with template.pg.connect() as connection:
                     connection.execute("DROP DATABASE IF EXISTS faults990 WITH (FORCE)")
                     connection.execute("DROP TABLESPACE small")
     finally:
@@ -101,8 +101,8 @@ def test_a_disk_that_cannot_be_written_is_an_outage_and_no_error_of_ours(
             assert server.provisioned().status == 503
             assert server.get("/admin/login/").status in (200, 503)
             assert server.add().status == 503
-            found = server.get("/readyz")
-            assert (found.status, found.json()["database"], found.json()["files"]) == (503, "away", "failing")
+            answer = server.get("/readyz")
+            assert (answer.status, answer.json()["database"], answer.json()["files"]) == (503, "away", "failing")
             assert server.get("/healthz").status == 200
             remount("rw")
             wait_until_back(server.add)
@@ -135,8 +135,8 @@ def test_a_full_disk_is_named_loses_nothing_and_leaves_no_file(small_installatio
         assert attach(server, first.json()["Id"]).status == 503
         assert files_of(installation) == files
         wait_for(lambda: add() and server.get("/readyz").json()["writes"] == "failing", 20)
-        found = server.get("/readyz")
-        assert (found.status, found.json()["status"], found.json()["files"]) == (200, "degraded", "failing")
+        answer = server.get("/readyz")
+        assert (answer.status, answer.json()["status"], answer.json()["files"]) == (200, "degraded", "failing")
         assert any(line.get("sqlstate") for line in server.lines())
         filler.unlink()
         wait_for(lambda: add() == 200, 5)
@@ -162,12 +162,12 @@ def test_what_is_made_on_a_full_disk_is_refused_in_words_and_leaves_nothing(
     scratch.mkdir()
 
     def pack() -> tuple[str, str]:
-        found = installation.rows("SELECT status, problem FROM packs_pack ORDER BY created DESC LIMIT 1")
-        return (str(found[0][0]), str(found[0][1])) if found else ("", "")
+        rows = installation.rows("SELECT status, problem FROM packs_pack ORDER BY created DESC LIMIT 1")
+        return (str(rows[0][0]), str(rows[0][1])) if rows else ("", "")
 
     with installation.server({"WEB_WORKERS": "1", "TMPDIR": str(scratch)}) as server, installation.worker():
         person = Browser(server, installation.credentials["people"]["manager"])
-        wanted, files = person.form(NEW_PACK), files_of(installation)
+        form, files = person.form(NEW_PACK), files_of(installation)
         fill(filler)
         for kind in ("csv", "xlsx"):
             export = person.get(f"/admin/complaints/complaint/export/{kind}/")
@@ -175,7 +175,7 @@ def test_what_is_made_on_a_full_disk_is_refused_in_words_and_leaves_nothing(
             assert b"no space left" in export.body
         with pytest.raises(AssertionError, match=r"could not be made: .*No space left"):
             installation.manage("backup", str(filler.parent / "b.tar.gz"))
-        assert person.post(NEW_PACK, wanted).status == 302
+        assert person.post(NEW_PACK, form).status == 302
         wait_for(lambda: pack()[0] == "Failed", 90)
         assert pack()[1] == "The disk is full."
         assert person.get("/admin/packs/").status == 200
@@ -184,7 +184,7 @@ def test_what_is_made_on_a_full_disk_is_refused_in_words_and_leaves_nothing(
         assert not list(scratch.iterdir())
         filler.unlink()
         assert person.get("/admin/complaints/complaint/export/xlsx/").status == 200
-        assert person.post(NEW_PACK, wanted).status == 302
+        assert person.post(NEW_PACK, form).status == 302
         wait_for(lambda: pack()[0] == "Ready", 90)
         assert len(files_of(installation)) == len(files) + 1
 
@@ -195,31 +195,31 @@ def small_log(pg: Postgres) -> Iterator[Path]:
     with pg.connect() as connection:
         connection.execute("CHECKPOINT")
     pg.stop(signal.SIGINT)
-    here, disk = pg.folder / "data" / "pg_wal", pg.folder / "small"
+    log, disk = pg.folder / "data" / "pg_wal", pg.folder / "small"
     disk.mkdir()
-    size = sum(path.stat().st_size for path in here.rglob("*")) + 8 * SEGMENT
+    size = sum(path.stat().st_size for path in log.rglob("*")) + 8 * SEGMENT
     mount = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "tmpfs", str(disk)]
-    mounted = not subprocess.run(mount, check=False, capture_output=True).returncode
+    is_mounted = not subprocess.run(mount, check=False, capture_output=True).returncode
     try:
-        if mounted:
-            subprocess.run(["cp", "-a", here, disk / "pg_wal"], check=True)
-            here.rename(pg.folder / "kept")
-            here.symlink_to(disk / "pg_wal")
+        if is_mounted:
+            subprocess.run(["cp", "-a", log, disk / "pg_wal"], check=True)
+            log.rename(pg.folder / "kept")
+            log.symlink_to(disk / "pg_wal")
             pg.start()
             wait_for(pg.answers, 30)
             yield disk / "filler"
             (disk / "filler").unlink(missing_ok=True)
             if pg.process.poll() is None:
                 pg.stop(signal.SIGINT)
-            here.unlink()
-            subprocess.run(["cp", "-a", disk / "pg_wal", here], check=True)
+            log.unlink()
+            subprocess.run(["cp", "-a", disk / "pg_wal", log], check=True)
     finally:
-        subprocess.run(["umount", "--lazy", str(disk)], check=mounted)
+        subprocess.run(["umount", "--lazy", str(disk)], check=is_mounted)
         disk.rmdir()
         shutil.rmtree(pg.folder / "kept", ignore_errors=True)
         pg.start()
         wait_for(pg.answers, 30)
-    if not mounted:
+    if not is_mounted:
         pytest.skip("This machine lets no small disk be mounted.")
 
 
@@ -249,10 +249,10 @@ def test_a_full_disk_under_the_log_of_postgresql_loses_nothing(
         assert wait_for(pg.answers, 60) >= 0
         wait_until_back(server.add)
         assert {answer.status for answer in answers} == {200, 503}
-        refused = sum(answer.status == 503 for answer in answers)
-        beyond = installation.rows("SELECT count(*) FROM items_item")[0][0] - before - (len(answers) - refused)
+        refusals = sum(answer.status == 503 for answer in answers)
+        beyond = installation.rows("SELECT count(*) FROM items_item")[0][0] - before - (len(answers) - refusals)
         # One more was added last. What broke off in its commit may be stored although nobody was told so.
-        assert 1 <= beyond <= 1 + refused
+        assert 1 <= beyond <= 1 + refusals
         assert not [line for line in server.lines() if line["level"] == "ERROR"]
 
 
@@ -288,8 +288,8 @@ def test_a_clock_that_is_set_back_and_forth_while_serving_repeats_no_write_and_s
     key = {"Idempotency-Key": str(uuid.uuid4())}
 
     def is_shown(moment: datetime.datetime) -> bool:
-        shown = parsedate_to_datetime(server.get("/healthz").headers["Date"])
-        return abs(shown - moment) < datetime.timedelta(minutes=5)
+        date = parsedate_to_datetime(server.get("/healthz").headers["Date"])
+        return abs(date - moment) < datetime.timedelta(minutes=5)
 
     with installation.server({**under_a_fake_clock(tmp_path), **clock}) as server, installation.worker():
         server.wait_until_loaded(1)

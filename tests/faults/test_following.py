@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests import make
-from tests.faults.processes import allowed, noted
+from tests.faults.processes import allowed, notes
 from tests.make.following import follow
 from tests.make.materials import make_api
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def test_a_follower_by_time_misses_no_write_in_twenty_seconds(settings: Any, attempt: int) -> None:
     settings.RATE_LIMIT = 10**6
     api = make_api(make.make_site("Hillside Bakery"))
-    there, seen, _ = follow(api, 20)
-    noted.append(f"{len(there - seen)} of {len(there)} missed")
-    assert len(there) > 200 / allowed(1)
-    assert there <= seen, sorted(there - seen)
+    stored, polled, _ = follow(api, 20)
+    notes.append(f"{len(stored - polled)} of {len(stored)} missed")
+    assert len(stored) > 200 / allowed(1)
+    assert stored <= polled, sorted(stored - polled)

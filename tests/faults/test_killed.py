@@ -42,16 +42,16 @@ def test_web_workers_that_are_killed_under_load_lose_and_double_nothing(
     own_server: Server, shared: Installation
 ) -> None:
     before, until = items(shared), time.monotonic() + 8
-    added: list[Answer] = []
-    others: list[Answer] = []
+    writes: list[Answer] = []
+    failures: list[Answer] = []
 
     def add() -> None:
         while time.monotonic() < until:
             key = {"Idempotency-Key": str(uuid.uuid4())}
             while (answer := own_server.add(key)).status != 200:
-                others.append(answer)
+                failures.append(answer)
                 time.sleep(0.05)
-            added.append(answer)
+            writes.append(answer)
 
     writers = [threading.Thread(target=add) for _ in range(4)]
     for writer in writers:
@@ -64,10 +64,10 @@ def test_web_workers_that_are_killed_under_load_lose_and_double_nothing(
     for writer in writers:
         writer.join()
     # The connections of a killed worker are reset; the writers repeat what they do not know.
-    assert {answer.status for answer in others} <= {0, 503}
-    acknowledged = {answer.json()["Id"] for answer in added}
-    assert len(acknowledged) == len(added) > 20 / allowed(1)
-    assert items(shared) == before + len(added)
+    assert {answer.status for answer in failures} <= {0, 503}
+    ids = {answer.json()["Id"] for answer in writes}
+    assert len(ids) == len(writes) > 20 / allowed(1)
+    assert items(shared) == before + len(writes)
     assert "verified." in shared.manage("verify_history")
 
 
@@ -124,5 +124,5 @@ def test_a_seal_that_a_killed_worker_broke_off_is_made_by_another_one(
     assert not list(seals.glob("history-*.json"))
     with installation.worker():
         wait_for(lambda: list(seals.glob("history-*.json")), 90)
-    (made,) = seals.glob("history-*.json")
-    assert "Nothing was cut or rewritten" in installation.manage("verify_history", "--seal", str(made))
+    (seal,) = seals.glob("history-*.json")
+    assert "Nothing was cut or rewritten" in installation.manage("verify_history", "--seal", str(seal))

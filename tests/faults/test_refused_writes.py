@@ -17,7 +17,7 @@ from tests.make.transfer import as_csv
 
 ADD, IMPORT = "/admin/items/item/add/", "/admin/items/item/import/"
 TABLES = ("history_change", "accounts_accesstoken")
-REFUSED = {
+OUTAGES = {
     "40P01": outages.BUSY,  # a deadlock
     "40001": outages.BUSY,  # transactions that cannot be put into an order
     "55P03": outages.BUSY,  # a lock that was waited for too long
@@ -25,7 +25,7 @@ REFUSED = {
     "53100": outages.FULL,
     "53200": outages.SLOW,  # no memory
 }
-STORED = ("items_item", "accounts_user", "accounts_accesstoken", "attachments_attachment", "history_change")
+ROW_TABLES = ("items_item", "accounts_user", "accounts_accesstoken", "attachments_attachment", "history_change")
 
 
 @pytest.fixture
@@ -59,28 +59,28 @@ def doors_of(server: Server, person: Browser) -> dict[str, Callable[[], Answer]]
     def name() -> str:
         return f"Scale {uuid.uuid4().hex}"
 
-    def imported() -> Answer:
+    def import_file() -> Answer:
         report = person.post_file(IMPORT, question, "file", as_csv([{"Name": name()}]))
         upload = re.search(rb'name="upload" value="([^"]+)"', report.body)
         assert upload, report.body
         token = {"csrfmiddlewaretoken": question["csrfmiddlewaretoken"]}
         return person.post(IMPORT, token | {"upload": upload[1].decode(), "change_reason": "A test"})
 
-    def sent(method: str, path: str, body: dict[str, Any]) -> Answer:
+    def status_of(method: str, path: str, body: dict[str, Any]) -> Answer:
         return server.send(method, path, json.dumps(body).encode(), server.key)
 
     return {
         "an add": server.add,
         "an add that is repeated": lambda: server.add({"Idempotency-Key": str(uuid.uuid4())}),
-        "a change": lambda: sent("PUT", f"/item/UpdateItem/{first}", {"Location": name()}),
-        "a file": lambda: sent("POST", "/attachment/AddAttachment", file),
+        "a change": lambda: status_of("PUT", f"/item/UpdateItem/{first}", {"Location": name()}),
+        "a file": lambda: status_of("POST", "/attachment/AddAttachment", file),
         "a directory's add": lambda: server.provision(uuid.uuid4().hex[:12]),
         "a directory's change": lambda: server.provision(uuid.uuid4().hex[:12], "PATCH", nora),
         "a token": lambda: server.send(
             "POST", "/oauth/token", f"grant_type=client_credentials&{client}".encode(), {"Content-Type": FORM}
         ),
         "a form": lambda: person.post(ADD, form | {"name": name()}),
-        "an import": imported,
+        "an import": import_file,
     }
 
 
@@ -92,10 +92,10 @@ def test_what_the_database_refuses_is_a_clear_answer_at_every_door_and_stores_no
     doors = doors_of(server, person)
 
     def stored() -> list[int]:
-        return [shared.rows(f"SELECT count(*) FROM {table}")[0][0] for table in STORED]  # noqa: S608
+        return [shared.rows(f"SELECT count(*) FROM {table}")[0][0] for table in ROW_TABLES]  # noqa: S608
 
     before, files = stored(), files_of(shared)
-    for sqlstate, outage in REFUSED.items():
+    for sqlstate, outage in OUTAGES.items():
         refusing(sqlstate)
         for door, write in doors.items():
             answer = write()
@@ -105,7 +105,7 @@ def test_what_the_database_refuses_is_a_clear_answer_at_every_door_and_stores_no
     refusing()
     assert stored() == before
     assert files_of(shared) == files
-    assert {line["sqlstate"] for line in server.lines() if line.get("sqlstate")} >= set(REFUSED)
+    assert {line["sqlstate"] for line in server.lines() if line.get("sqlstate")} >= set(OUTAGES)
     assert not [line for line in server.lines() if line["level"] == "ERROR"]
     for door, write in doors.items():
         answer = write()

@@ -23,22 +23,22 @@ pytestmark = ON_SQLITE
 HOST = b"Host: 127.0.0.1\r\n"
 
 
-def connected(server: Server) -> socket.socket:
+def connect(server: Server) -> socket.socket:
     return socket.create_connection(("127.0.0.1", server.port), 60)
 
 
 def read_answers(client: socket.socket, number: int) -> list[int]:
     """Read so many answers with a body from a connection and return their status codes."""
-    found = []
+    statuses = []
     with client.makefile("rb") as stream:
         for _ in range(number):
-            found.append(int(stream.readline().split()[1]))
+            statuses.append(int(stream.readline().split()[1]))
             length = 0
             while (line := stream.readline()) not in (b"\r\n", b""):
                 if line.lower().startswith(b"content-length:"):
                     length = int(line.split(b":")[1])
             assert len(stream.read(length)) == length
-    return found
+    return statuses
 
 
 @pytest.mark.parametrize(("path", "number"), [("/healthz", 5_000), ("/item/GetItemList?limit=1", 100)])
@@ -47,7 +47,7 @@ def test_many_requests_sent_at_once_are_all_answered_and_hold_up_nobody(server: 
     key = server.credentials["subscription_key"].encode()
     request = b"GET %s HTTP/1.1\r\n%sOcp-Apim-Subscription-Key: %s\r\n\r\n" % (path.encode(), HOST, key)
     answers: list[int] = []
-    with connected(server) as client:
+    with connect(server) as client:
         reading = threading.Thread(target=lambda: answers.extend(read_answers(client, number)))
         reading.start()
         client.sendall(request * number)
@@ -62,7 +62,7 @@ def test_many_requests_sent_at_once_are_all_answered_and_hold_up_nobody(server: 
 
 def test_a_client_of_http_1_0_keeps_its_connection_only_if_it_asks_for_it(server: Server) -> None:
     request = b"GET /healthz HTTP/1.0\r\n%sConnection: keep-alive\r\n\r\n" % HOST
-    with connected(server) as client:
+    with connect(server) as client:
         for _ in range(2):
             client.sendall(request)
             answer = http.client.HTTPResponse(client)
@@ -70,12 +70,12 @@ def test_a_client_of_http_1_0_keeps_its_connection_only_if_it_asks_for_it(server
             assert answer.status == 200
             assert answer.getheader("Connection", "").lower() == "keep-alive"
             answer.read()
-    with connected(server) as client:
+    with connect(server) as client:
         client.sendall(request.replace(b"Connection: keep-alive\r\n", b""))
-        received = b""
+        data = b""
         while piece := client.recv(4096):
-            received += piece
-        assert received.split()[1] == b"200"
+            data += piece
+        assert data.split()[1] == b"200"
 
 
 def test_a_body_that_arrives_byte_by_byte_is_answered_at_every_door(server: Server) -> None:
@@ -94,16 +94,16 @@ def test_a_body_that_arrives_byte_by_byte_is_answered_at_every_door(server: Serv
             urlencode(sign_in),
         ),
     }
-    found: dict[str, int] = {}
+    statuses: dict[str, int] = {}
 
     def drip(path: str, headers: str, body: str) -> None:
-        with connected(server) as drop:
+        with connect(server) as drop:
             drop.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{headers}\r\nContent-Length: {len(body)}\r\n\r\n"
             for byte in (head + body).encode():
                 drop.sendall(bytes([byte]))
                 time.sleep(0.001)
-            found[path] = int(drop.recv(4096).split()[1])
+            statuses[path] = int(drop.recv(4096).split()[1])
 
     threads = [threading.Thread(target=drip, args=(path, *door[1:])) for path, door in doors.items()]
     for thread in threads:
@@ -111,12 +111,12 @@ def test_a_body_that_arrives_byte_by_byte_is_answered_at_every_door(server: Serv
     slowest = max(server.get("/healthz").seconds for _ in range(10))
     for thread in threads:
         thread.join()
-    assert found == {path: door[0] for path, door in doors.items()}
+    assert statuses == {path: door[0] for path, door in doors.items()}
     assert slowest < allowed(1)
 
 
 def test_a_client_that_only_ends_its_sending_still_gets_the_answer(server: Server) -> None:
-    with connected(server) as client:
+    with connect(server) as client:
         client.sendall(b"GET /healthz HTTP/1.1\r\n%s\r\n" % HOST)
         client.shutdown(socket.SHUT_WR)
         assert client.recv(4096).startswith(b"HTTP/1.1 200")
@@ -128,7 +128,7 @@ def test_uploads_that_are_reset_in_the_middle_leave_nothing_open(server: Server)
     server.read()
     before = open_files(server)
     for number in range(200):
-        with connected(server) as client:
+        with connect(server) as client:
             if number % 2:
                 client.sendall(head + b"Content-Length: 1000000\r\n\r\n" + b"x" * 100_000)
             else:
@@ -169,7 +169,7 @@ def number_of_items(server: Server) -> int:
 )
 def test_a_body_in_any_allowed_framing_is_stored_once(server: Server, framing: bytes) -> None:
     before = number_of_items(server)
-    with connected(server) as client:
+    with connect(server) as client:
         client.sendall(adding(server) + framing)
         answer = http.client.HTTPResponse(client)
         answer.begin()
@@ -178,7 +178,7 @@ def test_a_body_in_any_allowed_framing_is_stored_once(server: Server, framing: b
 
 
 def test_who_waits_for_100_continue_is_told_to_go_on(server: Server) -> None:
-    with connected(server) as client:
+    with connect(server) as client:
         client.sendall(adding(server) + b"Expect: 100-continue\r\nContent-Length: 23\r\n\r\n")
         assert client.recv(25) == b"HTTP/1.1 100 Continue\r\n\r\n"
         client.sendall(BODY)
@@ -188,16 +188,16 @@ def test_who_waits_for_100_continue_is_told_to_go_on(server: Server) -> None:
 @pytest.mark.parametrize("framing", [b"Content-Length: 500\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n17\r\n"])
 def test_a_body_that_ends_too_early_is_not_taken_for_a_whole_one(server: Server, framing: bytes) -> None:
     before = number_of_items(server)
-    with connected(server) as client:
+    with connect(server) as client:
         client.sendall(adding(server) + framing + BODY)
         client.shutdown(socket.SHUT_WR)
-        received = client.recv(4096)
-    assert received == b"" or received.split()[1] == b"400"
+        data = client.recv(4096)
+    assert data == b"" or data.split()[1] == b"400"
     assert number_of_items(server) == before
 
 
 @pytest.mark.parametrize(
-    ("sent", "status"),
+    ("data", "status"),
     [
         (b"GET /healthz HTTP/1.1\r\n" + HOST + b"X-A: b\r\n" * 100_000, 431),
         (
@@ -230,12 +230,12 @@ def test_a_body_that_ends_too_early_is_not_taken_for_a_whole_one(server: Server,
     ],
     ids=["headers", "names of headers", "address", "chunks of one byte", "trailers", "chunks of two bytes"],
 )
-def test_a_flood_of_framing_is_refused_and_holds_up_nobody(server: Server, sent: bytes, status: int) -> None:
+def test_a_flood_of_framing_is_refused_and_holds_up_nobody(server: Server, data: bytes, status: int) -> None:
     answers: list[int] = []
 
     def flood() -> None:
-        with connected(server) as client:
-            client.sendall(sent)
+        with connect(server) as client:
+            client.sendall(data)
             answers.append(int(client.recv(4096).split()[1]))
 
     threads = [threading.Thread(target=flood) for _ in range(20)]
@@ -262,6 +262,6 @@ def test_a_flood_of_framing_is_refused_and_holds_up_nobody(server: Server, sent:
     ],
 )
 def test_no_form_of_address_is_an_error_of_ours(server: Server, target: str, status: int) -> None:
-    with connected(server) as client:
+    with connect(server) as client:
         client.sendall(f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode())
         assert read_answers(client, 1) == [status]

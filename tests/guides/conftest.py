@@ -21,9 +21,9 @@ COMMAND = {"python": [sys.executable, "-I"], "bash": ["bash", "-euo", "pipefail"
 
 def blocks(page: str, language: str) -> list[str]:
     """Return the code blocks of a page in one language, in order."""
-    found = re.findall(rf"^```{language}\n(.*?)^```$", (DOCS / page).read_text(encoding="utf-8"), re.M | re.S)
-    assert found, f"{page} has no {language} block."
-    return found
+    texts = re.findall(rf"^```{language}\n(.*?)^```$", (DOCS / page).read_text(encoding="utf-8"), re.M | re.S)
+    assert texts, f"{page} has no {language} block."
+    return texts
 
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -43,7 +43,7 @@ def run(caller: MaterialApi, live_server: Any, settings: Any, tmp_path: Path) ->
     """
     settings.BASE_URL = live_server.url
     client, client_secret = make_client(caller.holder.user)
-    known = {
+    environment = {
         "BASE": live_server.url,
         "KEY": caller.holder.secret,
         "SITE": str(caller.site.pk),
@@ -58,7 +58,7 @@ def run(caller: MaterialApi, live_server: Any, settings: Any, tmp_path: Path) ->
         code = "\n".join(blocks(page, language))
         done = subprocess.run(
             [*COMMAND[language], "-c", code],
-            env={**known, **{name: str(value) for name, value in variables.items()}},
+            env={**environment, **{name: str(value) for name, value in variables.items()}},
             cwd=tmp_path,
             capture_output=True,
             text=True,

@@ -34,8 +34,8 @@ both = pytest.mark.parametrize("language", ["python", "bash"])
 
 
 def test_the_erp_programs_rows_arrive_and_a_second_night_changes_nothing(caller: MaterialApi, run: Run) -> None:
-    gone = make_material(caller.site, external_id="ERP/9999")
-    kept = make_material(caller.site, external_id="OTHER/1")
+    missing_material = make_material(caller.site, external_id="ERP/9999")
+    other_material = make_material(caller.site, external_id="OTHER/1")
     first = run("guides/erp-materials.md", "python", ROWS=501, status=1)
     assert "Sent: {'Added': 499, 'Refused': 2}" in first.stdout
     assert "Sent: {'Added': 1}" in first.stdout  # the name was cut and sent once more
@@ -43,7 +43,7 @@ def test_the_erp_programs_rows_arrive_and_a_second_night_changes_nothing(caller:
     assert "Refused: ERP/1 risk: Allowed are: None, Low, Medium, High." in first.stdout
     stored = dict(Material.objects.filter(site=caller.site).values_list("external_id", "is_archived"))
     assert len(stored) == 502  # 500 of 501 rows, and the two that were there
-    assert (stored[gone.external_id], stored[kept.external_id]) == (True, False)
+    assert (stored[missing_material.external_id], stored[other_material.external_id]) == (True, False)
     assert len(Material.objects.get(external_id="ERP/0").name) == 255
     changes = Change.objects.count()
     second = run("guides/erp-materials.md", "python", ROWS=501, status=1)
@@ -101,12 +101,12 @@ def test_the_crm_files_a_complaint_once_with_its_photo(
 def test_the_warehouse_meets_every_change_once_and_its_copy_is_whole(
     caller: MaterialApi, run: Run, tmp_path: Path, language: str
 ) -> None:
-    made = [make_item(caller.site, name=f"Scale {number}") for number in range(5)]
+    made_items = [make_item(caller.site, name=f"Scale {number}") for number in range(5)]
     page: dict[str, Any] = {"PAGE": 2, "STATE": tmp_path}
     first = run("guides/following-changes.md", language, **page)
     assert len(re.findall(r"^\d+ \w*Item", first.stdout, re.M)) == 5
-    items.update_item(caller.site.pk, made[1].pk, {"name": "Thermometer"}, author=make.SYSTEM)
-    make.archive(made[3], reason="Sold")
+    items.update_item(caller.site.pk, made_items[1].pk, {"name": "Thermometer"}, author=make.SYSTEM)
+    make.archive(made_items[3], reason="Sold")
     second = run("guides/following-changes.md", language, **page)
     assert len(re.findall(r"^\d+ \w*Item", second.stdout, re.M)) == 2
     if language == "python":
@@ -115,9 +115,9 @@ def test_the_warehouse_meets_every_change_once_and_its_copy_is_whole(
             str(item.pk): item.name for item in Item.objects.filter(is_archived=False)
         }
     else:
-        assert f"archived=false {made[1].pk} Thermometer" in second.stdout
-        assert f"archived=true {made[3].pk} Scale 3" in second.stdout
-        assert all(f"archived=false {item.pk} {item.name}" in first.stdout for item in made)
+        assert f"archived=false {made_items[1].pk} Thermometer" in second.stdout
+        assert f"archived=true {made_items[3].pk} Scale 3" in second.stdout
+        assert all(f"archived=false {item.pk} {item.name}" in first.stdout for item in made_items)
     third = run("guides/following-changes.md", language, **page)
     assert not re.findall(r"^\d+ \w*Item", third.stdout, re.M)
 
@@ -132,18 +132,18 @@ def test_the_calls_of_the_page_on_materials_add_read_and_archive(caller: Materia
 
 def test_the_answers_are_those_that_the_page_names(caller: MaterialApi, run: Run) -> None:
     done = run("guides/answers.md", "bash")
-    named = re.findall(r"# (\d{3})", "".join(blocks("guides/answers.md", "bash")))
-    assert re.findall(r"^\d{3}$", done.stdout, re.M) == named
-    assert len(named) == 8
+    statuses = re.findall(r"# (\d{3})", "".join(blocks("guides/answers.md", "bash")))
+    assert re.findall(r"^\d{3}$", done.stdout, re.M) == statuses
+    assert len(statuses) == 8
     assert [item.name for item in Item.objects.all()] == ["Scale 4"]
     assert "IdempotencyMismatch" in done.stdout
 
 
 def test_the_error_on_the_page_is_what_is_answered(caller: MaterialApi) -> None:
-    [shown] = re.findall(r"^```json\n(.*?)^```$", (DOCS / "guides/answers.md").read_text("utf-8"), re.M | re.S)
+    [example] = re.findall(r"^```json\n(.*?)^```$", (DOCS / "guides/answers.md").read_text("utf-8"), re.M | re.S)
     body = {**complaint_body(caller.site), "Quantity": -1, "Brand": "x"}
     answer = Api(caller.holder).post("/complaint/AddComplaintDetail", body).json()
-    assert {**answer, "RequestId": "…"} == json.loads(shown)
+    assert {**answer, "RequestId": "…"} == json.loads(example)
 
 
 def test_the_limits_on_the_page_are_the_services_own(settings: Any) -> None:
@@ -169,6 +169,6 @@ def test_every_address_with_a_question_mark_is_quoted_for_the_shell(page: str) -
     """Zsh takes an unquoted ? for a pattern and refuses the command where no file matches it."""
     text = (DOCS / page).read_text(encoding="utf-8")
     for line in re.findall(r"^.*curl.*$", "\n".join(re.findall(r"^```\w*\n(.*?)^```$", text, re.M | re.S)), re.M):
-        unquoted = re.sub(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"", "", line.partition(" #")[0])
-        assert "?" not in unquoted, line
-        assert "&" not in unquoted, line
+        rest = re.sub(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"", "", line.partition(" #")[0])
+        assert "?" not in rest, line
+        assert "&" not in rest, line

@@ -45,7 +45,7 @@ def running(port: int, secrets: str, state: Path) -> Iterator["subprocess.Popen[
         program.wait(10)
 
 
-def told(program: "subprocess.Popen[str]") -> list[str]:
+def operations_of(program: "subprocess.Popen[str]") -> list[str]:
     """End the receiver and return the operations that it told of."""
     program.terminate()
     return [line.split()[1] for line in program.communicate(timeout=10)[0].splitlines()]
@@ -69,11 +69,11 @@ def test_the_receiver_takes_each_change_once_over_a_change_of_the_secret(
         new = actions.rotate_secret(webhook, author=make.SYSTEM)
         make_item(site, name="Mixer")
         assert tasks.deliver.call() == 1
-        assert told(program) == ["AddItem"] * 3
+        assert operations_of(program) == ["AddItem"] * 3
     with running(port, f"{old} {new}", tmp_path / "number") as program:
         make_item(site, name="Oven")
         assert tasks.deliver.call() == 1
-        assert told(program) == ["AddItem"]
+        assert operations_of(program) == ["AddItem"]
 
 
 @pytest.mark.django_db
@@ -85,6 +85,6 @@ def test_the_receiver_refuses_another_secret(site: Site, settings: Any, tmp_path
         make_item(site, name="Scale")
         assert tasks.deliver.call() == 0
         assert (Delivery.objects.get().outcome, Delivery.objects.get().status) == (Outcome.FAILED, 401)
-        assert told(program) == []
+        assert operations_of(program) == []
     webhook.refresh_from_db()
     assert webhook.state == State.ACTIVE

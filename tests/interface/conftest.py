@@ -17,8 +17,8 @@ class SiteApi(Api):
     def get(self, path: str, query: dict[str, Any] | None = None, **headers: str) -> Any:
         """Send a GET."""
         if query:
-            named: dict[str, Any] = {**query, "siteId": str(self.site_id)}
-            return super().get(path, named, **headers)
+            full_query: dict[str, Any] = {**query, "siteId": str(self.site_id)}
+            return super().get(path, full_query, **headers)
         return super().get(self.at(path), None, **headers)
 
     def send(

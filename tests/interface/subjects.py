@@ -47,9 +47,9 @@ ENDPOINT_OPERATIONS = [(operation, viewset) for operation, viewset in OPERATIONS
 """The operations of every endpoint, those included that want an access token and a site as well."""
 
 
-def named(chosen: list[Any]) -> list[str]:
+def ids_of(operations: list[Any]) -> list[str]:
     """Return the ids under which parametrised operations are shown."""
-    return [operation.name for operation, _ in chosen]
+    return [operation.name for operation, _ in operations]
 
 
 def path_of(operation: Any, viewset: Any, key: Any = "") -> str:
@@ -62,7 +62,7 @@ def model_of(operation: Any) -> type[models.Model]:
     return BY_OPERATION.get(operation.name, {}).get("model") or (operation.request or operation.response).Meta.model
 
 
-def stored(operation: Any, site: Site) -> Any:
+def record_for(operation: Any, site: Site) -> Any:
     """Return a record of the site that the operation can act on."""
     return entry(model_of(operation), site)
 
@@ -70,10 +70,10 @@ def stored(operation: Any, site: Site) -> Any:
 def body_for(operation: Any, site: Site) -> dict[str, Any]:
     """Return a body that the operation accepts, with every field filled that can be."""
     special = BY_OPERATION.get(operation.name, {}).get("body")
-    return special(site) if special else filled(operation.request, site)
+    return special(site) if special else full_body(operation.request, site)
 
 
-def filled(serializer: type[WireSerializer], site: Site) -> dict[str, Any]:
+def full_body(serializer: type[WireSerializer], site: Site) -> dict[str, Any]:
     """Return a body with a value for each writable field of a serializer."""
     body: dict[str, Any] = {}
     for name, field in serializer.wire_fields().items():
@@ -87,7 +87,7 @@ def wire_value(field: Any, name: str, site: Site) -> Any:  # noqa: C901 (one lin
     """Return a valid JSON value for a wire field."""
     match field:
         case ChildRows():
-            return [filled(field.serializer_class, site)]
+            return [full_body(field.serializer_class, site)]
         case IdList():
             return [{"Id": str(entry(field.model, site).pk)}]
         case fields.ReferenceField():
@@ -153,13 +153,13 @@ MAKERS: dict[str, Any] = {
 
 def filled_action(site: Site) -> dict[str, Any]:
     """Return the body of an action about an item; only what is Done may be judged."""
-    body = {**filled(ActionSerializer, site), "RecordId": str(make_item(site).pk), "RecordStatus": "Open"}
+    body = {**full_body(ActionSerializer, site), "RecordId": str(make_item(site).pk), "RecordStatus": "Open"}
     return {name: value for name, value in body.items() if name not in ("FindingId", "Effective")}
 
 
 def filled_attachment(site: Site) -> dict[str, Any]:
     """Return the body of an attachment on an item."""
-    body = {**filled(AttachmentSerializer, site), "RecordId": str(make_item(site).pk)}
+    body = {**full_body(AttachmentSerializer, site), "RecordId": str(make_item(site).pk)}
     return {name: value for name, value in body.items() if name != "FindingId"}
 
 

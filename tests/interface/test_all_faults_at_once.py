@@ -15,12 +15,12 @@ from tests.make.items import make_item
 pytestmark = pytest.mark.django_db
 
 NO_ID = "a3c1b2d4-0000-4000-8000-000000000000"
-HIDDEN = "invoice\u202efdp.exe"
+BIDI_NAME = "invoice\u202efdp.exe"
 ACTION = {"Name": "Train line 2", "DueDate": "2031-05-01"}
 FILE = {"FileName": "a.txt", "FileType": "text/plain", "FileContent": "TGFyZGVy"}
 
 
-def named(answer: Any) -> list[tuple[str, str]]:
+def codes(answer: Any) -> list[tuple[str, str]]:
     """Return field and code of each fault of a refused body."""
     assert answer.status_code == 400, answer.content
     return sorted((fault["Field"], fault["Code"]) for fault in answer.json()["Fields"])
@@ -32,7 +32,7 @@ def test_an_action_names_the_record_with_the_other_faults(site: Site, api: Any, 
 
     def faults(**changes: Any) -> list[tuple[str, str]]:
         body = {**ACTION, "OwnerId": str(action.owner_id), **changes}
-        return named(
+        return codes(
             api.put(f"/action/UpdateAction/{action.pk}", body) if update else api.post("/action/AddAction", body)
         )
 
@@ -54,17 +54,17 @@ def test_a_stored_record_of_an_action_is_not_judged_again(site: Site, api: Any) 
     action = make_action(site, record_id=item.pk)
     type(item).objects.filter(pk=item.pk).update(is_archived=True)
     body = api.get(f"/action/GetAction/{action.pk}").json()
-    assert named(api.put(f"/action/UpdateAction/{action.pk}", {**body, "Name": ""})) == [("Name", "RequiredField")]
+    assert codes(api.put(f"/action/UpdateAction/{action.pk}", {**body, "Name": ""})) == [("Name", "RequiredField")]
 
 
 def test_an_attachment_names_the_record_with_the_other_faults(site: Site, api: Any) -> None:
     def faults(**changes: Any) -> list[tuple[str, str]]:
-        return named(api.post("/attachment/AddAttachment", {**FILE, **changes}))
+        return codes(api.post("/attachment/AddAttachment", {**FILE, **changes}))
 
     record = ("RecordId", "InvalidReference")
     assert faults(FileName="", RecordId=NO_ID) == [("FileName", "RequiredField"), record]
-    assert faults(FileName=HIDDEN, RecordId=NO_ID) == [("FileName", "InvalidValue"), record]
-    assert faults(FileName=HIDDEN, FindingId=NO_ID) == [("FileName", "InvalidValue"), ("RecordId", "RequiredField")]
+    assert faults(FileName=BIDI_NAME, RecordId=NO_ID) == [("FileName", "InvalidValue"), record]
+    assert faults(FileName=BIDI_NAME, FindingId=NO_ID) == [("FileName", "InvalidValue"), ("RecordId", "RequiredField")]
     assert not Attachment.objects.exists()
 
 
@@ -76,11 +76,11 @@ def test_a_document_names_approvers_and_the_file_with_the_other_faults(site: Sit
     def faults(**changes: Any) -> list[tuple[str, str]]:
         body = document_body(**changes)
         path = f"/document/UpdateDocument/{document.pk}"
-        return named(api.put(path, body) if update else api.post("/document/AddDocument", body))
+        return codes(api.put(path, body) if update else api.post("/document/AddDocument", body))
 
     nobody = ("UserToApprove", "RequiredField")
     assert faults(Name="", UserToApprove=[]) == [("Name", "RequiredField"), nobody]
-    assert faults(FileName=HIDDEN) == [("FileName", "InvalidValue"), nobody]
+    assert faults(FileName=BIDI_NAME) == [("FileName", "InvalidValue"), nobody]
     named_ones = [{"Id": str(approver.pk)}]
     assert faults(Name="", UserToApprove=named_ones) == [("Name", "RequiredField")]
     for unknown in (NO_ID, "no Id"):
@@ -91,15 +91,15 @@ def test_a_document_names_approvers_and_the_file_with_the_other_faults(site: Sit
 def test_an_employee_names_address_and_superior_with_the_other_faults(site: Site, api: Any) -> None:
     boss = make.make_employee(site)
     report = make.make_employee(site, reporting_to=boss)
-    mixed = "p\u0430y@example.com"
-    body = make.employee_body(FirstName="", ReportingToId=str(report.pk), EmailAddress=mixed)
-    assert named(api.put(f"/employee/UpdateEmployee/{boss.pk}", body)) == [
+    address = "p\u0430y@example.com"
+    body = make.employee_body(FirstName="", ReportingToId=str(report.pk), EmailAddress=address)
+    assert codes(api.put(f"/employee/UpdateEmployee/{boss.pk}", body)) == [
         ("EmailAddress", "InvalidValue"),
         ("FirstName", "RequiredField"),
         ("ReportingToId", "InvalidReference"),
     ]
     Employee.objects.filter(pk=report.pk).update(is_archived=True)
-    assert named(api.post("/employee/AddEmployee", body)) == [
+    assert codes(api.post("/employee/AddEmployee", body)) == [
         ("EmailAddress", "InvalidValue"),
         ("FirstName", "RequiredField"),
         ("ReportingToId", "InvalidReference"),

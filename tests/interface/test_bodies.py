@@ -12,16 +12,16 @@ from records.operations.fields import MOST_IDS, MOST_ROWS, ReferenceField, TextL
 from records.operations.serializers import MOST_NAMES, ChildRows, IdList
 from records.reference.models import SystemEntry
 from records.sites.models import Site
-from tests.interface.subjects import ENDPOINT_OPERATIONS, body_for, entry, model_of, named, path_of, stored
-from tests.interface.test_doors import refused
+from tests.interface.subjects import ENDPOINT_OPERATIONS, body_for, entry, ids_of, model_of, path_of, record_for
+from tests.interface.test_doors import is_error
 
 body_operations = [entry for entry in ENDPOINT_OPERATIONS if entry[0].request is not None]
-every_body_operation = pytest.mark.parametrize(("operation", "viewset"), body_operations, ids=named(body_operations))
+every_body_operation = pytest.mark.parametrize(("operation", "viewset"), body_operations, ids=ids_of(body_operations))
 add_operations = [entry for entry in body_operations if not entry[0].takes_id]
-every_add_operation = pytest.mark.parametrize(("operation", "viewset"), add_operations, ids=named(add_operations))
+every_add_operation = pytest.mark.parametrize(("operation", "viewset"), add_operations, ids=ids_of(add_operations))
 update_operations = [entry for entry in body_operations if entry[0].takes_id]
 every_update_operation = pytest.mark.parametrize(
-    ("operation", "viewset"), update_operations, ids=named(update_operations)
+    ("operation", "viewset"), update_operations, ids=ids_of(update_operations)
 )
 WRONG = [
     5,
@@ -61,18 +61,18 @@ NO_OBJECTS = (
 
 def path(operation: Any, viewset: Any, site: Any) -> str:
     """Return the operation's path, to a record that exists where it takes an id."""
-    return path_of(operation, viewset, stored(operation, site).pk if operation.takes_id else "")
+    return path_of(operation, viewset, record_for(operation, site).pk if operation.takes_id else "")
 
 
 @every_body_operation
 def test_a_write_leaves_one_change(operation: Any, viewset: Any, api: Any) -> None:
     site = api.key.site
     where, body = path(operation, viewset, site), body_for(operation, site)
-    known = set(Change.objects.values_list("pk", flat=True))
+    change_ids = set(Change.objects.values_list("pk", flat=True))
     answer = api.send(operation.method, where, body)
     assert answer.status_code == 200, answer.content
     assert answer.json() == {"Error": "", "Message": "Success.", "Id": answer.json()["Id"]}
-    change = Change.objects.exclude(pk__in=known).get()
+    change = Change.objects.exclude(pk__in=change_ids).get()
     assert (str(change.record_id), change.operation, change.channel) == (answer.json()["Id"], operation.name, "API")
     assert (change.author_id, change.author_name) == (api.key.user.pk, api.key.user.printed_name)
     assert (change.site_id, change.credential) == (site.pk, "Test key")
@@ -90,16 +90,16 @@ def test_a_write_is_the_same_with_and_without_a_slash_at_its_end(operation: Any,
 bodyless_operations = [entry for entry in ENDPOINT_OPERATIONS if entry[0].request is None]
 
 
-@pytest.mark.parametrize(("operation", "viewset"), bodyless_operations, ids=named(bodyless_operations))
+@pytest.mark.parametrize(("operation", "viewset"), bodyless_operations, ids=ids_of(bodyless_operations))
 def test_fields_in_the_body_of_a_request_that_takes_none_are_refused(operation: Any, viewset: Any, api: Any) -> None:
     where, before = path(operation, viewset, api.key.site), Change.objects.count()
     answer = api.send(operation.method, where, {"limit": 1, "search": "x"})
-    assert refused(answer, 400, "ValidationFailed")
+    assert is_error(answer, 400, "ValidationFailed")
     assert {(fault["Field"], fault["Code"]) for fault in answer.json()["Fields"]} == {
         ("limit", "UnknownField"),
         ("search", "UnknownField"),
     }
-    assert refused(
+    assert is_error(
         api.send(operation.method, where, "limit=1", "application/x-www-form-urlencoded"), 400, "MalformedJson"
     )
     assert Change.objects.count() == before
@@ -124,7 +124,7 @@ def test_a_repeated_update_leaves_no_second_change(operation: Any, viewset: Any,
 def test_what_is_no_json_object_is_refused(operation: Any, viewset: Any, api: Any) -> None:
     where = path(operation, viewset, api.key.site)
     for body in NO_OBJECTS if operation.each is None else set(NO_OBJECTS) - {"[]"}:
-        assert refused(api.send(operation.method, where, body), 400, "MalformedJson"), body[:20]
+        assert is_error(api.send(operation.method, where, body), 400, "MalformedJson"), body[:20]
 
 
 @every_body_operation
@@ -137,10 +137,10 @@ def test_another_media_type_is_refused_and_none_is_json(operation: Any, viewset:
         "application/json; charset=utf-16",
         "multipart/form-data",
     ):
-        assert refused(api.send(operation.method, where, body, media_type), 415, "UnsupportedMediaType")
-    packed = api.send(operation.method, where, body, **{"Content-Encoding": "gzip"})
-    assert refused(packed, 415, "UnsupportedMediaType")
-    assert packed["Accept-Encoding"] == "identity"
+        assert is_error(api.send(operation.method, where, body, media_type), 415, "UnsupportedMediaType")
+    answer = api.send(operation.method, where, body, **{"Content-Encoding": "gzip"})
+    assert is_error(answer, 415, "UnsupportedMediaType")
+    assert answer["Accept-Encoding"] == "identity"
     assert api.send(operation.method, where, body, "", **{"Content-Encoding": "identity"}).status_code == 200
 
 
@@ -165,7 +165,7 @@ def test_every_required_field_is_demanded(operation: Any, viewset: Any, api: Any
                 body[name] = value
             before = Change.objects.count()
             answer = api.send(operation.method, where, body)
-            assert refused(answer, 400, "ValidationFailed"), (name, value)
+            assert is_error(answer, 400, "ValidationFailed"), (name, value)
             assert name in [fault["Field"] for fault in answer.json()["Fields"]]
             assert Change.objects.count() == before
 
@@ -188,21 +188,21 @@ def test_another_sites_record_is_nowhere_told_from_one_that_does_not_exist(
     operation: Any, viewset: Any, api: Any, other_site: Site
 ) -> None:
     """Neither beside other faults, nor with a wrong Id in the path, nor under a stale If-Match."""
-    body, here = body_for(operation, api.key.site), path(operation, viewset, api.key.site)
-    tries: list[tuple[str, dict[str, Any], dict[str, str]]] = [(here, {}, {}), (here, {"Nothing": 1}, {})]
+    body, record_path = body_for(operation, api.key.site), path(operation, viewset, api.key.site)
+    tries: list[tuple[str, dict[str, Any], dict[str, str]]] = [(record_path, {}, {}), (record_path, {"Nothing": 1}, {})]
     if operation.takes_id:
-        tries += [(path_of(operation, viewset, uuid.uuid4()), {}, {}), (here, {}, {"If-Match": '"0"'})]
+        tries += [(path_of(operation, viewset, uuid.uuid4()), {}, {}), (record_path, {}, {"If-Match": '"0"'})]
     for name, field in operation.request.wire_fields().items():
         pointing = isinstance(field, ReferenceField | IdList) and not field.read_only
         if not pointing or issubclass(field.model, SystemEntry):
             continue
-        theirs = str(entry(field.model, other_site).pk)
+        foreign_key = str(entry(field.model, other_site).pk)
         for where, more, headers in tries:
             faults = []
-            for key in (theirs, str(uuid.uuid4())):
+            for key in (foreign_key, str(uuid.uuid4())):
                 value = [{"Id": key}] if isinstance(field, IdList) else key
                 answer = api.send(operation.method, where, {**body, **more, name: value}, **headers)
-                assert refused(answer, 400, "ValidationFailed"), (name, where)
+                assert is_error(answer, 400, "ValidationFailed"), (name, where)
                 faults.append(answer.json()["Fields"])
             assert faults[0] == faults[1], name
             assert any(fault["Field"].startswith(name) for fault in faults[0])
@@ -220,7 +220,7 @@ def test_arrays_objects_and_lists_of_faults_have_an_end(operation: Any, viewset:
         answer = api.send(operation.method, where, {**body, name: [1] * most})
         assert 1 <= len(answer.json()["Fields"]) <= MOST_FAULTS, name
     answer = api.send(operation.method, where, {**body, **{f"x{number}": 1 for number in range(MOST_NAMES)}})
-    assert refused(answer, 400, "ValidationFailed")
+    assert is_error(answer, 400, "ValidationFailed")
     assert len(answer.json()["Fields"]) == 1
 
 
@@ -235,9 +235,9 @@ def test_a_repeat_under_one_idempotency_key_writes_once(operation: Any, viewset:
     assert first["ETag"] == again["ETag"]
     assert model_of(operation)._default_manager.count() == before + 1
     other = api.send(operation.method, where, {**body, "Nothing": 1}, **{"Idempotency-Key": "k-1"})
-    assert refused(other, 409, "IdempotencyMismatch")
+    assert is_error(other, 409, "IdempotencyMismatch")
     for key in ("", "k" * 256, "k\u0085"):
-        assert refused(api.send(operation.method, where, body, **{"Idempotency-Key": key}), 400, "InvalidParameter")
+        assert is_error(api.send(operation.method, where, body, **{"Idempotency-Key": key}), 400, "InvalidParameter")
     assert model_of(operation)._default_manager.count() == before + 1
     assert (
         api.send(
@@ -256,14 +256,14 @@ def test_a_refused_add_is_not_kept_under_its_key(operation: Any, viewset: Any, a
 
 @every_update_operation
 def test_a_stale_if_match_changes_nothing(operation: Any, viewset: Any, api: Any) -> None:
-    record = stored(operation, api.key.site)
+    record = record_for(operation, api.key.site)
     where, body = path_of(operation, viewset, record.pk), body_for(operation, api.key.site)
     before = Change.objects.count()
     for stale in ('"99"', '"x"', "nonsense", 'W/"99"'):
-        assert refused(api.send(operation.method, where, body, **{"If-Match": stale}), 412, "PreconditionFailed")
+        assert is_error(api.send(operation.method, where, body, **{"If-Match": stale}), 412, "PreconditionFailed")
     assert Change.objects.count() == before
     answer = api.send(operation.method, where, body, **{"If-Match": f'"98", W/"{record.revision}"'})
     assert answer.status_code == 200, answer.content
-    assert refused(api.send(operation.method, where, body, **{"If-Match": '"0"'}), 412, "PreconditionFailed")
+    assert is_error(api.send(operation.method, where, body, **{"If-Match": '"0"'}), 412, "PreconditionFailed")
     assert api.send(operation.method, where, body, **{"If-Match": answer["ETag"]}).status_code == 200
     assert api.send(operation.method, where, body, **{"If-Match": "*"}).status_code == 200

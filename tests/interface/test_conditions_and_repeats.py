@@ -12,20 +12,22 @@ from records.accounts.models import KeptAnswer, SubscriptionKey
 from records.history.models import Change
 from tests import make
 from tests.conftest import Api
-from tests.interface.subjects import ENDPOINT_OPERATIONS, body_for, model_of, named, path_of, stored
-from tests.interface.test_doors import refused
+from tests.interface.subjects import ENDPOINT_OPERATIONS, body_for, ids_of, model_of, path_of, record_for
+from tests.interface.test_doors import is_error
 from tests.make.oauth import make_token
 
 QUIET = settings(max_examples=20, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 
 write_operations = [entry for entry in ENDPOINT_OPERATIONS if entry[0].writes]
 id_operations = [entry for entry in write_operations if entry[0].takes_id]
-every_id_operation = pytest.mark.parametrize(("operation", "viewset"), id_operations, ids=named(id_operations))
+every_id_operation = pytest.mark.parametrize(("operation", "viewset"), id_operations, ids=ids_of(id_operations))
 add_operations = [entry for entry in write_operations if entry[0].adds]
-every_add_operation = pytest.mark.parametrize(("operation", "viewset"), add_operations, ids=named(add_operations))
+every_add_operation = pytest.mark.parametrize(("operation", "viewset"), add_operations, ids=ids_of(add_operations))
 
 
-every_write_operation = pytest.mark.parametrize(("operation", "viewset"), write_operations, ids=named(write_operations))
+every_write_operation = pytest.mark.parametrize(
+    ("operation", "viewset"), write_operations, ids=ids_of(write_operations)
+)
 
 
 def body_of(operation: Any, site: Any) -> Any:
@@ -36,7 +38,7 @@ def body_of(operation: Any, site: Any) -> Any:
 @every_id_operation
 def test_a_repeat_of_an_update_under_one_idempotency_key_writes_once(operation: Any, viewset: Any, api: Any) -> None:
     site = api.key.site
-    record, other = stored(operation, site), stored(operation, site)
+    record, other = record_for(operation, site), record_for(operation, site)
     path, body = path_of(operation, viewset, record.pk), body_of(operation, site)
     once = {"Idempotency-Key": "k-1", "If-Match": f'"{record.revision}"'}
     first = api.send(operation.method, path, body, **once)
@@ -46,28 +48,28 @@ def test_a_repeat_of_an_update_under_one_idempotency_key_writes_once(operation: 
     assert (again.status_code, again.content, again["ETag"]) == (200, first.content, first["ETag"])
     assert again["Idempotency-Replayed"] == "true"
     elsewhere = api.send(operation.method, path_of(operation, viewset, other.pk), body, **{"Idempotency-Key": "k-1"})
-    assert refused(elsewhere, 409, "IdempotencyMismatch")
+    assert is_error(elsewhere, 409, "IdempotencyMismatch")
     assert Change.objects.count() == before
 
 
 @every_id_operation
 def test_an_update_heeds_if_none_match(operation: Any, viewset: Any, api: Any) -> None:
-    record = stored(operation, api.key.site)
+    record = record_for(operation, api.key.site)
     path, body = path_of(operation, viewset, record.pk), body_of(operation, api.key.site)
     before = Change.objects.count()
     for header in ("*", f'"{record.revision}"', f'"99", W/"{record.revision}"', f'"{record.revision}-r"'):
         answer = api.send(operation.method, path, body, **{"If-None-Match": header})
-        assert refused(answer, 412, "PreconditionFailed"), header
+        assert is_error(answer, 412, "PreconditionFailed"), header
     assert Change.objects.count() == before
     assert api.send(operation.method, path, body, **{"If-None-Match": '"99"'}).status_code == 200
 
 
 def test_a_tag_that_no_record_ever_had_is_412_whatever_number_it_holds(api: Any) -> None:
     operation, viewset = next(entry for entry in id_operations if entry[0].name == "UpdateItem")
-    path = path_of(operation, viewset, stored(operation, api.key.site).pk)
+    path = path_of(operation, viewset, record_for(operation, api.key.site).pk)
     for tag in ("1" * 5_000, "99999999999999999999", "01", "1-R", "²", "-1", ""):
         answer = api.put(path, {"Notes": "x"}, **{"If-Match": f'"{tag}"'})
-        assert refused(answer, 412, "PreconditionFailed"), tag
+        assert is_error(answer, 412, "PreconditionFailed"), tag
         assert api.put(path, {"Notes": ""}, **{"If-None-Match": f'"{tag}"'}).status_code == 200, tag
 
 
@@ -76,7 +78,7 @@ def test_an_add_with_if_match_is_refused(operation: Any, viewset: Any, api: Any)
     path, body = path_of(operation, viewset), body_of(operation, api.key.site)
     before = Change.objects.count()
     for header in ("*", '"1"', ""):
-        assert refused(api.send(operation.method, path, body, **{"If-Match": header}), 412, "PreconditionFailed"), (
+        assert is_error(api.send(operation.method, path, body, **{"If-Match": header}), 412, "PreconditionFailed"), (
             header
         )
     assert Change.objects.count() == before
@@ -85,7 +87,7 @@ def test_an_add_with_if_match_is_refused(operation: Any, viewset: Any, api: Any)
 
 @every_write_operation
 def test_a_repeat_with_the_successor_of_a_rotated_key_writes_nothing(operation: Any, viewset: Any, api: Any) -> None:
-    path = path_of(operation, viewset, stored(operation, api.key.site).pk if operation.takes_id else "")
+    path = path_of(operation, viewset, record_for(operation, api.key.site).pk if operation.takes_id else "")
     body, once = body_of(operation, api.key.site), {"Idempotency-Key": "order 77"}
     first = api.send(operation.method, path, body, **once)
     assert first.status_code == 200, first.content
@@ -105,8 +107,8 @@ def test_a_repeat_with_the_successor_of_a_rotated_key_writes_nothing(operation: 
 def test_an_idempotency_key_of_another_user_or_operation_is_another_one(operation: Any, viewset: Any, api: Any) -> None:
     path, body, once = path_of(operation, viewset), body_of(operation, api.key.site), {"Idempotency-Key": "order 77"}
     other = make.make_key(api.key.site)
-    theirs = type(api)(other, Authorization=f"Bearer {make_token(other.user)}")
-    answers = [one.send(operation.method, path, body, **once) for one in (api, theirs)]
+    other_api = type(api)(other, Authorization=f"Bearer {make_token(other.user)}")
+    answers = [one.send(operation.method, path, body, **once) for one in (api, other_api)]
     assert [answer.status_code for answer in answers] == [200, 200]
     assert answers[0].json()["Id"] != answers[1].json()["Id"]
     elsewhere = "/customer/AddCustomer" if path.startswith("/item") else "/item/AddItem"
@@ -131,7 +133,7 @@ def test_an_idempotency_key_at_another_site_is_another_one(
 def test_what_several_headers_ask_for_holds_together(operation: Any, viewset: Any, api: Any, settings: Any) -> None:
     settings.RATE_LIMIT = 1_000_000
     site, numbers = api.key.site, itertools.count()
-    record = stored(operation, site) if operation.takes_id else None
+    record = record_for(operation, site) if operation.takes_id else None
     path, body = path_of(operation, viewset, record.pk if record else ""), body_of(operation, site)
     if operation.each is not None:  # A material that its externalId names.
         record = model_of(operation)._default_manager.get(pk=api.send(operation.method, path, body).json()["Id"])
@@ -139,9 +141,9 @@ def test_what_several_headers_ask_for_holds_together(operation: Any, viewset: An
     def tags() -> st.SearchStrategy[str | None]:
         return st.sampled_from([None, None, "current", "weak", "several", "stale", "none", "*"])
 
-    def written(tag: str | None, revision: int) -> str | None:
-        shown = {"current": f'"{revision}"', "weak": f'W/"{revision}"', "stale": f'"{revision + 7}"', "none": '"x"'}
-        return f'"0", {shown["current"]}' if tag == "several" else shown.get(tag or "", tag)
+    def header_of(tag: str | None, revision: int) -> str | None:
+        tags = {"current": f'"{revision}"', "weak": f'W/"{revision}"', "stale": f'"{revision + 7}"', "none": '"x"'}
+        return f'"0", {tags["current"]}' if tag == "several" else tags.get(tag or "", tag)
 
     @QUIET
     @given(
@@ -154,15 +156,15 @@ def test_what_several_headers_ask_for_holds_together(operation: Any, viewset: An
     def send(match: str | None, none_match: str | None, once: bool, check: str, ok: bool) -> None:
         number = next(numbers)
         revision = type(record).objects.get(pk=record.pk).revision if record else 1
-        asked = {"If-Match": written(match, revision), "If-None-Match": written(none_match, revision)}
-        headers = {name: value for name, value in asked.items() if value is not None}
+        conditions = {"If-Match": header_of(match, revision), "If-None-Match": header_of(none_match, revision)}
+        headers = {name: value for name, value in conditions.items() if value is not None}
         if once:
             headers["Idempotency-Key"] = f"k-{number}"
         wrong = not ok and body is not None
-        sent = {**body, "Nonsense": 1} if wrong else body
+        body_sent = {**body, "Nonsense": 1} if wrong else body
         where = f"{path}?validateOnly={check}" if check else path
         before = (Change.objects.count(), KeptAnswer.objects.count(), model_of(operation)._default_manager.count())
-        answer = api.send(operation.method, where, sent, **headers)
+        answer = api.send(operation.method, where, body_sent, **headers)
         fits = match is None if operation.adds else match not in ("stale", "none")
         fits = fits and (operation.adds or none_match in (None, "stale", "none"))
         after = (Change.objects.count(), KeptAnswer.objects.count(), model_of(operation)._default_manager.count())
@@ -178,7 +180,7 @@ def test_what_several_headers_ask_for_holds_together(operation: Any, viewset: An
             assert after[1] == before[1] + once
             assert after[0] <= before[0] + 1
             if once:
-                again = api.send(operation.method, where, sent, **headers)
+                again = api.send(operation.method, where, body_sent, **headers)
                 assert (again.content, again["Idempotency-Replayed"]) == (answer.content, "true")
                 assert Change.objects.count() == after[0]
 

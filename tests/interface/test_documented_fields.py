@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from records.sites.models import Site
-from tests.interface.subjects import ENDPOINT_OPERATIONS, body_for, named, path_of, stored
+from tests.interface.subjects import ENDPOINT_OPERATIONS, body_for, ids_of, path_of, record_for
 
 LONGEST = {"name": 255, "email": 254, "text": 20_000, "reason": 1_000}
 """The kinds of text, and how many characters they may have."""
@@ -62,22 +62,22 @@ BODIES = {
 }
 """What may be sent, by the operation that takes it; a star marks what must be sent."""
 
-NUMBERED = "Id:id SiteSequenceId:integer"
+IDS = "Id:id SiteSequenceId:integer"
 READS = {
-    "GetEmployee": f"{NUMBERED} {EMPLOYEE} JobDescription:array UserId:id {STAMPS}",
-    "GetJobDescription": f"{NUMBERED} {JOB_DESCRIPTION} {STAMPS}",
-    "GetComplaint": f"{NUMBERED} RecordStatus:word {COMPLAINT} ReviewReport:text {STAMPS}",
-    "GetDocument": f"""{NUMBERED} RecordStatus:word {DOCUMENT} Version:integer EffectiveVersion:integer FileSize:integer
+    "GetEmployee": f"{IDS} {EMPLOYEE} JobDescription:array UserId:id {STAMPS}",
+    "GetJobDescription": f"{IDS} {JOB_DESCRIPTION} {STAMPS}",
+    "GetComplaint": f"{IDS} RecordStatus:word {COMPLAINT} ReviewReport:text {STAMPS}",
+    "GetDocument": f"""{IDS} RecordStatus:word {DOCUMENT} Version:integer EffectiveVersion:integer FileSize:integer
         FileHash:name FileURL:name DocumentVersion:array {STAMPS}""",
     "GetDocumentVersion": """Id:id DocumentId:id Version:integer RecordStatus:word FileType:name FileName:name
         FileSize:integer FileHash:name FileContent:file FileURL:name Signature:array Created:date CreatedBy:id""",
-    "GetItem": f"{NUMBERED} {ITEM} {STAMPS}",
-    "GetCustomer": f"{NUMBERED} {CUSTOMER} {STAMPS}",
-    "GetAuditProgram": f"""{NUMBERED} Name:name Type:word Department:name Risk:word Auditor:array Auditee:array
+    "GetItem": f"{IDS} {ITEM} {STAMPS}",
+    "GetCustomer": f"{IDS} {CUSTOMER} {STAMPS}",
+    "GetAuditProgram": f"""{IDS} Name:name Type:word Department:name Risk:word Auditor:array Auditee:array
         Procedure:array Checklist:array RatingId:id RatingResponseId:id {STAMPS}""",
     "GetMaterialById": f"""{MATERIAL} siteSequenceId:integer created:date lastModified:date createdBy:id
         lastModifiedBy:id""",
-    "GetAction": f"""{NUMBERED} {ACTION} VerifiedBy:id Effective:boolean ClosedBy:id ClosedDate:date {STAMPS}""",
+    "GetAction": f"""{IDS} {ACTION} VerifiedBy:id Effective:boolean ClosedBy:id ClosedDate:date {STAMPS}""",
     "GetAttachment": f"""Id:id {ATTACHMENT} FileSize:integer FileHash:name FileURL:name IsArchived:boolean
         Created:date CreatedBy:id""",
     "GetRating": "Id:id Name:name Code:name Idx:integer IsArchived:boolean Response:array ScoreBand:array",
@@ -125,21 +125,21 @@ def test_every_body_and_every_record_has_its_table() -> None:
     assert {operation.name for operation, _ in read_operations} == READS.keys()
 
 
-@pytest.mark.parametrize(("operation", "viewset"), read_operations, ids=named(read_operations))
+@pytest.mark.parametrize(("operation", "viewset"), read_operations, ids=ids_of(read_operations))
 def test_a_record_is_read_with_the_documents_fields(operation: Any, viewset: Any, api: Any) -> None:
     fields = fields_of(READS[operation.name])
-    answer = api.get(path_of(operation, viewset, stored(operation, api.key.site).pk)).json()
+    answer = api.get(path_of(operation, viewset, record_for(operation, api.key.site).pk)).json()
     assert answer.keys() == fields.keys()
     assert [name for name, kind in fields.items() if not of_kind(answer[name], kind)] == []
 
 
-@pytest.mark.parametrize(("operation", "viewset"), body_operations, ids=named(body_operations))
+@pytest.mark.parametrize(("operation", "viewset"), body_operations, ids=ids_of(body_operations))
 def test_a_body_has_the_documents_fields_and_no_text_is_longer_than_it_says(
     operation: Any, viewset: Any, api: Any, site: Site
 ) -> None:
     table = BODIES[operation.name]
     fields, required = fields_of(table), required_in(table)
-    path = path_of(operation, viewset, stored(operation, site).pk if operation.takes_id else "")
+    path = path_of(operation, viewset, record_for(operation, site).pk if operation.takes_id else "")
     assert {name for name, field in operation.request.wire_fields().items() if not field.read_only} == fields.keys()
     empty = api.send(operation.method, path, {}).json()
     assert {one["Field"] for one in empty.get("Fields", ())} == required, empty
@@ -156,18 +156,18 @@ def test_a_body_has_the_documents_fields_and_no_text_is_longer_than_it_says(
 adds = [entry for entry in body_operations if entry[0].method == "POST" and entry[0].name != "AddAttachment"]
 
 
-@pytest.mark.parametrize(("operation", "viewset"), adds, ids=named(adds))
+@pytest.mark.parametrize(("operation", "viewset"), adds, ids=ids_of(adds))
 def test_what_was_not_sent_is_read_as_missing_in_the_way_of_its_kind(operation: Any, viewset: Any, api: Any) -> None:
     body = {name: body_for(operation, api.key.site)[name] for name in required_in(BODIES[operation.name])}
-    added = api.send("POST", path_of(operation, viewset), body)
-    assert added.status_code == 200, added.content
+    answer = api.send("POST", path_of(operation, viewset), body)
+    assert answer.status_code == 200, answer.content
     [(reader, _)] = [
         one
         for one in read_operations
         if one[1] is viewset and one[0].response.Meta.model is operation.request.Meta.model
     ]
-    shape = api.get(path_of(reader, viewset, added.json()["Id"])).json()
-    given = {"Id", "Date", "Version", "RecordStatus", "Kind", "Priority", "isArchived", *body}
+    shape = api.get(path_of(reader, viewset, answer.json()["Id"])).json()
+    names_set = {"Id", "Date", "Version", "RecordStatus", "Kind", "Priority", "isArchived", *body}
     fields = fields_of(BODIES[operation.name])
-    absent = {name: kind for name, kind in fields.items() if name not in given and name in shape}
+    absent = {name: kind for name, kind in fields.items() if name not in names_set and name in shape}
     assert {name: shape[name] for name in absent} == {name: MISSING.get(kind) for name, kind in absent.items()}

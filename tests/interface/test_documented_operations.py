@@ -6,7 +6,7 @@ from records.accounts.models import DefaultRole
 from records.operations import operation
 from tests.interface.subjects import ENDPOINTS, OPERATIONS
 
-DOCUMENTED = {
+METHODS = {
     "employee": {
         "AddEmployee": "POST",
         "AddJobDescription": "POST",
@@ -38,31 +38,31 @@ DOCUMENTED = {
 }
 
 
-def declared() -> dict[str, dict[str, str]]:
+def declared_methods() -> dict[str, dict[str, str]]:
     """Return the declared operations by endpoint."""
-    found: dict[str, dict[str, str]] = {}
+    methods: dict[str, dict[str, str]] = {}
     for row, viewset in OPERATIONS:
-        found.setdefault(ENDPOINTS.get(viewset, "").strip("/"), {})[row.name] = row.method
-    return found
+        methods.setdefault(ENDPOINTS.get(viewset, "").strip("/"), {})[row.name] = row.method
+    return methods
 
 
-@pytest.mark.parametrize("endpoint", DOCUMENTED)
+@pytest.mark.parametrize("endpoint", METHODS)
 def test_every_documented_operation_is_declared_with_its_method(endpoint: str) -> None:
-    assert declared().get(endpoint, {}).items() >= DOCUMENTED[endpoint].items()
+    assert declared_methods().get(endpoint, {}).items() >= METHODS[endpoint].items()
 
 
-@pytest.mark.parametrize("endpoint", DOCUMENTED)
+@pytest.mark.parametrize("endpoint", METHODS)
 def test_no_operation_is_declared_that_the_document_does_not_name(endpoint: str) -> None:
-    assert declared().get(endpoint, {}).keys() <= DOCUMENTED[endpoint].keys()
+    assert declared_methods().get(endpoint, {}).keys() <= METHODS[endpoint].keys()
 
 
 def test_operations_are_in_the_order_of_the_endpoints_whichever_was_loaded_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     packages = list(dict.fromkeys(viewset.__module__ for _, viewset in OPERATIONS))
-    loaded = sorted(OPERATIONS, key=lambda one: packages.index(one[1].__module__), reverse=True)
-    monkeypatch.setattr(operation, "_operations", loaded)
-    assert [viewset.__module__ for _, viewset in loaded] != [viewset.__module__ for _, viewset in OPERATIONS]
+    operations = sorted(OPERATIONS, key=lambda one: packages.index(one[1].__module__), reverse=True)
+    monkeypatch.setattr(operation, "_operations", operations)
+    assert [viewset.__module__ for _, viewset in operations] != [viewset.__module__ for _, viewset in OPERATIONS]
     assert [(row.name, viewset) for row, viewset in operation.all_operations()] == [
         (row.name, viewset) for row, viewset in OPERATIONS
     ]

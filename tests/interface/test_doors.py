@@ -12,18 +12,20 @@ from records.operations.operation import READER
 from records.sites.models import Site
 from tests import make
 from tests.conftest import Api
-from tests.interface.subjects import ENDPOINT_OPERATIONS, KEY_OPERATIONS, body_for, named, path_of, stored
+from tests.interface.subjects import ENDPOINT_OPERATIONS, KEY_OPERATIONS, body_for, ids_of, path_of, record_for
 from tests.make.items import make_item
 
-every_operation = pytest.mark.parametrize(("operation", "viewset"), ENDPOINT_OPERATIONS, ids=named(ENDPOINT_OPERATIONS))
-every_key_operation = pytest.mark.parametrize(("operation", "viewset"), KEY_OPERATIONS, ids=named(KEY_OPERATIONS))
+every_operation = pytest.mark.parametrize(
+    ("operation", "viewset"), ENDPOINT_OPERATIONS, ids=ids_of(ENDPOINT_OPERATIONS)
+)
+every_key_operation = pytest.mark.parametrize(("operation", "viewset"), KEY_OPERATIONS, ids=ids_of(KEY_OPERATIONS))
 id_operations = [entry for entry in ENDPOINT_OPERATIONS if entry[0].takes_id]
-every_id_operation = pytest.mark.parametrize(("operation", "viewset"), id_operations, ids=named(id_operations))
+every_id_operation = pytest.mark.parametrize(("operation", "viewset"), id_operations, ids=ids_of(id_operations))
 uuid_operations = [entry for entry in KEY_OPERATIONS if entry[0].takes_id]
-every_uuid_operation = pytest.mark.parametrize(("operation", "viewset"), uuid_operations, ids=named(uuid_operations))
+every_uuid_operation = pytest.mark.parametrize(("operation", "viewset"), uuid_operations, ids=ids_of(uuid_operations))
 slashless_operations = [entry for entry in ENDPOINT_OPERATIONS if not entry[0].pattern.endswith("/")]
 every_slashless_operation = pytest.mark.parametrize(
-    ("operation", "viewset"), slashless_operations, ids=named(slashless_operations)
+    ("operation", "viewset"), slashless_operations, ids=ids_of(slashless_operations)
 )
 BELOW = {DefaultRole.STANDARD: DefaultRole.READER, DefaultRole.MANAGER: DefaultRole.STANDARD}
 
@@ -33,7 +35,7 @@ def send(api: Any, operation: Any, viewset: Any, key: Any = "", body: Any = None
     return api.send(operation.method, path_of(operation, viewset, key or uuid.uuid4()), body, **headers)
 
 
-def refused(answer: Any, status: int, code: str) -> bool:
+def is_error(answer: Any, status: int, code: str) -> bool:
     """Return whether the answer is that refusal, in the envelope."""
     assert answer.status_code == status, answer.content
     shape = answer.json()
@@ -48,7 +50,7 @@ def refused(answer: Any, status: int, code: str) -> bool:
 @every_operation
 def test_no_row_answers_without_a_key(operation: Any, viewset: Any, db: None) -> None:
     answer = send(Api(), operation, viewset)
-    assert refused(answer, 401, "Unauthorized")
+    assert is_error(answer, 401, "Unauthorized")
     assert answer["WWW-Authenticate"]
 
 
@@ -94,9 +96,9 @@ def test_every_status_is_for_its_caller_alone(api: Any, settings: Any) -> None:
 @every_operation
 def test_no_row_answers_to_a_wrong_or_revoked_key(operation: Any, viewset: Any, api: Any) -> None:
     wrong = Api(**{"Ocp-Apim-Subscription-Key": "lk_wrong"})
-    assert refused(send(wrong, operation, viewset), 401, "Unauthorized")
+    assert is_error(send(wrong, operation, viewset), 401, "Unauthorized")
     revoke_key(SubscriptionKey.objects.get().pk, author=make.SYSTEM)
-    assert refused(send(api, operation, viewset), 401, "Unauthorized")
+    assert is_error(send(api, operation, viewset), 401, "Unauthorized")
 
 
 @every_key_operation
@@ -109,30 +111,32 @@ def test_a_row_is_forbidden_below_its_lowest_role(operation: Any, viewset: Any, 
     else:
         api = Api(make.make_key(site, BELOW[operation.role]))
     body = body_for(operation, site) if operation.request else None
-    assert refused(send(api, operation, viewset, body=body), 403, "Forbidden")
+    assert is_error(send(api, operation, viewset, body=body), 403, "Forbidden")
 
 
 @every_id_operation
 def test_a_record_of_another_site_does_not_exist(operation: Any, viewset: Any, api: Any, other_site: Site) -> None:
-    record = stored(operation, other_site)
+    record = record_for(operation, other_site)
     body = body_for(operation, api.key.site) if operation.request else None
     answer = send(api, operation, viewset, record.pk, body)
-    assert refused(answer, 404, "NotFound")
+    assert is_error(answer, 404, "NotFound")
     assert send(api, operation, viewset, uuid.uuid4(), body).json()["Message"] == answer.json()["Message"]
 
 
 @every_uuid_operation
 def test_a_malformed_id_is_refused_as_such(operation: Any, viewset: Any, api: Any) -> None:
     for key in ("abc", "1", "%00", "00000000000000000000000000000000", "{id}", "%20"):
-        assert refused(send(api, operation, viewset, key), 400, "InvalidId"), key
+        assert is_error(send(api, operation, viewset, key), 400, "InvalidId"), key
 
 
 @every_operation
 def test_other_methods_are_refused_with_allow(operation: Any, viewset: Any, api: Any) -> None:
-    taken = {other.method for other, its in ENDPOINT_OPERATIONS if (its, other.pattern) == (viewset, operation.pattern)}
-    for method in sorted({"GET", "POST", "PUT", "PATCH", "DELETE"} - taken):
+    methods = {
+        other.method for other, its in ENDPOINT_OPERATIONS if (its, other.pattern) == (viewset, operation.pattern)
+    }
+    for method in sorted({"GET", "POST", "PUT", "PATCH", "DELETE"} - methods):
         answer = api.send(method, path_of(operation, viewset, uuid.uuid4()), {})
-        assert refused(answer, 405, "MethodNotAllowed")
+        assert is_error(answer, 405, "MethodNotAllowed")
         assert operation.method in answer["Allow"]
     options = api.send("OPTIONS", path_of(operation, viewset, uuid.uuid4()))
     assert options.status_code in (200, 204)
@@ -142,30 +146,30 @@ def test_other_methods_are_refused_with_allow(operation: Any, viewset: Any, api:
 @every_slashless_operation
 def test_a_trailing_slash_is_accepted_and_never_redirected(operation: Any, viewset: Any, api: Any) -> None:
     plain = send(api, operation, viewset)
-    slashed = api.send(operation.method, path_of(operation, viewset, uuid.uuid4()) + "/")
-    assert slashed.status_code == plain.status_code
-    assert slashed.status_code < 300 or slashed.status_code >= 400
+    with_slash = api.send(operation.method, path_of(operation, viewset, uuid.uuid4()) + "/")
+    assert with_slash.status_code == plain.status_code
+    assert with_slash.status_code < 300 or with_slash.status_code >= 400
 
 
 @every_operation
 def test_an_unknown_query_parameter_is_refused(operation: Any, viewset: Any, api: Any) -> None:
     answer = api.send(operation.method, path_of(operation, viewset, uuid.uuid4()) + "?sarch=x")
-    assert refused(answer, 400, "UnknownParameter")
+    assert is_error(answer, 400, "UnknownParameter")
     assert not operation.many or "search" in answer.json()["Message"]
 
 
 @every_operation
 def test_a_media_type_that_is_not_offered_is_refused(operation: Any, viewset: Any, api: Any) -> None:
-    assert refused(send(api, operation, viewset, Accept="text/html"), 406, "NotAcceptable")
+    assert is_error(send(api, operation, viewset, Accept="text/html"), 406, "NotAcceptable")
 
 
 def test_an_unknown_path_answers_in_the_envelope(api: Any) -> None:
     for path in ("/employee/GetNothing", "/nothing", "/employee/", "/"):
-        assert refused(api.get(path), 404, "NotFound")
+        assert is_error(api.get(path), 404, "NotFound")
 
 
 def test_a_foreign_host_is_refused_without_a_traceback(api: Any, caplog: Any) -> None:
-    assert refused(api.get("/employee/GetEmployeeList", Host="evil.example"), 400, "UnknownHost")
+    assert is_error(api.get("/employee/GetEmployeeList", Host="evil.example"), 400, "UnknownHost")
     assert not [record for record in caplog.records if record.exc_info]
 
 

@@ -29,7 +29,7 @@ def entry_maker(model: Any) -> Any:
     return lambda site, name, **fields: add_entry(model, {"name": name, **fields}, author=make.SYSTEM, site_id=site.pk)
 
 
-GIVEN: dict[str, Any] = {
+MAKERS: dict[str, Any] = {
     **{kind: entry_maker(model) for kind, model in SITE_LISTS.items()},
     "AuditProgram": make_worked_program,
     "EntityFolder": lambda site, name, entity: EntityFolder.objects.create(site=site, name=name, entity=entity),
@@ -42,23 +42,23 @@ class Play:
 
     def __init__(self, site: Site) -> None:
         self.site = site
-        given, family = examples.CALLER_NAME.split()
-        caller = make.make_user(site=site, role=DefaultRole.MANAGER, given_name=given, family_name=family)
+        given_name, family = examples.CALLER_NAME.split()
+        caller = make.make_user(site=site, role=DefaultRole.MANAGER, given_name=given_name, family_name=family)
         key = make.make_key(site, user=caller)
         self.api = Api(key, Authorization=f"Bearer {make_token(key.user)}")
         self.real = {examples.CALLER: str(key.user.pk), examples.sample("Site", "the site"): str(site.pk)}
         self.faults: list[str] = []
 
-    def make_what_must_be_there(self, added: set[str]) -> None:
+    def make_what_must_be_there(self, added_kinds: set[str]) -> None:
         """Make every sample that no example adds and that there is a maker for."""
         for key, (kind, name, made_with) in examples.samples.items():
-            if key not in added and key not in self.real and kind in GIVEN:
-                self.real[key] = str(GIVEN[kind](self.site, name, **made_with).pk)
+            if key not in added_kinds and key not in self.real and kind in MAKERS:
+                self.real[key] = str(MAKERS[kind](self.site, name, **made_with).pk)
 
     def knows(self, example: Example) -> bool:
         """Return whether every sample that the call names is there."""
-        named = ID.findall(f"{example.id} {example.query} {example.body}")
-        return all(key in self.real or key not in examples.samples for key in named)
+        ids = ID.findall(f"{example.id} {example.query} {example.body}")
+        return all(key in self.real or key not in examples.samples for key in ids)
 
     def act(self, operation: Any, viewset: Any, example: Example) -> None:
         """Send the call and compare the answer."""
@@ -77,27 +77,27 @@ class Play:
             return {name: self.put(part) for name, part in value.items()}
         if isinstance(value, list | tuple):
             return [self.put(part) for part in value]
-        return ID.sub(lambda found: self.real.get(found[0], found[0]), value) if isinstance(value, str) else value
+        return ID.sub(lambda match: self.real.get(match[0], match[0]), value) if isinstance(value, str) else value
 
-    def compare(self, where: str, shown: Any, real: Any, differs: set[str], name: str = "") -> None:
+    def compare(self, where: str, example: Any, real: Any, differs: set[str], name: str = "") -> None:
         """Note where the real answer is not as shown; a sample seen for the first time stands for what came."""
         if name in differs:
-            form = MOMENT if isinstance(shown, str) and MOMENT.fullmatch(shown) else None
-            alike = type(shown) is type(real) and (form is None or form.fullmatch(real))
-        elif isinstance(shown, dict) and isinstance(real, dict):
-            alike = list(shown) == list(real)
-            for part in shown.keys() & real.keys():
-                self.compare(f"{where}.{part}", shown[part], real[part], differs, part)
-        elif isinstance(shown, list) and isinstance(real, list):
-            alike = len(shown) == len(real)
-            for place, (one, other) in enumerate(zip(shown, real, strict=False)):
+            form = MOMENT if isinstance(example, str) and MOMENT.fullmatch(example) else None
+            alike = type(example) is type(real) and (form is None or form.fullmatch(real))
+        elif isinstance(example, dict) and isinstance(real, dict):
+            alike = list(example) == list(real)
+            for part in example.keys() & real.keys():
+                self.compare(f"{where}.{part}", example[part], real[part], differs, part)
+        elif isinstance(example, list) and isinstance(real, list):
+            alike = len(example) == len(real)
+            for place, (one, other) in enumerate(zip(example, real, strict=False)):
                 self.compare(f"{where}[{place}]", one, other, differs)
-        elif isinstance(shown, str) and shown in examples.samples and isinstance(real, str) and ID.fullmatch(real):
-            alike = self.real.setdefault(shown, real) == real
+        elif isinstance(example, str) and example in examples.samples and isinstance(real, str) and ID.fullmatch(real):
+            alike = self.real.setdefault(example, real) == real
         else:
-            alike = self.put(shown) == real and isinstance(shown, bool) == isinstance(real, bool)
+            alike = self.put(example) == real and isinstance(example, bool) == isinstance(real, bool)
         if not alike:
-            self.faults.append(f"{where}: shown {self.put(shown)!r}, came {real!r}")
+            self.faults.append(f"{where}: shown {self.put(example)!r}, came {real!r}")
 
 
 def test_every_worked_example_answers_as_it_is_shown(site: Site) -> None:
@@ -115,12 +115,12 @@ def test_every_worked_example_answers_as_it_is_shown(site: Site) -> None:
         }
     )
     while any(waiting.values()):
-        left = sum(map(len, waiting.values()))
+        count = sum(map(len, waiting.values()))
         for queue in waiting.values():
             while queue and play.knows(queue[0][2]):
                 play.act(*queue.pop(0))
         stuck = [operation.name for queue in waiting.values() for operation, _, _ in queue]
-        if len(stuck) == left:
+        if len(stuck) == count:
             play.faults.append(f"Nothing adds, and no maker in GIVEN makes, what these name: {', '.join(stuck)}.")
             break
     assert not play.faults, "\n".join(play.faults)

@@ -19,7 +19,7 @@ from tests.make.materials import MaterialApi, make_api
 TOP = Path(__file__).resolve().parent.parent.parent
 MODULES = TOP / "build" / "node" / "node_modules"
 """Where `make node` installs the packages at their locked versions."""
-NEEDED = ("openapi-typescript", "openapi-fetch", "typescript")
+PACKAGES = ("openapi-typescript", "openapi-fetch", "typescript")
 STRICT = {
     "strict": True,
     "noUncheckedIndexedAccess": True,
@@ -86,22 +86,22 @@ def test_the_python_client_works_with_employees_and_materials(
     with client:
         names = {"first_name": "Ada", "last_name": "Baker", "nature_of_employment_id": str(make.nature().pk)}
         body = models.EmployeeRequest(**names, position="Baker")
-        checked = operation("employee", "add_employee").sync(client=client, body=body, validate_only=True)
-        assert (checked.message, checked.id) == ("Valid.", ""), checked
-        added = operation("employee", "add_employee").sync(client=client, body=body)
-        assert (added.error, added.message) == ("", "Success."), added
-        read = operation("employee", "get_employee").sync(id=added.id, client=client)
+        check = operation("employee", "add_employee").sync(client=client, body=body, validate_only=True)
+        assert (check.message, check.id) == ("Valid.", ""), check
+        add = operation("employee", "add_employee").sync(client=client, body=body)
+        assert (add.error, add.message) == ("", "Success."), add
+        read = operation("employee", "get_employee").sync(id=add.id, client=client)
         assert (read.position, read.date_of_birth, read.education_training) == ("Baker", None, [])
         training = models.EducationTrainingRequest(title="HACCP", year="2024")
         change = models.EmployeeChangeRequest(**names, position="Shift lead", education_training=[training])
-        updated = operation("employee", "update_employee").sync(id=added.id, client=client, body=change)
-        assert updated.message == "Success.", updated
+        update = operation("employee", "update_employee").sync(id=add.id, client=client, body=change)
+        assert update.message == "Success.", update
         (row,) = operation("employee", "get_employee_list").sync(client=client, limit=10)
         assert (row.id, row.position, row.education_training[0].title) == (read.id, "Shift lead", "HACCP")
-        refused = operation("employee", "add_employee").sync(
+        error = operation("employee", "add_employee").sync(
             client=client, body=models.EmployeeRequest(**{**names, "first_name": ""}, position="Baker")
         )
-        assert (refused.error, refused.fields[0].field) == ("ValidationFailed", "FirstName")
+        assert (error.error, error.fields[0].field) == ("ValidationFailed", "FirstName")
 
         site_id = str(caller.site.pk)
         post = operation("materials", "post_material")
@@ -114,8 +114,8 @@ def test_the_python_client_works_with_employees_and_materials(
             "Unchanged",
             "Added",
         ]
-        listed = operation("materials", "get_list_of_material").sync(client=client, site_id=site_id)
-        assert [(row.external_id, row.name) for row in listed] == [("G-1", "Generated"), ("G-2", "Generated")]
+        materials = operation("materials", "get_list_of_material").sync(client=client, site_id=site_id)
+        assert [(row.external_id, row.name) for row in materials] == [("G-1", "Generated"), ("G-2", "Generated")]
     assert Employee.objects.get().position == "Shift lead"
 
 
@@ -124,7 +124,7 @@ def test_the_typescript_client_compiles_strictly_and_works(
     document: Path, caller: MaterialApi, live_server: Any, tmp_path: Path
 ) -> None:
     node = shutil.which("node")
-    if node is None or not all((MODULES / name).is_dir() for name in NEEDED):
+    if node is None or not all((MODULES / name).is_dir() for name in PACKAGES):
         pytest.skip("The packages for Node are not installed; `make node` brings them where npm is at hand.")
     (tmp_path / "node_modules").symlink_to(MODULES)
     shutil.copy(Path(__file__).with_name("client.ts"), tmp_path)
@@ -135,9 +135,9 @@ def test_the_typescript_client_compiles_strictly_and_works(
     programs = tmp_path / "node_modules" / ".bin"
     carried_out(str(programs / "openapi-typescript"), str(document), "--output", "schema.d.ts", cwd=tmp_path)
     carried_out(str(programs / "tsc"), "--project", "tsconfig.json", cwd=tmp_path)
-    given = (caller.holder.secret, caller.token, str(caller.site.pk), str(make.nature().pk))
-    said = json.loads(carried_out(node, "client.js", live_server.url, *given, cwd=tmp_path))
-    assert said == {
+    arguments = (caller.holder.secret, caller.token, str(caller.site.pk), str(make.nature().pk))
+    output = json.loads(carried_out(node, "client.js", live_server.url, *arguments, cwd=tmp_path))
+    assert output == {
         "first": "Baker",
         "now": [["Shift lead", ["HACCP"]]],
         "birthday": None,

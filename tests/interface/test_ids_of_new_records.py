@@ -13,7 +13,7 @@ from records.customers.models import Customer
 from records.employees.models import Employee
 from records.items.models import Item
 from records.sites.models import Site
-from tests.interface.subjects import KEY_OPERATIONS, body_for, named, path_of
+from tests.interface.subjects import KEY_OPERATIONS, body_for, ids_of, path_of
 from tests.make.backoffice import browser
 from tests.make.items import make_item
 from tests.make.materials import make_api
@@ -32,7 +32,7 @@ def item(site: Site) -> Item:
     return make_item(site)
 
 
-@pytest.mark.parametrize(("operation", "viewset"), ADDS, ids=named(ADDS))
+@pytest.mark.parametrize(("operation", "viewset"), ADDS, ids=ids_of(ADDS))
 def test_an_add_ignores_an_id(operation: Any, viewset: Any, site: Site, item: Item, api: Any) -> None:
     answer = api.post(path_of(operation, viewset), {**body_for(operation, site), "Id": str(item.pk)})
     assert answer.status_code == 200, answer.content

@@ -12,13 +12,13 @@ import pytest
 from records.history.models import Change
 from records.operations import fields as wire
 from records.operations.serializers import ChildRows, IdList
-from tests.interface.subjects import ENDPOINT_OPERATIONS, body_for, named, path_of, stored
+from tests.interface.subjects import ENDPOINT_OPERATIONS, body_for, ids_of, path_of, record_for
 from tests.interface.test_bodies import body_operations, update_operations
 
-every_body_operation = pytest.mark.parametrize(("operation", "viewset"), body_operations, ids=named(body_operations))
+every_body_operation = pytest.mark.parametrize(("operation", "viewset"), body_operations, ids=ids_of(body_operations))
 
 NO_ID = "a3c1b2d4-0000-4000-8000-000000000000"
-KEPT: dict[type, dict[str, Any]] = {
+VALID_VALUES: dict[type, dict[str, Any]] = {
     wire.TextField: {
         '" e\\u0301\\ta\\r\\nb\\rc %_\\\\\'\\" <b>&amp; \\ud83c\\udf5e \\ufb01 "': (
             " é\ta\nb\nc %_\\'\" <b>&amp; 🍞 ﬁ "
@@ -38,7 +38,7 @@ KEPT: dict[type, dict[str, Any]] = {
 
 NO_VALUES = ("5", "true", "{}", '"x"')
 NO_ROWS = ("[5]", "[[]]", "[null]", '[{"Nope": 1}]', f'[{{"Id": "{NO_ID}"}}]', '[{"Id": 5}]')
-REFUSED: dict[type, Iterable[str]] = {
+INVALID_VALUES: dict[type, Iterable[str]] = {
     wire.TextField: (*NO_VALUES[:3], '"a\\u0000"', '"\\ud800"', '["a"]', '"e' + "\\u0301" * 101 + '"'),
     wire.DateTimeField: (
         *NO_VALUES,
@@ -76,7 +76,7 @@ def fields_of(operation: Any, kind: type) -> list[str]:
     return [name for name, one in fields if not one.read_only and type(one) is kind and name not in DECIMALS_IN_TEXT]
 
 
-def sent(body: dict[str, Any], names: Iterable[str], value: str) -> str:
+def text_of(body: dict[str, Any], names: Iterable[str], value: str) -> str:
     """Return the body as JSON, with a value in these fields."""
     return json.dumps({**body, **dict.fromkeys(names, "@@")}).replace('"@@"', value)
 
@@ -92,39 +92,41 @@ def read_back(operation: Any, viewset: Any, api: Any, answer: Any) -> dict[str, 
         and not one.many
         and one.response.Meta.model is operation.request.Meta.model
     ]
-    found = api.get(path_of(reader, viewset, answer.json()["Id"]))
-    assert found.status_code == 200, found.content
-    return dict(found.json())
+    answer_read = api.get(path_of(reader, viewset, answer.json()["Id"]))
+    assert answer_read.status_code == 200, answer_read.content
+    return dict(answer_read.json())
 
 
 @every_body_operation
 def test_what_is_accepted_is_read_back_as_it_was_sent(operation: Any, viewset: Any, api: Any) -> None:
-    where = path_of(operation, viewset, stored(operation, api.key.site).pk if operation.takes_id else "")
+    where = path_of(operation, viewset, record_for(operation, api.key.site).pk if operation.takes_id else "")
     body = body_for(operation, api.key.site)
-    for kind, values in KEPT.items():
+    for kind, values in VALID_VALUES.items():
         names = fields_of(operation, kind)
         for value, read in values.items() if names else ():
-            found = read_back(operation, viewset, api, api.send(operation.method, where, sent(body, names, value)))
-            assert {name: found[name] for name in names if name in found} == {
-                name: read for name in names if name in found
+            record = read_back(operation, viewset, api, api.send(operation.method, where, text_of(body, names, value)))
+            assert {name: record[name] for name in names if name in record} == {
+                name: read for name in names if name in record
             }
 
 
 @every_body_operation
 def test_what_may_be_empty_is_emptied_by_null_and_by_empty_text(operation: Any, viewset: Any, api: Any) -> None:
-    where = path_of(operation, viewset, stored(operation, api.key.site).pk if operation.takes_id else "")
+    where = path_of(operation, viewset, record_for(operation, api.key.site).pk if operation.takes_id else "")
     body = body_for(operation, api.key.site)
     fields = {name: one for name, one in operation.request.wire_fields().items() if not one.read_only}
     names = [name for name in fields if name not in (*operation.request.option("required"), *NEVER_EMPTY)]
     with_text = (wire.TextField, wire.DateTimeField, wire.NumberField, wire.IntegerField, wire.ReferenceField)
     for value, some in (("null", names), ('""', [name for name in names if isinstance(fields[name], with_text)])):
-        found = read_back(operation, viewset, api, api.send(operation.method, where, sent(body, some, value)))
-        assert not {name: found[name] for name in some if found.get(name) not in (None, "", [])}.keys() - WITH_A_DEFAULT
+        record = read_back(operation, viewset, api, api.send(operation.method, where, text_of(body, some, value)))
+        assert (
+            not {name: record[name] for name in some if record.get(name) not in (None, "", [])}.keys() - WITH_A_DEFAULT
+        )
 
 
-@pytest.mark.parametrize(("operation", "viewset"), update_operations, ids=named(update_operations))
+@pytest.mark.parametrize(("operation", "viewset"), update_operations, ids=ids_of(update_operations))
 def test_what_is_never_empty_is_named_when_an_update_empties_it(operation: Any, viewset: Any, api: Any) -> None:
-    where = path_of(operation, viewset, stored(operation, api.key.site).pk)
+    where = path_of(operation, viewset, record_for(operation, api.key.site).pk)
     fields = operation.request.wire_fields()
     names = operation.request.option("required") | (set(NEVER_EMPTY[:3]) & fields.keys())
     for name in names - {"LastName"}:  # A family name that is stored as empty may stay so.
@@ -138,17 +140,17 @@ def test_what_is_never_empty_is_named_when_an_update_empties_it(operation: Any, 
 def test_every_field_with_a_wrong_value_is_named_and_a_check_says_the_same(
     operation: Any, viewset: Any, api: Any
 ) -> None:
-    where = path_of(operation, viewset, stored(operation, api.key.site).pk if operation.takes_id else "")
+    where = path_of(operation, viewset, record_for(operation, api.key.site).pk if operation.takes_id else "")
     checking = f"{where}{'&' if '?' in where else '?'}validateOnly=true"
     body, changes = body_for(operation, api.key.site), Change.objects.count
     before = changes()
-    for kind, values in REFUSED.items():
+    for kind, values in INVALID_VALUES.items():
         names = fields_of(operation, kind)
         for value in values if names else ():
-            answers = [api.send(operation.method, path, sent(body, names, value)) for path in (where, checking)]
+            answers = [api.send(operation.method, path, text_of(body, names, value)) for path in (where, checking)]
             assert [answer.status_code for answer in answers] == [400, 400], (kind, value)
-            plain, checked = ({**answer.json(), "RequestId": ""} for answer in answers)
-            assert plain == checked
+            plain, check = ({**answer.json(), "RequestId": ""} for answer in answers)
+            assert plain == check
             if plain["Error"] != "MalformedJson":
                 assert {fault["Field"].split("[")[0] for fault in plain["Fields"]} == set(names), (kind, value)
     assert changes() == before

@@ -17,32 +17,32 @@ from hypothesis import strategies as st
 from records.history.models import Change
 from records.operations import fields as wire
 from records.operations.serializers import ChildRows, IdList
-from tests.interface.subjects import body_for, entry, model_of, named, path_of, stored
+from tests.interface.subjects import body_for, entry, ids_of, model_of, path_of, record_for
 from tests.interface.test_bodies import body_operations
 from tests.interface.test_kept_as_sent import NEVER_EMPTY, WITH_A_DEFAULT, read_back
 
 QUIET = settings(max_examples=25, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-every_body_operation = pytest.mark.parametrize(("operation", "viewset"), body_operations, ids=named(body_operations))
+every_body_operation = pytest.mark.parametrize(("operation", "viewset"), body_operations, ids=ids_of(body_operations))
 
-REFUSED = object()
+INVALID = object()
 
 
 @dataclass(frozen=True)
-class Sent:
+class WireValue:
     """A value as JSON, and as it is read back; REFUSED where it must be refused."""
 
     text: str
     read: Any
 
 
-def wrong(*texts: str) -> st.SearchStrategy[Sent]:
+def wrong(*texts: str) -> st.SearchStrategy[WireValue]:
     """Return values that must be refused."""
-    return st.sampled_from(texts).map(lambda text: Sent(text, REFUSED))
+    return st.sampled_from(texts).map(lambda text: WireValue(text, INVALID))
 
 
-def right(**values: Any) -> st.SearchStrategy[Sent]:
+def right(**values: Any) -> st.SearchStrategy[WireValue]:
     """Return values that are kept, by their JSON."""
-    return st.sampled_from(sorted(values.items(), key=str)).map(lambda pair: Sent(*pair))
+    return st.sampled_from(sorted(values.items(), key=str)).map(lambda pair: WireValue(*pair))
 
 
 NO_ID = '"a3c1b2d4-0000-4000-8000-000000000000"'
@@ -74,21 +74,21 @@ APART = ("Id", "RecordStatus", "Effective", "RecordId", "FindingId", "Lat", "Lng
 """Fields whose values depend on the record's state or on each other; of these only wrong kinds are made up."""
 
 
-def texts(field: Any, *, empty: bool) -> st.SearchStrategy[Sent]:
+def texts(field: Any, *, empty: bool) -> st.SearchStrategy[WireValue]:
     """Return values of a text field."""
     most = field.max_length or 1000
 
-    def kept(text: str) -> Sent:
+    def value_of(text: str) -> WireValue:
         read = unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
-        return Sent(json.dumps(text), read if len(read) <= most else REFUSED)
+        return WireValue(json.dumps(text), read if len(read) <= most else INVALID)
 
-    some = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=30).map(lambda text: kept(f"x{text}"))
+    some = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=30).map(lambda text: value_of(f"x{text}"))
     odd = st.sampled_from(["e\u0301", "a\r\nb\rc", "null", "<b>&amp;", "=1+1", "\ufb01 \U0001f35e", "é" * most])
-    blank = st.sampled_from(BLANKS).map(lambda text: Sent(json.dumps(text), text if empty else REFUSED))
-    return st.one_of(some, odd.map(kept), blank, wrong(*NO_TEXT, json.dumps("é" * (most + 1))))
+    blank = st.sampled_from(BLANKS).map(lambda text: WireValue(json.dumps(text), text if empty else INVALID))
+    return st.one_of(some, odd.map(value_of), blank, wrong(*NO_TEXT, json.dumps("é" * (most + 1))))
 
 
-def values_of(field: Any, name: str, valid: Any, *, empty: bool) -> st.SearchStrategy[Sent]:  # noqa: C901 (a line a kind)
+def values_of(field: Any, name: str, valid: Any, *, empty: bool) -> st.SearchStrategy[WireValue]:  # noqa: C901 (a line a kind)
     """Return values of a field: as JSON and as they are read back. `valid` is one that the operation accepts."""
     text = json.dumps(valid)
     match field:
@@ -99,13 +99,13 @@ def values_of(field: Any, name: str, valid: Any, *, empty: bool) -> st.SearchStr
         case ChildRows():
             return rows_of(field) | wrong(*NO_ROWS, "[[]]", "[null]", '[{"Nope": 1}]')
         case IdList():
-            kept = {
+            values = {
                 text: valid,
                 text.upper().replace("ID", "Id"): valid,
                 f"[{text[1:-1]}, {text[1:-1]}]": valid,
                 "[]": [],
             }
-            return right(**kept) | wrong("{}", "[5]", '[{"Id": 5}]', "[{}]", f'[{{"Id": {NO_ID}}}]', '[{"Id": ""}]')
+            return right(**values) | wrong("{}", "[5]", '[{"Id": 5}]', "[{}]", f'[{{"Id": {NO_ID}}}]', '[{"Id": ""}]')
         case wire.TextListField():
             return right(**{'["Perú", "a\\r\\nb"]': ["Perú", "a\nb"], "[]": []}) | wrong(
                 "{}", "[5]", '["\\u0000"]', '"x"'
@@ -115,8 +115,8 @@ def values_of(field: Any, name: str, valid: Any, *, empty: bool) -> st.SearchStr
         case wire.ChoiceTextField():
             return right(**{text: valid, text.upper(): valid}) | wrong('"Nothing"', "5", "[]", f"[{text}]")
         case _ if name == "FileName":
-            kept = {'"a.b..c (1) é.pdf"': "a.b..c (1) é.pdf", '"../x"': "../x"}
-            return right(**kept) | wrong(*NO_TEXT, '""', '"a\\u202egpj.exe"', '"a\\u200b.txt"', json.dumps("a" * 256))
+            values = {'"a.b..c (1) é.pdf"': "a.b..c (1) é.pdf", '"../x"': "../x"}
+            return right(**values) | wrong(*NO_TEXT, '""', '"a\\u202egpj.exe"', '"a\\u200b.txt"', json.dumps("a" * 256))
         case wire.TextField():
             return texts(field, empty=empty)
         case wire.DateTimeField():
@@ -132,7 +132,7 @@ def values_of(field: Any, name: str, valid: Any, *, empty: bool) -> st.SearchStr
     raise NotImplementedError(name)
 
 
-def rows_of(field: ChildRows) -> st.SearchStrategy[Sent]:
+def rows_of(field: ChildRows) -> st.SearchStrategy[WireValue]:
     """Return values of a child array; the rows are read back with all their fields, and with an Id."""
     inner = {name: one for name, one in field.serializer_class.wire_fields().items() if name != "Id"}
     plain = {name: one for name, one in inner.items() if not isinstance(one, wire.ReferenceField | wire.DateTimeField)}
@@ -140,21 +140,21 @@ def rows_of(field: ChildRows) -> st.SearchStrategy[Sent]:
         lambda names: st.fixed_dictionaries({name: values_of(plain[name], name, "x", empty=True) for name in names})
     )
 
-    def whole(rows: list[dict[str, Sent]]) -> Sent:
-        shown = [", ".join(f'"{name}": {one.text}' for name, one in row.items()) for row in rows]
-        if any(one.read is REFUSED for row in rows for one in row.values()):
-            read: Any = REFUSED
+    def array_of(rows: list[dict[str, WireValue]]) -> WireValue:
+        objects = [", ".join(f'"{name}": {one.text}' for name, one in row.items()) for row in rows]
+        if any(one.read is INVALID for row in rows for one in row.values()):
+            read: Any = INVALID
         else:
             usual = {name: one.empty for name, one in inner.items()}
             read = [{**usual, **{name: one.read for name, one in row.items()}} for row in rows]
-        return Sent(f"[{', '.join(f'{{{text}}}' for text in shown)}]", read)
+        return WireValue(f"[{', '.join(f'{{{text}}}' for text in objects)}]", read)
 
-    return st.lists(row, max_size=2).map(whole)
+    return st.lists(row, max_size=2).map(array_of)
 
 
-def made_up(operation: Any, body: dict[str, Any], site: Any) -> st.SearchStrategy[dict[str, Sent | None]]:
+def made_up(operation: Any, body: dict[str, Any], site: Any) -> st.SearchStrategy[dict[str, WireValue | None]]:
     """Return what to send instead of some fields of a body: another value, or None to leave the field out."""
-    found: dict[str, st.SearchStrategy[Sent | None]] = {}
+    strategies: dict[str, st.SearchStrategy[WireValue | None]] = {}
     for name, field in operation.request.wire_fields().items():
         if field.read_only:
             continue
@@ -164,12 +164,12 @@ def made_up(operation: Any, body: dict[str, Any], site: Any) -> st.SearchStrateg
         valid = body.get(name)
         if valid is None and isinstance(field, wire.ReferenceField):
             valid = str(entry(field.model, site).pk) if name not in APART else None
-        null = Sent("null", field.empty if not required and name not in NEVER_EMPTY else REFUSED)
+        null = WireValue("null", field.empty if not required and name not in NEVER_EMPTY else INVALID)
         ways: list[st.SearchStrategy[Any]] = [values_of(field, name, valid, empty=empty), st.none()]
-        found[name] = st.one_of(*ways) if name in APART else st.one_of(*ways, st.just(null))
-    strange = st.sampled_from(["Nonsense", *(name.swapcase() for name in found), "__class__", "id ", ""])
-    pairs = st.sampled_from(sorted(found)).flatmap(lambda name: st.tuples(st.just(name), found[name]))
-    unknown = strange.map(lambda name: (name, Sent("1", REFUSED)))
+        strategies[name] = st.one_of(*ways) if name in APART else st.one_of(*ways, st.just(null))
+    strange = st.sampled_from(["Nonsense", *(name.swapcase() for name in strategies), "__class__", "id ", ""])
+    pairs = st.sampled_from(sorted(strategies)).flatmap(lambda name: st.tuples(st.just(name), strategies[name]))
+    unknown = strange.map(lambda name: (name, WireValue("1", INVALID)))
     return st.lists(pairs, max_size=4).flatmap(
         lambda some: st.lists(unknown, max_size=1).map(lambda more: dict([*some, *more]))
     )
@@ -180,7 +180,7 @@ def state(operation: Any) -> list[Any]:
     return [Change.objects.count(), list(model_of(operation)._default_manager.order_by("pk").values())]
 
 
-def shown(value: Any) -> Any:
+def comparable(value: Any) -> Any:
     """Return what is compared of a value that was read: child rows without their Ids."""
     if isinstance(value, list) and value and isinstance(value[0], dict) and value[0].keys() != {"Id"}:
         return [{name: part for name, part in one.items() if name != "Id"} for one in value]
@@ -198,24 +198,24 @@ def test_a_body_is_kept_as_it_was_sent_or_refused_with_every_fault(
 ) -> None:
     settings.RATE_LIMIT = 1_000_000
     site = api.key.site
-    where = path_of(operation, viewset, stored(operation, site).pk if operation.takes_id else "")
+    where = path_of(operation, viewset, record_for(operation, site).pk if operation.takes_id else "")
     body, fields = (
         body_for(operation, site),
         {name: field for name, field in operation.request.wire_fields().items() if not field.read_only},
     )
-    known: dict[str, dict[str, Any]] = {}
+    latest: dict[str, dict[str, Any]] = {}
     if operation.takes_id:
-        found = read_back(operation, viewset, api, api.send(operation.method, where, body))
-        known[found["Id"]] = found
+        record = read_back(operation, viewset, api, api.send(operation.method, where, body))
+        latest[record["Id"]] = record
 
     @QUIET
-    @given(made=made_up(operation, body, site))
-    def send(made: dict[str, Sent | None]) -> None:
-        whole = {name: Sent(json.dumps(value), value) for name, value in body.items()} | made
-        text = ", ".join(f"{json.dumps(name)}: {one.text}" for name, one in whole.items() if one is not None)
+    @given(changes=made_up(operation, body, site))
+    def send(changes: dict[str, WireValue | None]) -> None:
+        values = {name: WireValue(json.dumps(value), value) for name, value in body.items()} | changes
+        text = ", ".join(f"{json.dumps(name)}: {one.text}" for name, one in values.items() if one is not None)
         before = state(operation)
         answer = api.send(operation.method, where, f"{{{text}}}")
-        faults = faulty(operation, whole)
+        faults = faulty(operation, values)
         if faults or answer.status_code != 200:
             assert answer.status_code == 400, (text, answer.content)
             assert state(operation) == before, text
@@ -224,25 +224,25 @@ def test_a_body_is_kept_as_it_was_sent_or_refused_with_every_fault(
                 assert answer.json()["Error"] == "ValidationFailed"
                 assert faults <= named_ <= faults | set(ACROSS), (text, answer.content)
             return
-        found = read_back(operation, viewset, api, answer)
+        record = read_back(operation, viewset, api, answer)
         assert Change.objects.count() <= before[0] + 1
-        before_it = known.get(found["Id"])
+        before_it = latest.get(record["Id"])
         for name, field in fields.items():
-            one = whole.get(name)
-            if name not in found or name in NOT_COMPARED:
+            one = values.get(name)
+            if name not in record or name in NOT_COMPARED:
                 continue
             if one is None:
                 usual = field.empty if before_it is None else before_it[name]
-                assert found[name] == usual or (before_it is None and name in WITH_A_DEFAULT), (name, text)
+                assert record[name] == usual or (before_it is None and name in WITH_A_DEFAULT), (name, text)
             elif one.read is not None or name not in WITH_A_DEFAULT:
-                assert shown(found[name]) == shown(one.read), (name, text)
-        known[found["Id"]] = found
+                assert comparable(record[name]) == comparable(one.read), (name, text)
+        latest[record["Id"]] = record
 
     send()
 
 
-def faulty(operation: Any, whole: dict[str, Sent | None]) -> set[str]:
+def faulty(operation: Any, values: dict[str, WireValue | None]) -> set[str]:
     """Return the fields that a refusal must name."""
-    wrong_ones = {name for name, one in whole.items() if one is not None and one.read is REFUSED}
-    missing: Sequence[str] = [name for name in operation.request.option("required") if whole.get(name) is None]
+    wrong_ones = {name for name, one in values.items() if one is not None and one.read is INVALID}
+    missing: Sequence[str] = [name for name in operation.request.option("required") if values.get(name) is None]
     return wrong_ones | set(missing)

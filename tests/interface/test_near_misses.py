@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from records.operations.near_misses import is_near
-from tests.interface.subjects import ENDPOINT_OPERATIONS, named, path_of
-from tests.interface.test_doors import refused
+from tests.interface.subjects import ENDPOINT_OPERATIONS, ids_of, path_of
+from tests.interface.test_doors import is_error
 
 ID = "9b2f3c44-0f3e-4d6a-8a38-5a1f2b0c7d11"
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "named"),
+    ("method", "path", "operation_name"),
     [
         ("GET", "/employee/getemployeelist", "GetEmployeeList: GET /employee/GetEmployeeList"),
         ("GET", f"/employee/GetEmploye/{ID}", "GetEmployee: GET /employee/GetEmployee/<Id>"),
@@ -27,13 +27,13 @@ ID = "9b2f3c44-0f3e-4d6a-8a38-5a1f2b0c7d11"
         ("GET", "/materialss/X-1", "GetMaterialById: GET /materials/<Id>"),
     ],
 )
-def test_the_operation_that_is_meant_is_named(method: str, path: str, named: str, api: Any) -> None:
+def test_the_operation_that_is_meant_is_named(method: str, path: str, operation_name: str, api: Any) -> None:
     answer = api.send(method, path)
-    assert refused(answer, 404, "NotFound")
-    assert named in answer.json()["Message"]
+    assert is_error(answer, 404, "NotFound")
+    assert operation_name in answer.json()["Message"]
 
 
-def mistyped(path: str) -> Iterator[str]:
+def misspellings(path: str) -> Iterator[str]:
     """Yield a path with one typing error each, in the endpoint or in the name of the operation, or in another case."""
     _, endpoint, *rest = path.split("/")
     yield from (f"/{wrong}/{'/'.join(rest)}" for wrong in (f"{endpoint}s", endpoint[:-1], endpoint.upper()))
@@ -44,12 +44,12 @@ def mistyped(path: str) -> Iterator[str]:
         yield from ("/".join(["", endpoint, wrong, *key]) for wrong in sorted(wrong_names))
 
 
-@pytest.mark.parametrize(("operation", "viewset"), ENDPOINT_OPERATIONS, ids=named(ENDPOINT_OPERATIONS))
+@pytest.mark.parametrize(("operation", "viewset"), ENDPOINT_OPERATIONS, ids=ids_of(ENDPOINT_OPERATIONS))
 def test_each_operation_is_named_when_its_path_is_mistyped(operation: Any, viewset: Any, api: Any) -> None:
-    for path in mistyped(path_of(operation, viewset, ID)):
+    for path in misspellings(path_of(operation, viewset, ID)):
         for slash in ("", "/"):
             answer = api.send(operation.method, path.rstrip("/") + slash, {} if operation.writes else None)
-            assert refused(answer, 404, "NotFound"), path
+            assert is_error(answer, 404, "NotFound"), path
             assert f"Did you mean {operation.name}: {operation.method} /" in answer.json()["Message"], (
                 path,
                 answer.content,
@@ -59,7 +59,7 @@ def test_each_operation_is_named_when_its_path_is_mistyped(operation: Any, views
 @pytest.mark.parametrize("path", ["/employee/GetEverything", "/nothing", "/employee/" + "x" * 5000])
 def test_a_path_that_is_near_none_names_none(path: str, api: Any) -> None:
     answer = api.get(path)
-    assert refused(answer, 404, "NotFound")
+    assert is_error(answer, 404, "NotFound")
     assert answer.json()["Message"] == "There is no such path."
 
 

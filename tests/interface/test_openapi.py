@@ -12,7 +12,7 @@ from openapi_spec_validator import validate
 
 from tests import make
 from tests.conftest import Api
-from tests.interface.subjects import ENDPOINT_OPERATIONS, KEY_OPERATIONS, named, path_of, stored
+from tests.interface.subjects import ENDPOINT_OPERATIONS, KEY_OPERATIONS, ids_of, path_of, record_for
 
 BODIES = [entry for entry in ENDPOINT_OPERATIONS if entry[0].request is not None]
 READS = [entry for entry in ENDPOINT_OPERATIONS if entry[0].method == "GET" and entry[0].takes_id and not entry[0].many]
@@ -33,18 +33,18 @@ def test_the_document_is_valid(document: Any) -> None:
     validate(document)
 
 
-@pytest.mark.parametrize(("operation", "viewset"), KEY_OPERATIONS, ids=named(KEY_OPERATIONS))
+@pytest.mark.parametrize(("operation", "viewset"), KEY_OPERATIONS, ids=ids_of(KEY_OPERATIONS))
 def test_each_row_is_in_the_document(operation: Any, viewset: Any, document: Any) -> None:
-    described = document["paths"][path_of(operation, viewset, "{id}")][operation.method.lower()]
-    assert described["operationId"] == operation.name
-    assert ("requestBody" in described) == (operation.request is not None)
-    assert {"subscriptionKey": []} in described["security"]
-    parameters = {parameter["name"] for parameter in described.get("parameters", ())}
+    entry = document["paths"][path_of(operation, viewset, "{id}")][operation.method.lower()]
+    assert entry["operationId"] == operation.name
+    assert ("requestBody" in entry) == (operation.request is not None)
+    assert {"subscriptionKey": []} in entry["security"]
+    parameters = {parameter["name"] for parameter in entry.get("parameters", ())}
     assert {parameter.name for parameter in operation.parameters} <= parameters
-    assert {"400", "401", "403", "429"} <= described["responses"].keys()
+    assert {"400", "401", "403", "429"} <= entry["responses"].keys()
     if operation.many:
         assert {"startIndex", "limit", "sort", "order", "search"} <= parameters
-        assert described["responses"]["200"]["content"]["application/json"]["schema"]["type"] == "array"
+        assert entry["responses"]["200"]["content"]["application/json"]["schema"]["type"] == "array"
 
 
 def test_an_answer_always_has_all_its_fields(document: Any) -> None:
@@ -56,14 +56,14 @@ def test_an_answer_always_has_all_its_fields(document: Any) -> None:
 
 def test_only_records_that_lie_in_folders_are_listed_by_folder(document: Any) -> None:
     lists = [(operation, viewset) for operation, viewset in ENDPOINT_OPERATIONS if operation.many]
-    offered = {
+    names = {
         operation.name
         for operation, viewset in lists
         for parameter in document["paths"][path_of(operation, viewset, "{id}")]["get"]["parameters"]
         if parameter["name"] == "entityFolderId"
     }
-    assert {"GetComplaintList", "GetAuditProgramRecordList", "GetListOfMaterial"} <= offered
-    assert not [name for name in offered if name in ("GetActionList", "GetAttachmentList", "GetFolderList")]
+    assert {"GetComplaintList", "GetAuditProgramRecordList", "GetListOfMaterial"} <= names
+    assert not [name for name in names if name in ("GetActionList", "GetAttachmentList", "GetFolderList")]
 
 
 def test_the_id_of_a_material_is_never_null(document: Any) -> None:
@@ -75,16 +75,16 @@ def test_the_id_of_a_material_is_never_null(document: Any) -> None:
 )
 def test_a_list_takes_what_the_document_offers_and_no_more(path: str, api: Any, document: Any) -> None:
     parameters = document["paths"][path]["get"]["parameters"]
-    offered = {parameter["name"]: parameter["schema"] for parameter in parameters}
-    for name in offered["sort"]["enum"]:
+    parameters_by_name = {parameter["name"]: parameter["schema"] for parameter in parameters}
+    for name in parameters_by_name["sort"]["enum"]:
         assert api.get(path, {"sort": name, "limit": 1}).status_code == 200, name
     usual = [row["Id"] for row in api.get(path).json()]
-    named = {name: offered[name]["default"] for name in ("sort", "order", "startIndex", "limit")}
-    assert [row["Id"] for row in api.get(path, named).json()] == usual
+    defaults = {name: parameters_by_name[name]["default"] for name in ("sort", "order", "startIndex", "limit")}
+    assert [row["Id"] for row in api.get(path, defaults).json()] == usual
     for name in ("startIndex", "limit"):
-        assert api.get(path, {name: offered[name]["minimum"] - 1}).status_code == 400
-        assert api.get(path, {name: offered[name]["maximum"]}).status_code == 200
-        assert api.get(path, {name: offered[name]["maximum"] + 1}).status_code == 400
+        assert api.get(path, {name: parameters_by_name[name]["minimum"] - 1}).status_code == 400
+        assert api.get(path, {name: parameters_by_name[name]["maximum"]}).status_code == 200
+        assert api.get(path, {name: parameters_by_name[name]["maximum"] + 1}).status_code == 400
 
 
 def test_the_feed_says_how_many_rows_may_be_asked_for(api: Any, document: Any) -> None:
@@ -95,18 +95,18 @@ def test_the_feed_says_how_many_rows_may_be_asked_for(api: Any, document: Any) -
 
 
 def test_answers_carry_the_headers_that_the_document_names(api: Any, document: Any) -> None:
-    made = api.post("/item/AddItem", {"Name": "Scale"})
+    item = api.post("/item/AddItem", {"Name": "Scale"})
     api.post("/item/AddItem", {"Name": "Probe"})
     for path, answer in (
         ("/item/GetItemList", api.get("/item/GetItemList", {"limit": 1})),
-        ("/item/GetItem/{id}", api.get(f"/item/GetItem/{made.json()['Id']}")),
+        ("/item/GetItem/{id}", api.get(f"/item/GetItem/{item.json()['Id']}")),
         ("/item/GetItemList", Api().get("/item/GetItemList")),
     ):
         headers = document["paths"][path]["get"]["responses"][str(answer.status_code)]["headers"]
         assert headers.keys() <= set(answer.headers)
         assert all(header["schema"] for header in headers.values())
     assert "ETag" in document["paths"]["/item/AddItem"]["post"]["responses"]["200"]["headers"]
-    assert "ETag" in made.headers
+    assert "ETag" in item.headers
 
 
 def test_arrays_of_a_body_say_how_long_they_may_be(api: Any, document: Any) -> None:
@@ -132,10 +132,10 @@ def test_a_body_has_no_other_fields_and_its_rows_can_carry_their_id(document: An
         assert set(shapes[name]["required"]) == set(shapes[name]["properties"])
 
 
-@pytest.mark.parametrize(("operation", "viewset"), BODIES, ids=named(BODIES))
+@pytest.mark.parametrize(("operation", "viewset"), BODIES, ids=ids_of(BODIES))
 def test_a_body_is_cleared_with_what_the_document_allows(operation: Any, viewset: Any, document: Any) -> None:
-    described = document["paths"][path_of(operation, viewset, "{id}")][operation.method.lower()]
-    content = described["requestBody"]["content"]["application/json"]["schema"]
+    entry = document["paths"][path_of(operation, viewset, "{id}")][operation.method.lower()]
+    content = entry["requestBody"]["content"]["application/json"]["schema"]
     shape = document["components"]["schemas"][content.get("oneOf", [content])[0]["$ref"].rpartition("/")[2]]
     for name, one in shape["properties"].items():
         for value in (None, ""):
@@ -145,9 +145,9 @@ def test_a_body_is_cleared_with_what_the_document_allows(operation: Any, viewset
 
 
 def test_ids_and_dates_are_cleared_with_an_empty_text_and_arrays_with_null(api: Any, document: Any) -> None:
-    cleared = {"TitleId": "", "DateOfBirth": "", "ReportingToId": None, "EducationTraining": None, "Notes": None}
+    empty_values = {"TitleId": "", "DateOfBirth": "", "ReportingToId": None, "EducationTraining": None, "Notes": None}
     row = {"Id": "", "Company": None, "StartDate": "", "FinishDate": None}
-    body = make.employee_body(**cleared, EmploymentHistory=[row])
+    body = make.employee_body(**empty_values, EmploymentHistory=[row])
     shape = {**document["components"]["schemas"]["EmployeeRequest"], "components": document["components"]}
     assert [fault.message for fault in writes(shape).iter_errors(body)] == []
     assert api.post("/employee/AddEmployee", body).status_code == 200
@@ -157,11 +157,11 @@ def test_ids_and_dates_are_cleared_with_an_empty_text_and_arrays_with_null(api: 
         assert not writes(required).is_valid(None)
 
 
-@pytest.mark.parametrize(("operation", "viewset"), READS, ids=named(READS))
+@pytest.mark.parametrize(("operation", "viewset"), READS, ids=ids_of(READS))
 def test_an_answer_is_as_the_document_says(operation: Any, viewset: Any, api: Any, document: Any) -> None:
-    described = document["paths"][path_of(operation, viewset, "{id}")]["get"]["responses"]["200"]
-    shape = {**described["content"]["application/json"]["schema"], "components": document["components"]}
-    answer = api.get(path_of(operation, viewset, str(stored(operation, api.key.site).pk)))
+    response = document["paths"][path_of(operation, viewset, "{id}")]["get"]["responses"]["200"]
+    shape = {**response["content"]["application/json"]["schema"], "components": document["components"]}
+    answer = api.get(path_of(operation, viewset, str(record_for(operation, api.key.site).pk)))
     assert answer.status_code == 200, answer.content
     assert [fault.message for fault in OAS30ReadValidator(shape).iter_errors(answer.json())] == []
 
@@ -194,45 +194,45 @@ def test_a_reader_of_the_document_finds_all_that_it_names(document: Any) -> None
 
 
 def test_a_read_says_which_fields_are_empty_for_some_of_its_callers(document: Any) -> None:
-    told = {
+    notes = {
         one["operationId"]: match[0]
         for path in document["paths"].values()
         for one in path.values()
         if (match := re.search("Empty below .*", one["description"]))
     }
     employee = "Empty below Manager: Address, DateOfBirth, Mobile, NationalityId, Notes, Phone."
-    assert told["GetEmployee"] == told["GetEmployeeList"] == employee
-    assert told["GetComplaint"] == told["GetComplaintList"]
-    assert told["GetComplaint"].startswith("Empty below Standard: ConsumerAddress, ConsumerEmail, ")
-    assert told["GetUserList"] == "Empty below Manager: EmailAddress."
-    assert len(told) == 5
+    assert notes["GetEmployee"] == notes["GetEmployeeList"] == employee
+    assert notes["GetComplaint"] == notes["GetComplaintList"]
+    assert notes["GetComplaint"].startswith("Empty below Standard: ConsumerAddress, ConsumerEmail, ")
+    assert notes["GetUserList"] == "Empty below Manager: EmailAddress."
+    assert len(notes) == 5
 
 
 def test_an_add_leads_to_the_operations_that_read_and_change_the_record(document: Any) -> None:
-    known = {one["operationId"]: one for path in document["paths"].values() for one in path.values()}
+    operations = {one["operationId"]: one for path in document["paths"].values() for one in path.values()}
     for name, reads in (("AddItem", "GetItem"), ("AddComplaintDetail", "GetComplaint"), ("AddDocument", "GetDocument")):
-        links = known[name]["responses"]["200"]["links"]
+        links = operations[name]["responses"]["200"]["links"]
         assert links[reads]["parameters"] == {"id": "$response.body#/Id"}
         assert f"Update{name.removeprefix('Add')}" in links
-    for described in known.values():
-        assert described["responses"]["200"].get("links", {}).keys() <= known.keys()
+    for entry in operations.values():
+        assert entry["responses"]["200"].get("links", {}).keys() <= operations.keys()
 
 
 def test_a_list_leads_to_its_first_record_and_a_record_to_its_change_under_the_tag(document: Any) -> None:
-    known = {one["operationId"]: one for path in document["paths"].values() for one in path.values()}
+    operations = {one["operationId"]: one for path in document["paths"].values() for one in path.values()}
     for name, target, parameters in (
         ("GetItemList", "GetItem", {"id": "$response.body#/0/Id"}),
         ("GetAuditProgramList", "GetAuditProgramRecordList", {"id": "$response.body#/0/Id"}),
         ("GetItem", "UpdateItem", {"id": "$response.body#/Id", "header.If-Match": "$response.header.ETag"}),
         ("PostMaterial", "DeleteMaterial", {"id": "$response.body#/Id", "siteId": "$request.query.siteId"}),
     ):
-        assert known[name]["responses"]["200"]["links"][target]["parameters"] == parameters
+        assert operations[name]["responses"]["200"]["links"][target]["parameters"] == parameters
 
 
 def test_a_read_says_that_it_is_304_to_whoever_has_the_record(document: Any) -> None:
-    described = document["paths"]["/item/GetItem/{id}"]["get"]
-    assert "If-None-Match" in {parameter["name"] for parameter in described["parameters"]}
-    assert "content" not in described["responses"]["304"]
+    entry = document["paths"]["/item/GetItem/{id}"]["get"]
+    assert "If-None-Match" in {parameter["name"] for parameter in entry["parameters"]}
+    assert "content" not in entry["responses"]["304"]
     assert "304" not in document["paths"]["/item/GetItemList"]["get"]["responses"]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from tests.interface.test_doors import refused
+from tests.interface.test_doors import is_error
 from tests.make.oauth import post_form
 
 HEALTH = ("/healthz", "/readyz")
@@ -19,21 +19,21 @@ def test_health_is_read_and_nothing_else(path: str, db: None) -> None:
     assert (client.head(path).status_code, client.head(path).content) == (200, b"")
     for method in ("post", "put", "patch", "delete"):
         answer = getattr(client, method)(path)
-        assert refused(answer, 405, "MethodNotAllowed"), method
+        assert is_error(answer, 405, "MethodNotAllowed"), method
         assert answer.headers["Allow"] == "GET, HEAD, OPTIONS"
 
 
 @pytest.mark.parametrize(
-    ("path", "allowed"),
+    ("path", "methods"),
     [
         *((path, "GET, HEAD, OPTIONS") for path in (*HEALTH, "/.well-known/oauth-authorization-server")),
         ("/oauth/token", "POST, OPTIONS"),
         ("/oauth/revoke", "POST, OPTIONS"),
     ],
 )
-def test_options_says_what_a_path_takes(path: str, allowed: str, db: None) -> None:
+def test_options_says_what_a_path_takes(path: str, methods: str, db: None) -> None:
     answer: Any = Client(enforce_csrf_checks=True).options(path)
-    assert (answer.status_code, answer.content, answer.headers["Allow"]) == (204, b"", allowed)
+    assert (answer.status_code, answer.content, answer.headers["Allow"]) == (204, b"", methods)
 
 
 def test_a_refused_method_is_refused_without_asking_for_a_form(db: None) -> None:
@@ -63,7 +63,7 @@ def test_a_chunked_body_that_is_too_large_is_read_to_its_end_before_it_is_refuse
     body = BytesIO(b" " * (20 * 1024 * 1024))
     environ: dict[str, Any] = {"wsgi.input": body, "CONTENT_LENGTH": "", "HTTP_TRANSFER_ENCODING": "chunked"}
     answer = Client().generic("POST", "/item/AddItem", headers=api.headers, **environ)
-    assert refused(answer, 413, "PayloadTooLarge")
+    assert is_error(answer, 413, "PayloadTooLarge")
     assert body.read() == b""
 
 
@@ -74,4 +74,4 @@ def test_chunks_that_are_none_are_a_fault_of_the_request(api: Any) -> None:
         "HTTP_TRANSFER_ENCODING": "chunked",
     }
     answer = Client().generic("POST", "/item/AddItem", headers=api.headers, **environ)
-    assert refused(answer, 400, "MalformedJson")
+    assert is_error(answer, 400, "MalformedJson")

@@ -16,7 +16,7 @@ from records.sites.models import Entity, Site
 from tests import make
 from tests.conftest import Api
 from tests.interface.conftest import BY_KEY_ALONE, SiteApi
-from tests.interface.subjects import ENDPOINT_OPERATIONS, body_for, named, path_of, stored
+from tests.interface.subjects import ENDPOINT_OPERATIONS, body_for, ids_of, path_of, record_for
 from tests.make.audits import make_audit, make_checklist, make_program, start
 from tests.make.complaints import complaint_body, make_complaint
 from tests.make.documents import document_body, make_signer
@@ -52,7 +52,7 @@ def api(site: Site) -> Api:
 
 
 @contextmanager
-def traced(trace: Path) -> Iterator[list[int]]:
+def count_trips(trace: Path) -> Iterator[list[int]]:
     """Yield a list to which the number of round trips is added when the block has ended."""
     trips: list[int] = []
     connection.ensure_connection()
@@ -69,7 +69,7 @@ def round_trips(act: Act, trace: Path) -> int:
     """Return how many round trips a call costs once its statements are prepared."""
     for _ in range(WARM):
         assert act().status_code == 200
-    with traced(trace) as trips:
+    with count_trips(trace) as trips:
         answer = act()
     assert answer.status_code == 200, answer.content
     return trips[0]
@@ -235,21 +235,21 @@ write_operations = [entry for entry in ENDPOINT_OPERATIONS if entry[0].writes]
 MOST = 5
 
 
-@pytest.mark.parametrize(("operation", "viewset"), write_operations, ids=named(write_operations))
+@pytest.mark.parametrize(("operation", "viewset"), write_operations, ids=ids_of(write_operations))
 def test_every_write_costs_five_round_trips_at_most(operation: Any, viewset: Any, site: Site, tmp_path: Path) -> None:
     key = make.make_key(site)
     api = Api(key) if viewset in BY_KEY_ALONE else SiteApi(key, Authorization=f"Bearer {make_token(key.user)}")
 
-    def prepared() -> Act:
-        path = path_of(operation, viewset, stored(operation, site).pk if operation.takes_id else "")
+    def new_call() -> Act:
+        path = path_of(operation, viewset, record_for(operation, site).pk if operation.takes_id else "")
         body = body_for(operation, site) if operation.request is not None else None
         return lambda: api.send(operation.method, path, body)
 
     for _ in range(WARM):
-        answer = prepared()()
+        answer = new_call()()
         assert answer.status_code == 200, answer.content
-    act = prepared()
-    with traced(tmp_path / "trace") as trips:
+    act = new_call()
+    with count_trips(tmp_path / "trace") as trips:
         answer = act()
     assert answer.json()["Message"] == "Success.", answer.content
     assert trips[0] <= MOST
@@ -262,12 +262,12 @@ record_lists = [
 ]
 
 
-@pytest.mark.parametrize(("operation", "viewset"), record_lists, ids=named(record_lists))
+@pytest.mark.parametrize(("operation", "viewset"), record_lists, ids=ids_of(record_lists))
 def test_a_page_costs_one_round_trip(operation: Any, viewset: Any, site: Site, tmp_path: Path) -> None:
     key = make.make_key(site)
     api = Api(key) if viewset in BY_KEY_ALONE else SiteApi(key, Authorization=f"Bearer {make_token(key.user)}")
     for _ in range(3):
-        stored(operation, site)
+        record_for(operation, site)
     where = path_of(operation, viewset)
     following = api.get(where, {"limit": 1})["Link"].partition("?")[2].partition(">")[0]
     for query in ("limit=5", "limit=5&modifiedSince=2020-01-01", following):

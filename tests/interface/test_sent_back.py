@@ -15,12 +15,12 @@ from records.history.models import Change
 from records.sites.about import kinds
 from records.sites.models import EntityFolder, Site
 from tests import make
-from tests.interface.subjects import body_for, named, path_of, stored
+from tests.interface.subjects import body_for, ids_of, path_of, record_for
 from tests.interface.test_bodies import update_operations
 
 pytestmark = pytest.mark.django_db
 
-every_update = pytest.mark.parametrize(("operation", "viewset"), update_operations, ids=named(update_operations))
+every_update = pytest.mark.parametrize(("operation", "viewset"), update_operations, ids=ids_of(update_operations))
 
 
 def switch_off(target: models.Model) -> None:
@@ -55,7 +55,7 @@ def targets_in(body: dict[str, Any], serializer: Any) -> Iterator[models.Model]:
 def test_what_was_read_is_taken_back_although_all_that_it_refers_to_has_ended(
     operation: Any, viewset: Any, end: Callable[[models.Model], None], site: Site, api: Any
 ) -> None:
-    record = stored(operation, site)
+    record = record_for(operation, site)
     serializer, path = operation.request, path_of(operation, viewset, record.pk)
     body = body_for(operation, site)
     if getattr(serializer.wire_fields().get("EntityFolderId"), "model", None) is EntityFolder:
@@ -67,8 +67,8 @@ def test_what_was_read_is_taken_back_although_all_that_it_refers_to_has_ended(
     read_path = path.replace("Update", "Get").replace("Detail", "")
     read = api.get(read_path)
     number = Change.objects.count()
-    sent = read.json() | {name: body[name] for name in ("FileContent", "ReasonForChange") if name in body}
-    answer = api.put(path, sent)
+    body_sent = read.json() | {name: body[name] for name in ("FileContent", "ReasonForChange") if name in body}
+    answer = api.put(path, body_sent)
     assert answer.status_code == 200, answer.json()
     after = api.get(read_path)
     if isinstance(record, Document):  # An update is a new version by definition.
@@ -83,15 +83,15 @@ def test_what_was_read_is_taken_back_although_all_that_it_refers_to_has_ended(
 @every_update
 def test_an_account_whose_access_ended_is_refused_anew(operation: Any, viewset: Any, site: Site, api: Any) -> None:
     """An account that one record names may not be named by another record."""
-    holder, record = stored(operation, site), stored(operation, site)
+    holder, record = record_for(operation, site), record_for(operation, site)
     naming = [name for name, one in operation.request.wire_fields().items() if getattr(one, "model", None) is User]
     for name in naming:
         body = body_for(operation, site)
         place = f"{name}[0].Id" if isinstance(body[name], list) else name
-        known, unknown = (make.make_user(site=site, role=DefaultRole.READER) for _ in range(2))
-        for user in (known, unknown):
+        named_user, new_user = (make.make_user(site=site, role=DefaultRole.READER) for _ in range(2))
+        for user in (named_user, new_user):
             body[name] = [{"Id": str(user.pk)}] if isinstance(body[name], list) else str(user.pk)
-            if user is known:
+            if user is named_user:
                 assert api.put(path_of(operation, viewset, holder.pk), body).status_code == 200
             switch_off(user)
             answer = api.put(path_of(operation, viewset, record.pk), body)

@@ -24,7 +24,7 @@ from schemathesis.specs.openapi.checks import (
 
 from records.sites.models import Site
 from tests import make
-from tests.interface.subjects import ENDPOINT_OPERATIONS, body_for, stored
+from tests.interface.subjects import ENDPOINT_OPERATIONS, body_for, record_for
 from tests.make.oauth import make_token
 
 ROUNDS = 10
@@ -89,11 +89,13 @@ class Outsider:
             for operation in OPERATIONS.values()
             if operation.request is not None
         }
-        self.there = {
-            operation.name: str(stored(operation, site).pk) for operation in OPERATIONS.values() if operation.takes_id
+        self.ids = {
+            operation.name: str(record_for(operation, site).pk)
+            for operation in OPERATIONS.values()
+            if operation.takes_id
         }
-        self.answered: Counter[tuple[str, int]] = Counter()
-        self.followed: Counter[tuple[str, str]] = Counter()
+        self.statuses: Counter[tuple[str, int]] = Counter()
+        self.follows: Counter[tuple[str, str]] = Counter()
 
     def send(self, case: Any, name: str, link: dict[str, Any], *, plain: bool) -> Any:
         """Send a call and check its answer. A plain one is valid as a whole; others keep all that can be made up."""
@@ -109,13 +111,13 @@ class Outsider:
                 for field, value in case.body.items()
             }
         if operation.takes_id:
-            case.path_parameters = {"id": link.pop("id", None) or self.there[name]}
+            case.path_parameters = {"id": link.pop("id", None) or self.ids[name]}
         for parameter, value in link.items():
             place, _, header = parameter.rpartition(".")
             (case.headers if place else case.query)[header] = value
         response = case.call(headers=self.headers)
         case.validate_response(response, checks=CHECKS)
-        self.answered[name, response.status_code] += 1
+        self.statuses[name, response.status_code] += 1
         return response
 
 
@@ -124,21 +126,21 @@ def names_records(value: Any) -> bool:
     return (isinstance(value, str) and len(value) == 36) or (isinstance(value, list) and bool(value))
 
 
-def led(link: dict[str, Any], response: Any, site_id: str) -> dict[str, Any]:
+def link_parameters(link: dict[str, Any], response: Any, site_id: str) -> dict[str, Any]:
     """Return the parameters that a link takes from an answer, without those that it does not have."""
-    found: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for name, expression in link["parameters"].items():
         if expression.startswith("$response.body#"):
             value = response.json()
             for part in expression.partition("#/")[2].split("/"):
                 value = value.get(part) if isinstance(value, dict) else next(iter(value), {})
-            found[name] = value
+            parameters[name] = value
         elif expression.startswith("$response.header."):
-            found[name] = response.headers[expression.rpartition(".")[2].lower()][0]
+            parameters[name] = response.headers[expression.rpartition(".")[2].lower()][0]
         else:
             assert expression == "$request.query.siteId"
-            found[name] = site_id
-    return found
+            parameters[name] = site_id
+    return parameters
 
 
 @pytest.mark.long
@@ -165,14 +167,14 @@ def test_an_outsider_who_follows_the_links_of_the_document_meets_what_it_declare
             case = calls[name][number % len(calls[name])]
             sources = leading[name] or [""]
             source = sources[number // 2 % len(sources)]
-            link = led(links[source][name], answers[source], outsider.site_id) if source in answers else {}
-            outsider.followed[source, name] += bool(link.get("id"))
+            link = link_parameters(links[source][name], answers[source], outsider.site_id) if source in answers else {}
+            outsider.follows[source, name] += bool(link.get("id"))
             response = outsider.send(case, name, link, plain=number % 2 == 0)
             if response.status_code == 200:
                 answers[name] = response
-    assert {name for name, status in outsider.answered if status == 200} == OPERATIONS.keys()
+    assert {name for name, status in outsider.statuses if status == 200} == OPERATIONS.keys()
     ways = {(source, target) for source, targets in links.items() for target in targets}
-    assert {way for way in ways if not outsider.followed[way]} == set()
+    assert {way for way in ways if not outsider.follows[way]} == set()
 
 
 def test_the_page_says_how_many_calls_are_made_up() -> None:

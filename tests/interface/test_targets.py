@@ -100,25 +100,25 @@ def test_every_door_offers_and_takes_the_same(name: str, field: Any, site: Site,
     if not (issubclass(target, ReferenceEntry) and not issubclass(target, SiteEntry)):
         rows["elsewhere"] = make_target(field, other_site)
     if hasattr(own, "is_archived"):
-        gone = make_target(field, site) if "elsewhere" in rows else own
-        if gone is not own:
-            type(gone)._base_manager.filter(pk=gone.pk).update(is_archived=True)
-            gone.refresh_from_db()
-            rows["archived"] = gone
+        archived = make_target(field, site) if "elsewhere" in rows else own
+        if archived is not own:
+            type(archived)._base_manager.filter(pk=archived.pk).update(is_archived=True)
+            archived.refresh_from_db()
+            rows["archived"] = archived
     expected = {"own": "", "elsewhere": UNKNOWN, "archived": ARCHIVED}
-    offered = set(choices_at(field, site.pk).values_list("pk", flat=True))
-    allowed = set(valid_at(target, site.pk, field.model).values_list("pk", flat=True))
+    choices = set(choices_at(field, site.pk).values_list("pk", flat=True))
+    valid_ids = set(valid_at(target, site.pk, field.model).values_list("pk", flat=True))
     for kind, row in rows.items():
         fault = str(expected[kind]).format(name=target._meta.verbose_name)
         assert errors_of(target, [row], site.pk, field.model).get(row.pk, "") == fault, kind
-        assert (row.pk in allowed, row.pk in offered) == (not fault, not fault), kind
+        assert (row.pk in valid_ids, row.pk in choices) == (not fault, not fault), kind
         assert bool(unknown_among(target, [row], site.pk, field.model)) == (kind == "elsewhere"), kind
-        assert saved(field, row, site) == fault, kind
-        named = Names(site.pk, field.model).resolve(target, [str(row.pk)])[str(row.pk)]
-        assert isinstance(named, models.Model)
+        assert save_error(field, row, site) == fault, kind
+        name_found = Names(site.pk, field.model).resolve(target, [str(row.pk)])[str(row.pk)]
+        assert isinstance(name_found, models.Model)
 
 
-def saved(field: Any, operation: models.Model, site: Site) -> str:
+def save_error(field: Any, operation: models.Model, site: Site) -> str:
     """Return what the writer says of a new record that points at the row."""
     record = field.model()
     try:
@@ -153,13 +153,13 @@ def test_somebody_of_another_site_who_holds_a_role_here_is_taken_where_the_rule_
     }
     for name, field in FIELDS:
         if field.related_model is Employee:
-            assert (saved(field, person, site) == "") == (name in takes), name
+            assert (save_error(field, person, site) == "") == (name in takes), name
 
 
 def test_every_operation_that_points_is_covered() -> None:
     """A serializer's references are columns or lists of models that the fields above are taken from."""
-    covered = {field.related_model for _, field in FIELDS}
+    models_pointed_at = {field.related_model for _, field in FIELDS}
     for operation, _ in all_operations():
         for one in getattr(operation.request, "wire_fields", dict)().values() if operation.request else ():
             model = getattr(one, "model", None)
-            assert model is None or model in covered or one.read_only, (operation.name, model)
+            assert model is None or model in models_pointed_at or one.read_only, (operation.name, model)

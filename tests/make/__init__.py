@@ -35,8 +35,8 @@ def make_site(name: str = "", **fields: Any) -> Site:
 def make_user(user_name: str = "", *, site: Site | None = None, role: DefaultRole | None = None, **fields: Any) -> User:
     """Make an account, as a member of a default role of the site where one is named."""
     name = user_name or f"user{next(_counter)}"
-    given = {"given_name": "Uma", "family_name": name.title(), "home_site": site, **fields}
-    user = account_actions.add_user(User(user_name=name, **given), author=SYSTEM, password=PASSWORD)
+    values = {"given_name": "Uma", "family_name": name.title(), "home_site": site, **fields}
+    user = account_actions.add_user(User(user_name=name, **values), author=SYSTEM, password=PASSWORD)
     if site is not None and role is not None:
         give_role(user, site, role)
     return user
@@ -49,12 +49,12 @@ def give_role(user: User, site: Site, role: DefaultRole) -> None:
 
 def make_role(site: Site, permissions: Iterable[str], members: Sequence[User] = (), name: str = "") -> Role:
     """Make a role of the site with the permissions (as `app.codename`) and members."""
-    chosen = [
+    permission_rows = [
         Permission.objects.get(content_type__app_label=app, codename=codename)
         for app, codename in (permission.split(".") for permission in permissions)
     ]
     role = Role(site=site, name=name or f"Role {next(_counter)}")
-    account_actions.add_role(role, permissions=chosen, author=SYSTEM)
+    account_actions.add_role(role, permissions=permission_rows, author=SYSTEM)
     account_actions.set_members(role, add=members, author=SYSTEM)
     return role
 

@@ -17,13 +17,13 @@ DUE = datetime.datetime(2031, 5, 1, tzinfo=datetime.UTC)
 
 def make_action(site: Site, *, about: Any = None, owner: User | None = None, **fields: Any) -> Action:
     """Make an open action of an owner at the site, about a record or alone."""
-    given = {
+    values = {
         "name": f"Action {next(_counter)}",
         "owner": owner or make.make_user(site=site, role=DefaultRole.READER),
         "due_date": DUE,
         **fields,
     }
-    return actions.add_action(site.pk, given, author=make.SYSTEM, on=about)
+    return actions.add_action(site.pk, values, author=make.SYSTEM, on=about)
 
 
 def everything(permission: str) -> bool:
@@ -34,7 +34,7 @@ def everything(permission: str) -> bool:
 def move(action: Action, to: Status, by: User, *, reason: str = "Because.", **values: Any) -> Action:
     """Take a step with an action as somebody who may do everything."""
     mover = Mover(make.author_of(by), everything, reason, values.get("effective"))
-    given = {"record_status": to, **values}
+    changes = {"record_status": to, **values}
     if to == Status.DONE:
-        given.setdefault("result", "It is done.")
-    return actions.update_action(action.site_id, action.pk, given, mover=mover)
+        changes.setdefault("result", "It is done.")
+    return actions.update_action(action.site_id, action.pk, changes, mover=mover)

@@ -34,9 +34,9 @@ MAKERS: dict[str, Any] = {
 
 def make_attachment(site: Site, *, on: Any = None, content: bytes = b"", **fields: Any) -> Attachment:
     """Make an attachment on a record of the site; on a new item where none is named."""
-    given = {"file_name": "photo.txt", "file_type": "text/plain", **fields}
+    values = {"file_name": "photo.txt", "file_type": "text/plain", **fields}
     record = on or make_item(site)
-    return actions.add_attachment(site.pk, given, incoming(content), author=make.SYSTEM, may=everything, on=record)
+    return actions.add_attachment(site.pk, values, incoming(content), author=make.SYSTEM, may=everything, on=record)
 
 
 def jpeg() -> bytes:

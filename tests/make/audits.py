@@ -73,7 +73,7 @@ def start(record: AuditRecord, **more: Any) -> AuditRecord:
 
 def find(record: AuditRecord, *responses: RatingResponse | None, **more: Any) -> AuditRecord:
     """Make the audit's findings: one question for each response."""
-    rows = [{"question": f"Question {idx}", "rating_response": given} for idx, given in enumerate(responses, 1)]
+    rows = [{"question": f"Question {idx}", "rating_response": response} for idx, response in enumerate(responses, 1)]
     return workflow.save_findings(record.site_id, record.pk, rows, author=make.SYSTEM, **more)
 
 

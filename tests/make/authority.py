@@ -42,13 +42,13 @@ class World:
 
 def make_world() -> World:
     """Make the two sites and all accounts."""
-    found = World(make.make_site("Hill"), make.make_site("Harbour"))
+    world = World(make.make_site("Hill"), make.make_site("Harbour"))
     for name in (*ACTORS, *ALONE):
-        actor = found.actors[name] = _actor(name, found.site)
-        found.sessions[actor] = sign_in(actor).cookies[settings.SESSION_COOKIE_NAME].value
+        actor = world.actors[name] = _actor(name, world.site)
+        world.sessions[actor] = sign_in(actor).cookies[settings.SESSION_COOKIE_NAME].value
     for name in TARGETS:
-        found.targets[name] = _target(name, found)
-    return found
+        world.targets[name] = _target(name, world)
+    return world
 
 
 def _actor(name: str, site: Site) -> User:

@@ -50,20 +50,20 @@ class _Inputs(html.parser.HTMLParser):
         return self.forms[-1] if self.forms else {}
 
     def handle_starttag(self, tag: str, attributes: Any) -> None:
-        given = dict(attributes)
-        name = given.get("name", "")
+        values = dict(attributes)
+        name = values.get("name", "")
         if tag == "form":
             self.forms.append({})
-        elif tag == "input" and name and given.get("type") not in ("submit", "button", "file", "image"):
-            if given.get("type") in ("checkbox", "radio") and "checked" not in given:
+        elif tag == "input" and name and values.get("type") not in ("submit", "button", "file", "image"):
+            if values.get("type") in ("checkbox", "radio") and "checked" not in values:
                 return
             self.data.setdefault(name, []).append(
-                given.get("value") or ("on" if given.get("type") == "checkbox" else "")
+                values.get("value") or ("on" if values.get("type") == "checkbox" else "")
             )
         elif tag == "select" and name:
-            self.select = (name, "multiple" in given)
-        elif tag == "option" and self.select and "selected" in given:
-            self.data.setdefault(self.select[0], []).append(given.get("value") or "")
+            self.select = (name, "multiple" in values)
+        elif tag == "option" and self.select and "selected" in values:
+            self.data.setdefault(self.select[0], []).append(values.get("value") or "")
         elif tag == "textarea" and name:
             self.textarea = name
             self.data[name] = [""]
@@ -95,11 +95,11 @@ def address(record: Any, page: str = "change") -> str:
     return reverse(f"admin:{record._meta.app_label}_{record._meta.model_name}_{page}", args=(record.pk,))
 
 
-def press(client: Client, place: str, typed: dict[str, Any] | None = None, **options: Any) -> Any:
+def press(client: Client, place: str, data: dict[str, Any] | None = None, **options: Any) -> Any:
     """Open the page of a step and send its form with what was typed."""
     page = client.get(place)
     seen = page.context["seen"] if page.status_code == 200 else ""
-    return client.post(place, {"larder_seen": seen, **(typed or {})}, **options)
+    return client.post(place, {"larder_seen": seen, **(data or {})}, **options)
 
 
 def list_address(model: Any) -> str:

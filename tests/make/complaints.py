@@ -34,19 +34,19 @@ def required_of(site: Site) -> dict[str, Any]:
 
 def complaint_body(site: Site, **fields: Any) -> dict[str, Any]:
     """Return a body for AddComplaintDetail with the required fields."""
-    needed = required_of(site)
+    required = required_of(site)
     body = {
-        "CustomerId": str(needed["customer"].pk),
-        "ProductId": str(needed["product"].pk),
-        "NonconformanceId": str(needed["nonconformance"].pk),
+        "CustomerId": str(required["customer"].pk),
+        "ProductId": str(required["product"].pk),
+        "NonconformanceId": str(required["nonconformance"].pk),
     }
     return {**body, **fields}
 
 
 def make_complaint(site: Site, **fields: Any) -> Complaint:
     """Make a complaint that awaits its review."""
-    needed = {} if {"customer", "product", "nonconformance"} <= fields.keys() else required_of(site)
-    return actions.add_complaint_detail(site.pk, {**needed, **fields}, author=SYSTEM)
+    required = {} if {"customer", "product", "nonconformance"} <= fields.keys() else required_of(site)
+    return actions.add_complaint_detail(site.pk, {**required, **fields}, author=SYSTEM)
 
 
 def make_draft(site: Site, **fields: Any) -> Complaint:

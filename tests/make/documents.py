@@ -16,7 +16,7 @@ from tests import make
 _counter = itertools.count(1)
 
 
-def encoded(content: bytes) -> str:
+def base64_of(content: bytes) -> str:
     """Return a file as the wire carries it."""
     return base64.b64encode(content).decode()
 
@@ -28,12 +28,12 @@ def sha256(content: bytes) -> str:
 
 def incoming(content: bytes = b"") -> EncodedFile:
     """Return a file on its way in."""
-    return EncodedFile(JsonText.of(encoded(content or f"File {next(_counter)}".encode())), 10**9)
+    return EncodedFile(JsonText.of(base64_of(content or f"File {next(_counter)}".encode())), 10**9)
 
 
 def document_body(content: bytes = b"Wash your hands.", **fields: Any) -> dict[str, Any]:
     """Return a body for AddDocument or UpdateDocument with the required fields."""
-    body = {"Name": "Hygiene", "FileType": "text/plain", "FileName": "hygiene.txt", "FileContent": encoded(content)}
+    body = {"Name": "Hygiene", "FileType": "text/plain", "FileName": "hygiene.txt", "FileContent": base64_of(content)}
     return {**body, **fields}
 
 

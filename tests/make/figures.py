@@ -17,9 +17,9 @@ def noon(day: str) -> datetime.datetime:
 
 def make_complaints(site: Site, dates: Iterable[datetime.datetime], **fields: Any) -> list[Complaint]:
     """Make a complaint on each date, as the action would number them."""
-    needed = {} if {"customer", "product", "nonconformance"} <= fields.keys() else required_of(site)
-    given = {**needed, "record_status": RecordStatus.AWAITING_REVIEW, **fields}
+    required = {} if {"customer", "product", "nonconformance"} <= fields.keys() else required_of(site)
+    values = {**required, "record_status": RecordStatus.AWAITING_REVIEW, **fields}
     return Complaint.objects.bulk_create(
-        Complaint(site=site, site_sequence_id=take_numbers(site.pk, Entity.COMPLAINT), date=date, **given)
+        Complaint(site=site, site_sequence_id=take_numbers(site.pk, Entity.COMPLAINT), date=date, **values)
         for date in dates
     )

@@ -37,14 +37,14 @@ def follow(api: MaterialApi, seconds: float) -> tuple[set[tuple[str, str]], set[
     for outcome in outcomes:
         if isinstance(outcome, Exception):
             raise outcome
-    seen, polls = outcomes[-1]
+    polled, polls = outcomes[-1]
     # One more answer, since the last one was given while writers were still at work.
-    seen = {**seen, **_poll(api.again(), time.monotonic() + 0.2, since=polls[-1])[0]}
-    there = {(str(one.pk), _shown(one)) for one in Material.objects.filter(site=api.site)}
-    return there, set(seen.items()), len(polls)
+    polled = {**polled, **_poll(api.again(), time.monotonic() + 0.2, since=polls[-1])[0]}
+    stored = {(str(one.pk), _last_modified(one)) for one in Material.objects.filter(site=api.site)}
+    return stored, set(polled.items()), len(polls)
 
 
-def _shown(material: Material) -> str:
+def _last_modified(material: Material) -> str:
     return f"{material.last_modified:%Y-%m-%dT%H:%M:%S}.{material.last_modified.microsecond // 1000:03d}Z"
 
 
@@ -58,8 +58,8 @@ def _until(deadline: float, act: Callable[[], None]) -> Callable[[], None]:
 
 def _body(number: int) -> dict[str, Any]:
     """Return a new material, or every third time another name for one of the first."""
-    known = number % 3 == 0
-    return {"externalId": f"E{number % 40 if known else number}", "name": f"Name {number}"}
+    is_known = number % 3 == 0
+    return {"externalId": f"E{number % 40 if is_known else number}", "name": f"Name {number}"}
 
 
 def _single(api: MaterialApi) -> Callable[[], None]:
@@ -102,7 +102,7 @@ def _slowly(api: MaterialApi, channel: Channel, rows: int, pause: float) -> Call
 
 def _poll(api: MaterialApi, deadline: float, since: str = "") -> tuple[dict[str, str], list[str]]:
     """Follow the list as the guide says; return the newest lastModified seen of each Id, and each X-Modified-Until."""
-    seen: dict[str, str] = {}
+    polled: dict[str, str] = {}
     polls = [since] if since else []
     while time.monotonic() < deadline or len(polls) < 3:
         query = {"limit": "1000", **({"modifiedSince": polls[-1]} if polls else {})}
@@ -115,9 +115,9 @@ def _poll(api: MaterialApi, deadline: float, since: str = "") -> tuple[dict[str,
             assert answer.status_code == 200, answer.content
             until = until or answer["X-Modified-Until"]
             for row in answer.json():
-                seen[row["id" if "id" in row else "Id"]] = row["lastModified"]
+                polled[row["id" if "id" in row else "Id"]] = row["lastModified"]
             link = answer.get("Link", "")
             path = link.partition("<")[2].partition(">")[0].partition("/materials")[2]
             path = f"/materials{path}" if path else ""
         polls.append(until)
-    return seen, polls
+    return polled, polls

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 EMPTY = {"area", "br", "col", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 OWN_NAMES = re.compile(r"^(field|model|app|step|link|chart|page|tone)-")
 """Classes that name one field, model or button, not a kind of element."""
-TOLD = (
+ATTRIBUTES = (
     "role",
     "type",
     "tabindex",
@@ -34,7 +34,7 @@ class Markup(HTMLParser):
         self.headings: list[str] = []
         self.title = ""
         self._ids: Counter[str] = Counter()
-        self._named: set[str] = set()
+        self._labels: set[str] = set()
         self._controls: list[tuple[str, str]] = []
         self._nameless: list[str] = []
         self._open: list[list[str]] = []
@@ -42,29 +42,29 @@ class Markup(HTMLParser):
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         """Count a kind of element, and note what is missing from it."""
-        given = {name: value or "" for name, value in attributes}
-        classes = " ".join(sorted(name for name in given.get("class", "").split() if not OWN_NAMES.match(name)))
+        values = {name: value or "" for name, value in attributes}
+        classes = " ".join(sorted(name for name in values.get("class", "").split() if not OWN_NAMES.match(name)))
         above = self._open[-1][1] if self._open else ""
-        kind = f"{tag}.{classes}[{given.get('type', '')}]"
+        kind = f"{tag}.{classes}[{values.get('type', '')}]"
         in_frame = kind in FRAME or any(one[1] in FRAME for one in self._open)
         kinds = self.kinds_in_frame if in_frame else self.kinds
-        kinds.add((above, kind, *(name for name in TOLD if name in given)))
+        kinds.add((above, kind, *(name for name in ATTRIBUTES if name in values)))
         in_template = any(one[0] == "template" for one in self._open)
-        if "id" in given and not in_template:
-            self._ids[given["id"]] += 1
+        if "id" in values and not in_template:
+            self._ids[values["id"]] += 1
         if tag == "label":
-            self._named.add(given.get("for", ""))
-        unseen = given.get("type") in ("hidden", "submit", "button")
+            self._labels.add(values.get("for", ""))
+        unseen = values.get("type") in ("hidden", "submit", "button")
         if tag in ("input", "select", "textarea") and not unseen and not in_template:
             in_label = any(one[0] == "label" for one in self._open)
-            if not (in_label or given.get("aria-label") or given.get("aria-labelledby")):
-                self._controls.append((given.get("id", ""), given.get("name", "")))
-        if tag == "img" and "alt" not in given:
-            self._nameless.append(f"img {given.get('src', '')}")
+            if not (in_label or values.get("aria-label") or values.get("aria-labelledby")):
+                self._controls.append((values.get("id", ""), values.get("name", "")))
+        if tag == "img" and "alt" not in values:
+            self._nameless.append(f"img {values.get('src', '')}")
         if tag in EMPTY:
-            self.handle_data(given.get("alt") or given.get("aria-label", ""))
+            self.handle_data(values.get("alt") or values.get("aria-label", ""))
         if tag not in EMPTY:
-            self._open.append([tag, kind, given.get("aria-label", ""), given.get("href", "")])
+            self._open.append([tag, kind, values.get("aria-label", ""), values.get("href", "")])
 
     def handle_data(self, data: str) -> None:
         """Add the text to all elements that are open."""
@@ -86,21 +86,21 @@ class Markup(HTMLParser):
 
     def faults(self) -> list[str]:
         """Return what every page must have and this one has not: a title, one heading, labels, names, distinct ids."""
-        found = [f"{count} elements have the id {name}" for name, count in self._ids.items() if count > 1]
-        found += [f"{name or key} has no label" for key, name in self._controls if not key or key not in self._named]
-        found += [f"{what} says nothing" for what in self._nameless]
+        faults = [f"{count} elements have the id {name}" for name, count in self._ids.items() if count > 1]
+        faults += [f"{name or key} has no label" for key, name in self._controls if not key or key not in self._labels]
+        faults += [f"{what} says nothing" for what in self._nameless]
         if len(self.headings) != 1 or not self.headings[0]:
-            found.append(f"its h1 are {self.headings}")
+            faults.append(f"its h1 are {self.headings}")
         if not self.title.partition("|")[0].strip() or "None" in self.title:
-            found.append(f"its title is {self.title!r}")
-        return found
+            faults.append(f"its title is {self.title!r}")
+        return faults
 
 
-def covering(kinds_of: dict[str, set[tuple[str, ...]]]) -> list[str]:
+def covering_addresses(kinds_of: dict[str, set[tuple[str, ...]]]) -> list[str]:
     """Return addresses whose pages hold every kind of element that any of the pages holds."""
-    left, chosen = set().union(*kinds_of.values()), []
-    while left:
-        best = max(kinds_of, key=lambda where: len(kinds_of[where] & left))
-        left -= kinds_of[best]
-        chosen.append(best)
-    return chosen
+    missing, addresses = set().union(*kinds_of.values()), []
+    while missing:
+        best = max(kinds_of, key=lambda where: len(kinds_of[where] & missing))
+        missing -= kinds_of[best]
+        addresses.append(best)
+    return addresses

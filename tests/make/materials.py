@@ -43,8 +43,8 @@ class MaterialApi(Api):
 
     def at(self, name: str = "", **query: Any) -> str:
         """Return the path of a material, or of the list, at the client's site."""
-        listed = [("siteId", str(self.site.pk)), *query.items()]
-        pairs = "&".join(f"{key}={quote(str(value), safe='')}" for key, value in listed)
+        parameters = [("siteId", str(self.site.pk)), *query.items()]
+        pairs = "&".join(f"{key}={quote(str(value), safe='')}" for key, value in parameters)
         return f"/materials/{quote(name, safe='')}?{pairs}"
 
     def upsert(self, body: Any, **headers: str) -> Any:

@@ -25,22 +25,22 @@ from tests.make import pdfs
 YEAR = datetime.timedelta(days=365)
 
 
-def asked(site: Site, user: User | None = None, kinds: Sequence[str] = tuple(TITLES), **days: Any) -> Pack:
+def new_pack(site: Site, user: User | None = None, kinds: Sequence[str] = tuple(TITLES), **days: Any) -> Pack:
     """Ask for a pack of the last year as a Manager, or as somebody."""
     user = user or make.make_user(site=site, role=DefaultRole.MANAGER)
     span = {"first": now().date() - YEAR, "last": now().date(), **days}
     return request_pack(site, user, span["first"], span["last"], kinds, author=make.author_of(user))
 
 
-def made(site: Site, user: User | None = None, kinds: Sequence[str] = tuple(TITLES), **days: Any) -> Pack:
+def finished_pack(site: Site, user: User | None = None, kinds: Sequence[str] = tuple(TITLES), **days: Any) -> Pack:
     """Ask for a pack and let the worker make it."""
-    pack = asked(site, user, kinds, **days)
+    pack = new_pack(site, user, kinds, **days)
     make_pack.call(str(pack.pk))
     pack.refresh_from_db()
     return pack
 
 
-def unpacked(pack: Pack, folder: Path) -> Path:
+def unpack(pack: Pack, folder: Path) -> Path:
     """Unpack the stored file of a pack and return the folder."""
     with default_storage.open(pack.file.path, "rb") as file, zipfile.ZipFile(io.BytesIO(file.read())) as archive:
         assert archive.testzip() is None
@@ -59,17 +59,17 @@ def sheet(folder: Path, name: str) -> list[dict[str, Any]]:
 def changes_in(folder: Path) -> str:
     """Return the text of the tables of changes in the pack."""
     books = [openpyxl.load_workbook(path, read_only=True) for path in sorted((folder / "changes").glob("*.xlsx"))]
-    told = "\n".join(str(row) for book in books for row in book.worksheets[0].iter_rows(values_only=True))
+    text = "\n".join(str(row) for book in books for row in book.worksheets[0].iter_rows(values_only=True))
     for book in books:
         book.close()
-    return told
+    return text
 
 
 def papers_of(folder: Path, start: str) -> list[Path]:
     """Return the paths of the PDFs whose names begin so."""
-    found = sorted((folder / "records").glob(f"{start}*.pdf"))
-    assert found
-    return found
+    paths = sorted((folder / "records").glob(f"{start}*.pdf"))
+    assert paths
+    return paths
 
 
 def text_of(folder: Path, start: str) -> str:
@@ -77,7 +77,7 @@ def text_of(folder: Path, start: str) -> str:
     return "\n".join(text for path in papers_of(folder, start) for text in pdfs.texts_of(path.read_bytes()))
 
 
-def checked(folder: Path, *more: str) -> tuple[int, str]:
+def check(folder: Path, *more: str) -> tuple[int, str]:
     """Run the pack's own check and return its exit code and what it says."""
     command = [sys.executable, str(folder / "check_pack.py"), str(folder), *more]
     done = subprocess.run(command, capture_output=True, check=False, text=True)

@@ -26,7 +26,7 @@ def pdf(*texts: str, size: Size = A4) -> bytes:
     return out.getvalue()
 
 
-def changed(content: bytes, change: Any) -> bytes:
+def change_pdf(content: bytes, change: Any) -> bytes:
     """Return the PDF after a change of its writer."""
     writer = PdfWriter(clone_from=PdfReader(BytesIO(content)))
     change(writer)
@@ -46,20 +46,20 @@ SCALE = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class DrawnPage:
     """A page as it is drawn: a picture that is white where something is, and each letter of its text with its box."""
 
-    drawn: Image.Image
+    picture: Image.Image
     letters: list[tuple[str, Box]]
 
     def not_drawn(self) -> list[str]:
         """Return the letters in whose boxes nothing is; not East Asian ones, whose fonts are those of the reader."""
-        embedded = ((letter, box) for letter, box in self.letters if unicodedata.east_asian_width(letter) not in "WF")
-        return [letter for letter, box in embedded if not self.drawn.crop(box).getbbox()]
+        letters = ((letter, box) for letter, box in self.letters if unicodedata.east_asian_width(letter) not in "WF")
+        return [letter for letter, box in letters if not self.picture.crop(box).getbbox()]
 
     def drawn_over(self) -> list[str]:
         """Return the letters that are drawn over another one by a third of their box or more."""
-        found, rows = [], sorted(self.letters, key=lambda letter: letter[1][1])
+        overlaps, rows = [], sorted(self.letters, key=lambda letter: letter[1][1])
         for index, (letter, box) in enumerate(rows):
             for other, beside in rows[index + 1 :]:
                 if beside[1] >= box[3]:
@@ -67,22 +67,22 @@ class Shown:
                 wide, high = min(box[2], beside[2]) - max(box[0], beside[0]), min(box[3], beside[3]) - beside[1]
                 smaller = min((right - left) * (low - top) for left, top, right, low in (box, beside))
                 if wide > 0 and high > 0 and 3 * wide * high >= smaller:
-                    found.append(f"{letter} and {other} at {box}")
-        return found
+                    overlaps.append(f"{letter} and {other} at {box}")
+        return overlaps
 
     def margin(self) -> float:
         """Return how far everything that is drawn is from the edges of the page, in points."""
-        box = self.drawn.getbbox()
+        box = self.picture.getbbox()
         assert box
-        return min(box[0], box[1], self.drawn.width - box[2], self.drawn.height - box[3]) / SCALE
+        return min(box[0], box[1], self.picture.width - box[2], self.picture.height - box[3]) / SCALE
 
 
-def _drawn(grey: int) -> int:
+def _ink(grey: int) -> int:
     """Return 255 for a grey (of 255, which is white) that counts as drawn, also as the edge of a thin stroke."""
     return 255 * (grey < 235)
 
 
-def shown(content: bytes, most: int = 3) -> Iterator[Shown]:
+def drawn_pages(content: bytes, most: int = 3) -> Iterator[DrawnPage]:
     """Yield the first pages of a PDF as PDFium draws them, which browsers use too."""
     document = pytest.importorskip("pypdfium2").PdfDocument(content)
     for number in range(min(most, len(document))):
@@ -95,5 +95,5 @@ def shown(content: bytes, most: int = 3) -> Iterator[Shown]:
             left, low, right, top = text.get_charbox(index)
             x, y = (round(left * SCALE), round(right * SCALE)), (round(top * SCALE), round(low * SCALE))
             letters.append((letter, (x[0], picture.height - y[0] - 1, x[1] + 1, picture.height - y[1] + 1)))
-        yield Shown(picture.point(_drawn), letters)
+        yield DrawnPage(picture.point(_ink), letters)
     document.close()

@@ -30,8 +30,8 @@ def use_provider(iam_server: Any, settings: LazySettings, base_url: str = "http:
     settings.SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": [app]}}
     callback = f"{base_url}{reverse('openid_connect_callback', args=(name,))}"
     with iam_server.app.app_context():
-        for known in iam_server.backend.query(iam_server.models.Client, client_id=CLIENT_ID):
-            iam_server.backend.delete(known)
+        for client in iam_server.backend.query(iam_server.models.Client, client_id=CLIENT_ID):
+            iam_server.backend.delete(client)
         client = iam_server.models.Client(
             client_id=CLIENT_ID,
             client_id_issued_at=datetime.datetime.now(datetime.UTC),
@@ -65,8 +65,8 @@ def asks_again(iam_server: Any, person: Any, *, seconds_ago: int = 0) -> None:
         then = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=1 - seconds_ago)
         g.session = UserSession(user=person, last_login_datetime=then)
 
-    asked = iam_server.app.before_request_funcs[None]
-    asked[:] = [function for function in asked if function.__name__ != "seen_again"] + [seen_again]
+    functions = iam_server.app.before_request_funcs[None]
+    functions[:] = [function for function in functions if function.__name__ != "seen_again"] + [seen_again]
 
 
 def answer_of_provider(iam_server: Any, client: Client, page: Any) -> Any:

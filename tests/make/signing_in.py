@@ -56,5 +56,5 @@ def run_tasks() -> None:
 
 def mailed_path() -> str:
     """Return the path of the link in the last mail."""
-    found = re.findall(r"https?://[^/\s]+(/\S+)", str(mail.outbox[-1].body))
-    return str(found[0])
+    paths = re.findall(r"https?://[^/\s]+(/\S+)", str(mail.outbox[-1].body))
+    return str(paths[0])

@@ -33,7 +33,7 @@ class Standby:
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="larder-standby-"))
         self.binaries = postgres.find_binaries()
-        self.user = postgres.unprivileged(self.folder)
+        self.user = postgres.non_root_prefix(self.folder)
         primary = connection.get_connection_params()
         command = [self.binaries / "pg_basebackup", "-h", primary["host"], "-U", primary["user"]]
         options = ["-D", self.folder / "data", "-R", "-X", "stream", "-c", "fast", "--no-sync"]

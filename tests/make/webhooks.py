@@ -109,9 +109,9 @@ def receiving(tls: ssl.SSLContext | None = None) -> Iterator[Receiver]:
 
 def certificate(folder: Path, name: str) -> tuple[Path, Path]:
     """Make a certificate for a name, signed by itself."""
-    key, made = folder / "key.pem", folder / "certificate.pem"
+    key, file = folder / "key.pem", folder / "certificate.pem"
     kind = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
     subject = ["-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}"]
-    command = ["openssl", *kind, *subject, "-keyout", str(key), "-out", str(made)]
+    command = ["openssl", *kind, *subject, "-keyout", str(key), "-out", str(file)]
     subprocess.run(command, check=True, capture_output=True)
-    return key, made
+    return key, file

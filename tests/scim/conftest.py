@@ -9,8 +9,9 @@ from django.test import Client
 
 from records.accounts.models import Dialect, Directory
 from records.sites.models import Site
-from tests.kept import kept
+from scim.models import ProvisioningCall
 from tests.scim import people
+from tests.shared_fixtures import shared_fixture
 
 MOUNTS = ("/scim", "/prodscim")
 
@@ -26,6 +27,11 @@ def assert_error(response: Any, status: int, scim_type: str | None = None) -> No
     assert body.get("scimType") == scim_type, body
 
 
+def last_outcome() -> str:
+    """Return how the newest call ended, as the log has it."""
+    return ProvisioningCall.objects.latest("id").outcome
+
+
 class Scim:
     """A client with a provisioning token, on one mount."""
 
@@ -39,8 +45,11 @@ class Scim:
     ) -> Any:
         """Send a request; a body that is not text is written as JSON."""
         data = body if isinstance(body, bytes | str) else "" if body is None else json.dumps(body)
-        given = {"Authorization": f"Bearer {self.secret}", **{name.replace("_", "-"): v for name, v in headers.items()}}
-        return self.client.generic(method, f"{self.mount}{path}", data, content_type, headers=given)
+        all_headers = {
+            "Authorization": f"Bearer {self.secret}",
+            **{name.replace("_", "-"): v for name, v in headers.items()},
+        }
+        return self.client.generic(method, f"{self.mount}{path}", data, content_type, headers=all_headers)
 
     def get(self, path: str, query: dict[str, Any] | None = None, **headers: str) -> Any:
         """Send a GET."""
@@ -65,10 +74,10 @@ class Scim:
         """Send a PATCH where there is one; on the mount without it see the refusal, then go by the other."""
         if self.mount == "/scim":
             return self.patch(path, *operations, **headers)
-        refused = self.patch(path, *operations, **headers)
-        assert refused.status_code == 405, refused.content
-        assert "PATCH" not in refused["Allow"]
-        assert_error(refused, 405)
+        answer = self.patch(path, *operations, **headers)
+        assert answer.status_code == 405, answer.content
+        assert "PATCH" not in answer["Allow"]
+        assert_error(answer, 405)
         return Scim(self.secret, "/scim").patch(path, *operations, **headers)
 
     def user(self, key: str) -> dict[str, Any]:
@@ -85,7 +94,7 @@ class Scim:
         """Return the ids that a filter finds, in order."""
         response = self.get(path, {"filter": filter_})
         assert response.status_code == 200, response.content
-        return [found["id"] for found in response.json()["Resources"]]
+        return [resource["id"] for resource in response.json()["Resources"]]
 
     def add_user(self, user_name: str, **fields: Any) -> dict[str, Any]:
         """Add a user."""
@@ -110,13 +119,13 @@ class Scim:
         return {member["value"] for member in self.get(f"/Groups/{group}").json()["members"]}
 
 
-@kept
+@shared_fixture
 def directory(site: Site) -> Directory:
     """Return a directory of the site."""
     return people.make_directory(site)
 
 
-@kept
+@shared_fixture
 def documented_token(directory: Directory) -> str:
     """Return the secret of a token of the directory for the documented dialect."""
     return people.make_token(directory)

@@ -44,11 +44,11 @@ def make_token(directory: Directory, dialect: Dialect = Dialect.DOCUMENTED, **fi
     return secret
 
 
-def assigned(document: Any) -> Any:
+def without_unassigned(document: Any) -> Any:
     """Return a document without empty texts and lists: they are unassigned (RFC 7643, 2.5), which models ignore."""
     if not isinstance(document, dict):
         return document
-    return {name: assigned(value) for name, value in document.items() if value not in ("", [])}
+    return {name: without_unassigned(value) for name, value in document.items() if value not in ("", [])}
 
 
 def user_body(user_name: str, **fields: Any) -> dict[str, Any]:

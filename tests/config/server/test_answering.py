@@ -21,11 +21,11 @@ Pair = tuple[socket.socket, Outlet]
 @pytest.fixture
 def pair() -> Iterator[Pair]:
     """Return a client's socket and the outlet to it."""
-    ours, theirs = socket.socketpair()
-    theirs.setblocking(False)
-    with ours, theirs:
-        outlet = Outlet(theirs)
-        yield ours, outlet
+    client, server = socket.socketpair()
+    server.setblocking(False)
+    with client, server:
+        outlet = Outlet(server)
+        yield client, outlet
         outlet.close()
 
 
@@ -41,14 +41,14 @@ def answer_of(
 
     keeps = answer.by(application, BytesIO())
     pair[0].setblocking(False)
-    received = b""
+    data = b""
     while True:
         pair[1].flush()
         try:
-            received += pair[0].recv(1_000_000)
+            data += pair[0].recv(1_000_000)
         except BlockingIOError:
             break
-    head, _, body = received.partition(b"\r\n\r\n")
+    head, _, body = data.partition(b"\r\n\r\n")
     return head.split(b"\r\n"), body, keeps
 
 
@@ -66,10 +66,10 @@ def test_an_answer_without_a_length_is_sent_in_chunks(pair: Pair) -> None:
 
 
 def test_an_old_client_knows_by_the_end_of_the_connection_where_such_an_answer_ends(pair: Pair) -> None:
-    asked = b"GET / HTTP/1.0\r\nConnection: keep-alive"
-    lines, body, keeps = answer_of(pair, [b"abc"], first=asked)
+    request = b"GET / HTTP/1.0\r\nConnection: keep-alive"
+    lines, body, keeps = answer_of(pair, [b"abc"], first=request)
     assert (b"Connection: close" in lines, body, keeps) == (True, b"abc", False)
-    assert answer_of(pair, [b"abc"], ("Content-Length", "3"), first=asked)[2]
+    assert answer_of(pair, [b"abc"], ("Content-Length", "3"), first=request)[2]
 
 
 def test_a_body_never_differs_from_its_announced_length(pair: Pair) -> None:
@@ -110,8 +110,8 @@ def test_no_value_begins_another_header(pair: Pair, header: tuple[str, str]) -> 
 
 
 def test_only_the_server_speaks_about_the_connection(pair: Pair) -> None:
-    given = [(name, "x") for name in ("Connection", "Date", "Keep-Alive", "Server", "Transfer-Encoding", "Upgrade")]
-    lines, _, keeps = answer_of(pair, [], ("Content-Length", "0"), *given)
+    headers = [(name, "x") for name in ("Connection", "Date", "Keep-Alive", "Server", "Transfer-Encoding", "Upgrade")]
+    lines, _, keeps = answer_of(pair, [], ("Content-Length", "0"), *headers)
     assert keeps
     assert not any(line.endswith(b" x") for line in lines)
 
@@ -125,8 +125,8 @@ def test_a_file_is_sent_from_its_place_and_closed(pair: Pair, tmp_path: Path, si
     lines, body, keeps = answer_of(pair, FileWrapper(file), ("Content-Length", str(size)))
     assert (b"Content-Length: %d" % size in lines, body, keeps) == (True, b"f" * size, True)
     assert file.closed
-    unplaced = BytesIO(b"f" * size)
-    assert answer_of(pair, FileWrapper(unplaced), ("Content-Length", str(size)))[1:] == (b"f" * size, True)
+    buffer = BytesIO(b"f" * size)
+    assert answer_of(pair, FileWrapper(buffer), ("Content-Length", str(size)))[1:] == (b"f" * size, True)
     file = stored.open("rb")
     assert answer_of(pair, FileWrapper(file), ("Content-Length", "4"), first=b"HEAD / HTTP/1.1")[1:] == (b"", True)
     assert file.closed

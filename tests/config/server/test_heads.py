@@ -28,7 +28,7 @@ def test_the_application_gets_the_request_as_it_was_sent() -> None:
         b"X_Forwarded_For: 203.0.113.1",
         b"X-Latin: \xe4",
     )
-    wanted = {
+    expected = {
         "REQUEST_METHOD": "GET",
         "RAW_URI": "/item/Get%C3%84?a=%20b&c=/?d#e",
         "PATH_INFO": "/item/Get\u00c3\u0084",
@@ -46,7 +46,7 @@ def test_the_application_gets_the_request_as_it_was_sent() -> None:
         "HTTP_X_LATIN": "\u00e4",
         "wsgi.url_scheme": "http",
     }
-    assert {name: head.environ[name] for name in wanted} == wanted
+    assert {name: head.environ[name] for name in expected} == expected
     assert "HTTP_X_TWO" not in SHARED
     assert not head.has_body
 
@@ -87,7 +87,7 @@ def test_a_request_names_its_host_in_a_header_unless_it_is_older_than_the_header
 
 
 @pytest.mark.parametrize(
-    ("lines", "kept"),
+    ("lines", "keeps_alive"),
     [
         ([b"GET / HTTP/1.1"], True),
         ([b"GET / HTTP/1.1", b"Connection: close"], False),
@@ -97,8 +97,8 @@ def test_a_request_names_its_host_in_a_header_unless_it_is_older_than_the_header
         ([b"GET / HTTP/1.0", b"Connection: Keep-Alive"], True),
     ],
 )
-def test_the_client_says_whether_its_connection_is_kept(lines: list[bytes], kept: bool) -> None:
-    assert read(*lines).keeps_alive is kept
+def test_the_client_says_whether_its_connection_is_kept(lines: list[bytes], keeps_alive: bool) -> None:
+    assert read(*lines).keeps_alive is keeps_alive
 
 
 POST = b"POST /item/AddItem HTTP/1.1"

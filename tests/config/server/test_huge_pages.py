@@ -25,19 +25,19 @@ def test_only_whole_huge_pages_of_own_memory_are_moved() -> None:
 
 
 def test_the_memory_of_the_process_is_moved() -> None:
-    with filled() as tried:
+    with new_memory() as memory:
         try:
-            tried.madvise(huge_pages.MADV_COLLAPSE)
+            memory.madvise(huge_pages.MADV_COLLAPSE)
         except OSError:
             pytest.skip("This system has no huge pages to give.")
-    with filled() as used:
+    with new_memory() as memory:
         before = on_huge_pages()
         huge_pages.collapse()
         assert on_huge_pages() >= before + 7 * HUGE_PAGE
-        assert used[:] == b"x" * len(used)
+        assert memory[:] == b"x" * len(memory)
 
 
-def filled() -> mmap.mmap:
+def new_memory() -> mmap.mmap:
     """Return memory of the process, which covers seven huge pages at least."""
     memory = mmap.mmap(-1, 8 * HUGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     memory.write(b"x" * len(memory))
@@ -46,6 +46,6 @@ def filled() -> mmap.mmap:
 
 def on_huge_pages() -> int:
     """Return how many bytes of the process's memory are on huge pages."""
-    found = re.search(r"AnonHugePages: +(\d+) kB", Path("/proc/self/smaps_rollup").read_text())
-    assert found
-    return int(found[1]) * 1024
+    match = re.search(r"AnonHugePages: +(\d+) kB", Path("/proc/self/smaps_rollup").read_text())
+    assert match
+    return int(match[1]) * 1024

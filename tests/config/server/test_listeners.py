@@ -15,10 +15,10 @@ def test_new_connections_are_ignored_until_the_listener_is_closed_and_those_that
         assert ignore_new(listener)
         with pytest.raises(TimeoutError):
             socket.create_connection(listener.getsockname(), 0.2)
-        accepted, _ = listener.accept()
-        with accepted:
+        server, _ = listener.accept()
+        with server:
             early.sendall(b"x")
-            assert accepted.recv(1) == b"x"
+            assert server.recv(1) == b"x"
         address = listener.getsockname()
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(address, 10)

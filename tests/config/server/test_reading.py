@@ -14,33 +14,33 @@ from config.server.incoming import BodyTooLargeError
 from config.server.limits import PAGE_LIMIT, largest_body
 
 PEER = ("127.0.0.1", 1)
-CHUNKED = b"POST /item/AddItem HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+CHUNKED_HEAD = b"POST /item/AddItem HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 @pytest.fixture
 def pair() -> Iterator[tuple[socket.socket, Connection]]:
     """Return a client's socket and the connection that the server has with it."""
-    ours, theirs = socket.socketpair()
-    connection = Connection(theirs, PEER, PEER)
-    with ours:
-        yield ours, connection
+    client, server = socket.socketpair()
+    connection = Connection(server, PEER, PEER)
+    with client:
+        yield client, connection
         connection.close()
 
 
-def send(pair: tuple[socket.socket, Connection], sent: bytes) -> bool:
-    ours, connection = pair
-    ours.sendall(sent)
+def send(pair: tuple[socket.socket, Connection], data: bytes) -> bool:
+    client, connection = pair
+    client.sendall(data)
     connection.receive()
     while not (complete := connection.is_complete()) and connection.body is not None and connection.body.is_paused:
         pass
     return complete
 
 
-def refusal_to(pair: tuple[socket.socket, Connection], sent: bytes) -> tuple[int, dict[str, str], Any]:
+def refusal_to(pair: tuple[socket.socket, Connection], data: bytes) -> tuple[int, dict[str, str], Any]:
     """Return status, headers and body of what is answered to bytes that are refused."""
-    with pytest.raises(Exception) as refused:  # noqa: PT011 (each refusal has an exception of its own)
-        send(pair, sent)
-    answer = refusals.answer(pair[1].path, refusals.refusal_of(refused.value))
+    with pytest.raises(Exception) as error:  # noqa: PT011 (each refusal has an exception of its own)
+        send(pair, data)
+    answer = refusals.answer(pair[1].path, refusals.refusal_of(error.value))
     head, _, body = answer.partition(b"\r\n\r\n")
     first, *lines = head.decode().split("\r\n")
     headers = dict(line.split(": ", 1) for line in lines)
@@ -49,7 +49,7 @@ def refusal_to(pair: tuple[socket.socket, Connection], sent: bytes) -> tuple[int
 
 
 @pytest.mark.parametrize(
-    ("sent", "status"),
+    ("data", "status"),
     [
         (b"GET /scim/Users?filter=" + b"x" * 9_000, 414),
         (b"GET /scim/Users HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 20_000 + b"\r\n\r\n", 431),
@@ -57,13 +57,13 @@ def refusal_to(pair: tuple[socket.socket, Connection], sent: bytes) -> tuple[int
         (b"GET /scim/Users HTTP/1.1\r\nHost: a\r\nExpect: wonders\r\n\r\n", 417),
     ],
 )
-def test_what_is_refused_on_a_mount_of_provisioning_is_an_error_of_scim(pair: Any, sent: bytes, status: int) -> None:
-    found, headers, shape = refusal_to(pair, sent)
-    assert (found, shape["status"], headers["Content-Type"]) == (status, str(status), "application/scim+json")
+def test_what_is_refused_on_a_mount_of_provisioning_is_an_error_of_scim(pair: Any, data: bytes, status: int) -> None:
+    status_sent, headers, shape = refusal_to(pair, data)
+    assert (status_sent, shape["status"], headers["Content-Type"]) == (status, str(status), "application/scim+json")
 
 
 @pytest.mark.parametrize(
-    ("sent", "status", "code"),
+    ("data", "status", "code"),
     [
         (b"GARBAGE\r\n\r\n", 400, "MalformedRequest"),
         (b"GET /item/GetItemList HTTP/7.5\r\n\r\n", 400, "MalformedRequest"),
@@ -85,13 +85,13 @@ def test_what_is_refused_on_a_mount_of_provisioning_is_an_error_of_scim(pair: An
             400,
             "MalformedRequest",
         ),
-        (CHUNKED + b"1;\n\r\nx\r\n", 400, "MalformedRequest"),
-        (CHUNKED + b"1;a=b\rc\r\nx\r\n", 400, "MalformedRequest"),
-        (CHUNKED + b" 1\r\nx\r\n", 400, "MalformedRequest"),
-        (CHUNKED + b"0\r\nA: b\n\r\n", 400, "MalformedRequest"),
-        (CHUNKED + b"1\r\nx\r\n" * 20_000, 400, "MalformedRequest"),
-        (CHUNKED + (b"1;a=" + b"b" * 4_000 + b"\r\nx\r\n") * 5, 400, "MalformedRequest"),
-        (CHUNKED + b"0\r\n" + b"Trailer: x\r\n" * 1_500, 400, "MalformedRequest"),
+        (CHUNKED_HEAD + b"1;\n\r\nx\r\n", 400, "MalformedRequest"),
+        (CHUNKED_HEAD + b"1;a=b\rc\r\nx\r\n", 400, "MalformedRequest"),
+        (CHUNKED_HEAD + b" 1\r\nx\r\n", 400, "MalformedRequest"),
+        (CHUNKED_HEAD + b"0\r\nA: b\n\r\n", 400, "MalformedRequest"),
+        (CHUNKED_HEAD + b"1\r\nx\r\n" * 20_000, 400, "MalformedRequest"),
+        (CHUNKED_HEAD + (b"1;a=" + b"b" * 4_000 + b"\r\nx\r\n") * 5, 400, "MalformedRequest"),
+        (CHUNKED_HEAD + b"0\r\n" + b"Trailer: x\r\n" * 1_500, 400, "MalformedRequest"),
         (b"GET /item/GetItemList?search=" + b"x" * 9_000 + b" HTTP/1.1\r\nHost: a\r\n\r\n", 414, "UriTooLong"),
         (b"GET /item/GetItemList?search=" + b"x" * 9_000, 414, "UriTooLong"),
         (b"GET /item/GetItemList HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 20_000 + b"\r\n\r\n", 431, "HeadersTooLarge"),
@@ -118,30 +118,30 @@ def test_what_is_refused_on_a_mount_of_provisioning_is_an_error_of_scim(pair: An
     ],
 )
 def test_what_is_not_a_request_is_refused_in_the_interface_s_error_shape(
-    pair: Any, sent: bytes, status: int, code: str
+    pair: Any, data: bytes, status: int, code: str
 ) -> None:
-    found, headers, shape = refusal_to(pair, sent)
-    assert (found, shape["Error"], shape["Id"], shape["Fields"]) == (status, code, "", [])
+    status_sent, headers, shape = refusal_to(pair, data)
+    assert (status_sent, shape["Error"], shape["Id"], shape["Fields"]) == (status, code, "", [])
     assert headers["Content-Type"] == "application/json"
     assert headers["X-Api-Version"] == "1"
     assert headers["X-Request-Id"] == shape["RequestId"]
 
 
 @pytest.mark.parametrize(
-    ("languages", "said"),
+    ("languages", "title"),
     [("", "A file may have 25 MiB at most"), ("de-AT,de;q=0.9", "Eine Datei darf höchstens 25 MiB haben")],
 )
 def test_what_is_refused_of_a_page_is_a_page_in_the_language_of_the_browser(
-    pair: Any, languages: str, said: str
+    pair: Any, languages: str, title: str
 ) -> None:
     first = b"POST /admin/items/item/add/ HTTP/1.1\r\nHost: a\r\n"
-    with pytest.raises(BodyTooLargeError) as refused:
+    with pytest.raises(BodyTooLargeError) as error:
         send(pair, first + b"Accept-Language: %b\r\nContent-Length: 9000000\r\n\r\n" % languages.encode())
-    answer = refusals.answer(pair[1].path, refusals.refusal_of(refused.value), pair[1].languages).decode()
+    answer = refusals.answer(pair[1].path, refusals.refusal_of(error.value), pair[1].languages).decode()
     assert answer.startswith("HTTP/1.1 413 ")
     assert "Content-Type: text/html" in answer
     assert "style-src 'self'" in answer
-    assert said in answer
+    assert title in answer
     assert "The body is larger than 2.5 MiB." in answer
     assert 'href="/admin/"' in answer
 
@@ -154,24 +154,24 @@ def test_a_credential_in_a_faulty_header_is_not_logged(pair: Any, caplog: pytest
 
 
 def test_a_request_that_arrives_byte_by_byte_is_complete_at_its_last_byte(pair: Any) -> None:
-    sent = b"\r\nPOST /item/AddItem HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"
-    found = [send(pair, sent[place : place + 1]) for place in range(len(sent))]
-    assert found == [False] * (len(sent) - 1) + [True]
+    data = b"\r\nPOST /item/AddItem HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"
+    results = [send(pair, data[place : place + 1]) for place in range(len(data))]
+    assert results == [False] * (len(data) - 1) + [True]
     assert pair[1].body.rewind().read() == b"abc"
 
 
 def test_chunks_are_put_together_whatever_the_pieces_in_which_they_arrive(pair: Any) -> None:
-    sent = (
+    data = (
         b"POST /item/AddItem HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
         b"3;a=b\r\nabc\r\nA\r\n0123456789\r\n0\r\nTrailer: x\r\n\r\n"
     )
-    found = [send(pair, sent[place : place + 1]) for place in range(len(sent))]
-    assert found == [False] * (len(sent) - 1) + [True]
+    results = [send(pair, data[place : place + 1]) for place in range(len(data))]
+    assert results == [False] * (len(data) - 1) + [True]
     assert pair[1].body.rewind().read() == b"abc0123456789"
 
 
 def test_a_body_in_small_chunks_is_taken(pair: Any) -> None:
-    assert send(pair, CHUNKED + b"2\r\nxy\r\n" * 20_000 + b"0\r\n\r\n")
+    assert send(pair, CHUNKED_HEAD + b"2\r\nxy\r\n" * 20_000 + b"0\r\n\r\n")
     assert pair[1].body.rewind().read() == b"xy" * 20_000
 
 

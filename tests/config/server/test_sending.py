@@ -11,23 +11,23 @@ from config.server.board import FREE, Board
 from config.server.outgoing import MEMORY_LIMIT, Outlet
 
 
-def drain(ours: socket.socket, outlet: Outlet, size: int) -> bytes:
+def drain(client: socket.socket, outlet: Outlet, size: int) -> bytes:
     """Read as a client does while the poller sends on."""
-    received = b""
-    while len(received) < size:
+    data = b""
+    while len(data) < size:
         outlet.flush()
-        received += ours.recv(1_000_000)
-    return received
+        data += client.recv(1_000_000)
+    return data
 
 
 def test_an_answer_that_nobody_reads_is_kept_on_the_disk_and_sent_in_order(tmp_path: Path) -> None:
-    ours, theirs = socket.socketpair()
-    theirs.setblocking(False)
-    outlet = Outlet(theirs)
+    client, server = socket.socketpair()
+    server.setblocking(False)
+    outlet = Outlet(server)
     pieces = [bytes([number]) * 100_000 for number in range(40)]
     stored = tmp_path / "file"
     stored.write_bytes(b"head" + b"f" * 300_000 + b"tail")
-    with ours, theirs:
+    with client, server:
         for piece in pieces[:20]:
             outlet.sendall(piece)
         with stored.open("rb") as file:
@@ -36,18 +36,18 @@ def test_an_answer_that_nobody_reads_is_kept_on_the_disk_and_sent_in_order(tmp_p
             outlet.sendall(piece)
         assert outlet.remaining > 3_000_000
         assert outlet._in_memory <= MEMORY_LIMIT
-        whole = b"".join(pieces[:20]) + b"f" * 300_000 + b"".join(pieces[20:])
-        assert drain(ours, outlet, len(whole)) == whole
+        content = b"".join(pieces[:20]) + b"f" * 300_000 + b"".join(pieces[20:])
+        assert drain(client, outlet, len(content)) == content
         assert outlet.remaining == 0
         outlet.close()
 
 
 def test_writing_to_a_client_that_has_gone_is_a_broken_pipe() -> None:
-    ours, theirs = socket.socketpair()
-    theirs.setblocking(False)
-    outlet = Outlet(theirs)
-    ours.close()
-    with theirs, pytest.raises(OSError):  # noqa: PT011 (the system names it a broken pipe or a reset)
+    client, server = socket.socketpair()
+    server.setblocking(False)
+    outlet = Outlet(server)
+    client.close()
+    with server, pytest.raises(OSError):  # noqa: PT011 (the system names it a broken pipe or a reset)
         outlet.sendall(b"x")
 
 
@@ -63,26 +63,26 @@ def test_the_board_names_the_fewest_connections_of_the_other_workers() -> None:
 
 
 def test_old_workers_go_on_until_all_new_ones_can_serve() -> None:
-    board, started = Board(), time.monotonic()
-    assert not board.successors_are_loading(1, started, 2, 30)
+    board, start = Board(), time.monotonic()
+    assert not board.successors_are_loading(1, start, 2, 30)
     board.reload()
-    assert board.successors_are_loading(1, started, 2, 30)
-    assert not board.successors_are_loading(1, started, 2, 0)
+    assert board.successors_are_loading(1, start, 2, 30)
+    assert not board.successors_are_loading(1, start, 2, 0)
     # Those that were started after it have no successors.
     assert not board.successors_are_loading(3, time.monotonic(), 2, 30)
     board.set_count(3, 0)
-    assert board.successors_are_loading(1, started, 2, 30)
+    assert board.successors_are_loading(1, start, 2, 30)
     board.set_count(4, 0)
-    assert not board.successors_are_loading(1, started, 2, 30)
+    assert not board.successors_are_loading(1, start, 2, 30)
 
 
 def test_an_answer_that_many_do_not_read_is_held_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outgoing, "shared", outgoing.Shared(1_000_000))
     document, pairs = b"d" * 900_000, [socket.socketpair() for _ in range(5)]
     outlets = []
-    for _, theirs in pairs:
-        theirs.setblocking(False)
-        outlets.append(Outlet(theirs))
+    for _, server in pairs:
+        server.setblocking(False)
+        outlets.append(Outlet(server))
         outlets[-1].sendall(document)
     assert all(outlet._spool is None for outlet in outlets)
     assert outgoing.shared.size == 900_000

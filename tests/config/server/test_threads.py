@@ -16,21 +16,21 @@ class Work:
 
     def __init__(self, most: int) -> None:
         self.threads = Threads(most, "test")
-        self.begun: list[Any] = []
-        self.ended: list[Any] = []
+        self.starts: list[Any] = []
+        self.ends: list[Any] = []
         self.has_begun, self.may_end, self.has_ended = (threading.Semaphore(0) for _ in range(3))
 
     def add(self, name: str, *, keep: bool = True) -> Task:
         """Let a thread run a task, which records the name and the thread."""
 
         def compute() -> bool:
-            self.begun.append((name, threading.current_thread()))
+            self.starts.append((name, threading.current_thread()))
             self.has_begun.release()
             assert self.may_end.acquire(timeout=PATIENCE)
             return keep
 
         def after(task: Task) -> None:
-            self.ended.append((name, task.keep, task.is_done))
+            self.ends.append((name, task.keep, task.is_done))
             self.has_ended.release()
 
         task = Task(compute, after)
@@ -55,10 +55,10 @@ def test_what_exceeds_the_threads_waits_for_one_of_them_in_its_order() -> None:
     assert [task.is_taken for task in tasks] == [True, True, False, False]
     for _ in range(4):
         work.end()
-    assert sorted(name for name, _ in work.begun[:2]) == ["a", "b"]
-    assert [name for name, _ in work.begun[2:]] == ["c", "d"]
-    assert len({thread for _, thread in work.begun}) == 2
-    assert [(keep, is_done) for _, keep, is_done in work.ended] == [(True, True)] * 4
+    assert sorted(name for name, _ in work.starts[:2]) == ["a", "b"]
+    assert [name for name, _ in work.starts[2:]] == ["c", "d"]
+    assert len({thread for _, thread in work.starts}) == 2
+    assert [(keep, is_done) for _, keep, is_done in work.ends] == [(True, True)] * 4
 
 
 def test_a_task_is_given_to_the_thread_that_was_busy_last() -> None:
@@ -75,7 +75,7 @@ def test_a_task_is_given_to_the_thread_that_was_busy_last() -> None:
         work.add(name)
         work.end()
         await_idle(work.threads, 2)
-    assert [thread for _, thread in work.begun[2:]] == [last, last]
+    assert [thread for _, thread in work.starts[2:]] == [last, last]
 
 
 def await_idle(threads: Threads, count: int) -> None:
@@ -95,7 +95,7 @@ def test_a_cancelled_task_is_not_run_and_a_begun_one_cannot_be_cancelled() -> No
     assert second.cancel()
     work.end()
     work.end()
-    assert [name for name, _ in work.begun] == ["a", "c"]
+    assert [name for name, _ in work.starts] == ["a", "c"]
     assert (third.is_done, second.is_done) == (True, False)
 
 
@@ -106,12 +106,12 @@ def test_a_thread_outlives_whatever_its_task_raises(caplog: pytest.LogCaptureFix
     def fail() -> bool:
         raise SystemExit
 
-    ended: list[Task] = []
-    work.threads.submit(Task(fail, ended.append))
+    ends: list[Task] = []
+    work.threads.submit(Task(fail, ends.append))
     work.add("b")
     work.end()
-    assert [(task.is_done, task.keep) for task in ended] == [(True, False)]
-    assert [name for name, _ in work.begun] == ["b"]
+    assert [(task.is_done, task.keep) for task in ends] == [(True, False)]
+    assert [name for name, _ in work.starts] == ["b"]
     assert [record.getMessage() for record in caplog.records] == ["A request could not be answered."]
 
 
@@ -133,7 +133,7 @@ def test_a_thread_that_cannot_be_started_now_is_started_later(
     assert len(caplog.records) == 3
     for _ in "abcde":
         work.end()
-    assert sorted(name for name, _, _ in work.ended) == list("abcde")
+    assert sorted(name for name, _, _ in work.ends) == list("abcde")
 
 
 def test_a_task_whose_thread_cannot_be_started_is_run_by_another_thread(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,4 +149,4 @@ def test_a_task_whose_thread_cannot_be_started_is_run_by_another_thread(monkeypa
     monkeypatch.setattr(threading.Thread, "start", end_and_fail)
     work.add("b")
     work.end()
-    assert [name for name, _, _ in work.ended] == ["a", "b"]
+    assert [name for name, _, _ in work.ends] == ["a", "b"]

@@ -17,18 +17,18 @@ PEER = ("127.0.0.1", 1)
 REQUEST = b"GET /item/GetItemList HTTP/1.1\r\nHost: a\r\n\r\n"
 
 
-class Answered:
+class Exchange:
     """A worker without a process, whose one connection is being answered."""
 
     def __init__(self) -> None:
-        self.deferred: list[tuple[Any, ...]] = []
-        self.client, theirs = socket.socketpair()
+        self.calls: list[tuple[Any, ...]] = []
+        self.client, server = socket.socketpair()
         self.worker: Any = object.__new__(Worker)
         self.worker.alive, self.worker.stopping, self.worker.age = True, True, 1
         self.worker.cfg = SimpleNamespace(keepalive=75, threads=1)
         self.worker.poller = selectors.DefaultSelector()
-        self.worker.method_queue = SimpleNamespace(defer=lambda *call: self.deferred.append(call))
-        self.connection = Connection(theirs, PEER, PEER)
+        self.worker.method_queue = SimpleNamespace(defer=lambda *call: self.calls.append(call))
+        self.connection = Connection(server, PEER, PEER)
         self.worker.connections = {self.connection}
         self.worker.watch(self.connection, selectors.EVENT_READ)
         self.connection.buffer += REQUEST
@@ -45,55 +45,55 @@ class Answered:
 
 
 @pytest.fixture
-def answered() -> Iterator[Answered]:
+def exchange() -> Iterator[Exchange]:
     """Return a connection that is being answered."""
-    found = Answered()
-    with found.client:
-        yield found
-    found.connection.close()
-    found.worker.poller.close()
+    exchange = Exchange()
+    with exchange.client:
+        yield exchange
+    exchange.connection.close()
+    exchange.worker.poller.close()
 
 
-def test_the_next_request_of_a_kept_connection_wakes_the_poller(answered: Answered) -> None:
-    answered.end()
-    assert answered.deferred == []
-    assert not answered.connection.idle
-    assert answered.worker.may_go_on(answered.connection)
-    assert answered.connection.idle
+def test_the_next_request_of_a_kept_connection_wakes_the_poller(exchange: Exchange) -> None:
+    exchange.end()
+    assert exchange.calls == []
+    assert not exchange.connection.idle
+    assert exchange.worker.may_go_on(exchange.connection)
+    assert exchange.connection.idle
 
 
-def test_the_sweep_continues_with_a_connection_whose_client_is_silent(answered: Answered) -> None:
-    answered.end()
-    answered.worker.sweep()
-    assert answered.connection.state is State.READING
-    assert answered.connection.head is None
+def test_the_sweep_continues_with_a_connection_whose_client_is_silent(exchange: Exchange) -> None:
+    exchange.end()
+    exchange.worker.sweep()
+    assert exchange.connection.state is State.READING
+    assert exchange.connection.head is None
 
 
 @pytest.mark.parametrize("why", ["closed", "more has arrived", "not watched", "not all was sent", "stopping"])
-def test_the_thread_wakes_the_poller_where_something_is_left_to_do(answered: Answered, why: str) -> None:
-    connection = answered.connection
+def test_the_thread_wakes_the_poller_where_something_is_left_to_do(exchange: Exchange, why: str) -> None:
+    connection = exchange.connection
     match why:
         case "more has arrived":
             connection.buffer += REQUEST
         case "not watched":
-            assert not answered.worker.may_go_on(connection)
-            assert answered.deferred == []
+            assert not exchange.worker.may_go_on(connection)
+            assert exchange.calls == []
         case "not all was sent":
             connection.sock.sendall(b"x" * 5_000_000)
         case "stopping":
-            answered.worker.alive = False
-    answered.end(keep=why != "closed")
-    assert answered.deferred == [(answered.worker.on_answered, connection, answered.task)]
+            exchange.worker.alive = False
+    exchange.end(keep=why != "closed")
+    assert exchange.calls == [(exchange.worker.on_answered, connection, exchange.task)]
 
 
-def test_an_answer_that_ends_while_an_event_is_ignored_is_not_forgotten(answered: Answered) -> None:
+def test_an_answer_that_ends_while_an_event_is_ignored_is_not_forgotten(exchange: Exchange) -> None:
     """The thread still sees the connection watched, and the poller stops watching it at the same moment."""
-    watch = answered.worker.watch
+    watch = exchange.worker.watch
 
     def watch_late(connection: Connection, events: int) -> None:
-        answered.end()
+        exchange.end()
         watch(connection, events)
 
-    answered.worker.watch = watch_late
-    assert not answered.worker.may_go_on(answered.connection)
-    assert answered.deferred == [(answered.worker.on_answered, answered.connection, answered.task)]
+    exchange.worker.watch = watch_late
+    assert not exchange.worker.may_go_on(exchange.connection)
+    assert exchange.calls == [(exchange.worker.on_answered, exchange.connection, exchange.task)]

@@ -36,7 +36,7 @@ def api_of(site: Site, role: DefaultRole) -> Api:
 def body(record: Any, **fields: Any) -> dict[str, Any]:
     """Return a body for AddAttachment."""
     defaults = {"RecordId": str(record.pk), "FileName": "crate.png", "FileType": "image/png"}
-    return {**defaults, "FileContent": docs.encoded(CONTENT), **fields}
+    return {**defaults, "FileContent": docs.base64_of(CONTENT), **fields}
 
 
 def attach(api: Api, record: Any, **fields: Any) -> Any:
@@ -66,7 +66,7 @@ def test_a_file_is_attached_to_a_record_of_any_kind_and_reads_back_as_it_was_sen
         "CreatedBy": str(api.key.user.pk),  # type: ignore[union-attr]
     }
     both = json.loads(api.get(f"/attachment/GetAttachment/{key}?WithContent=true&WithURL=true").getvalue())
-    assert both["FileContent"] == docs.encoded(CONTENT)
+    assert both["FileContent"] == docs.base64_of(CONTENT)
     download = Api().get(both["FileURL"].removeprefix("http://127.0.0.1:8000"))
     assert download.getvalue() == CONTENT
     assert download["Content-Disposition"].startswith("attachment;")

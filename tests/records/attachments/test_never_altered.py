@@ -30,7 +30,7 @@ from tests.conftest import Api
 from tests.make.attachments import make_attachment
 from tests.make.backoffice import address, browser
 from tests.make.complaints import make_complaint
-from tests.make.documents import encoded
+from tests.make.documents import base64_of
 from tests.make.items import make_item
 from tests.records.attachments.test_attachment_pages import upload
 
@@ -49,7 +49,7 @@ def attachment(site: Site) -> Attachment:
 def add_under_its_id(site: Site, attachment: Attachment) -> None:
     """Add another file by the JSON interface, with the Id that the first one has."""
     body = {"Id": str(attachment.pk), "RecordId": str(attachment.record_id), "FileName": "other.png"}
-    data = {**body, "FileType": "image/png", "FileContent": encoded(b"Another photo.")}
+    data = {**body, "FileType": "image/png", "FileContent": base64_of(b"Another photo.")}
     Api(make.make_key(site, DefaultRole.MANAGER)).post("/attachment/AddAttachment", data)
 
 

@@ -14,7 +14,7 @@ from records.backoffice.transfer import sheets
 from records.items.models import Item
 from records.sites.models import Site
 from tests.make.backoffice import browser
-from tests.make.held import held
+from tests.make.locks import lock_tables
 from tests.make.transfer import page
 
 AGO = 40 * 60
@@ -33,7 +33,7 @@ def browser_of_a_while_ago(site: Site) -> Any:
 def test_a_page_is_shown_while_another_writer_keeps_the_session_from_being_noted(site: Site) -> None:
     client = browser_of_a_while_ago(site)
     last_used, start = client.session[LAST_USED], time.monotonic()
-    with held("usersessions_usersession", "django_session"):
+    with lock_tables("usersessions_usersession", "django_session"):
         assert client.get("/admin/").status_code == 200
     # A write would have waited for ten seconds.
     assert time.monotonic() - start < 8

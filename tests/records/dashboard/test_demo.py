@@ -126,8 +126,8 @@ def the_pack_is_whole(folder: Path) -> None:
     """Open the auditor's pack of the demo's year: its tables and PDFs agree with the database, and the seal holds."""
     pack = Pack.objects.get()
     assert (pack.status, pack.left_out, pack.asked_by.user_name) == (Status.MADE, 0, "manager")
-    packs.unpacked(pack, folder)
-    assert packs.checked(folder) == (0, "Everything is as it was when the pack was made.\n")
+    packs.unpack(pack, folder)
+    assert packs.check(folder) == (0, "Everything is as it was when the pack was made.\n")
     seals.read_seal(folder / "seal" / "seal.json", public_key=folder / "seal" / "public-key.pem")
     span = Span(pack.first, pack.last, ZoneInfo(pack.site.time_zone))
     for kind in KINDS:
@@ -155,7 +155,7 @@ def its_papers_are_drawn_as_they_read(folder: Path) -> None:
     """Look at the pages of the pack's PDFs: every letter is drawn in its place, none over another, none at the edge."""
     for kind in KINDS:
         for path in packs.papers_of(folder, f"{kind.title.lower()} "):
-            pages = list(pdfs.shown(path.read_bytes()))
+            pages = list(pdfs.drawn_pages(path.read_bytes()))
             assert kind.title.replace(" ", "") in "".join(letter for letter, _ in pages[0].letters), path
             for page in pages:
                 assert len(page.letters) > 20, path

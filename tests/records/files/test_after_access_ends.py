@@ -20,7 +20,7 @@ from tests.conftest import Api
 from tests.make.attachments import make_attachment
 from tests.make.backoffice import sign_in
 from tests.make.documents import make_document
-from tests.make.packs import made
+from tests.make.packs import finished_pack
 
 WAYS: tuple[tuple[str, dict[str, str]], ...] = (
     ("GET", {}),
@@ -68,7 +68,7 @@ def doors(user: User, site: Site) -> dict[str, tuple[Client, str, set[str]]]:
         "attachment": api.get(f"/attachment/GetAttachment/{attachment.pk}", {"WithURL": "true"}),
     }
     pages = {
-        "pack": reverse("admin:packs_file", args=(made(site, user).pk,)),
+        "pack": reverse("admin:packs_file", args=(finished_pack(site, user).pk,)),
         "attachment": reverse("admin:attachments_file", args=(attachment.pk,)),
         "preview": reverse("admin:attachments_preview", args=(attachment.pk,)),
         "version": reverse("admin:documents_file", args=(version.pk,)),

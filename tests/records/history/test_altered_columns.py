@@ -38,7 +38,6 @@ from records.sites.actions import add_folder
 from records.sites.models import Entity, Site
 from records.sites.writing import add_record, changing
 from tests import make
-from tests.kept import kept
 from tests.make import audits
 from tests.make.actions import make_action, move
 from tests.make.attachments import make_attachment
@@ -50,6 +49,7 @@ from tests.make.items import make_item
 from tests.make.materials import make_material
 from tests.make.oauth import make_client
 from tests.make.webhooks import make_webhook
+from tests.shared_fixtures import shared_fixture
 
 OLD = datetime.datetime(2020, 2, 2, tzinfo=datetime.UTC)
 
@@ -82,7 +82,7 @@ def _together() -> dict[str, list[str]]:
 TOGETHER = _together()
 
 
-@kept
+@shared_fixture
 def rows(site: Site, other_site: Site) -> None:
     """Make a row of every tracked table, through the actions that the product uses."""
     manager = make.make_user(site=site, role=DefaultRole.MANAGER)

@@ -16,8 +16,8 @@ from records.operations import errors, values
 from records.operations.names import nearest, snake
 from tests import make
 from tests.conftest import Api
-from tests.interface.test_doors import refused
-from tests.make.held import held
+from tests.interface.test_doors import is_error
+from tests.make.locks import lock_tables
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_dates_are_read_with_any_offset_and_shown_with_three_digits(sent: str, r
 )
 def test_what_is_no_date_in_our_calendar_names_its_field(sent: Any, api: Any) -> None:
     answer = api.post("/employee/AddEmployee", make.employee_body(CommencementDate=sent))
-    assert refused(answer, 400, "ValidationFailed")
+    assert is_error(answer, 400, "ValidationFailed")
     assert answer.json()["Fields"][0]["Field"] == "CommencementDate"
     assert answer.json()["Fields"][0]["Code"] == "InvalidDate"
 
@@ -92,7 +92,7 @@ def test_lengths_are_counted_in_characters(api: Any) -> None:
 
 def test_too_large_a_body_is_413_in_the_envelope(api: Any) -> None:
     answer = api.post("/employee/AddEmployee", '{"Notes": "' + "x" * 60_000_000 + '"}')
-    assert refused(answer, 413, "PayloadTooLarge")
+    assert is_error(answer, 413, "PayloadTooLarge")
 
 
 @pytest.mark.parametrize("body", ['{"Notes": [%s1]}' % ("{}," * 200_001), "[%s1]" % ("1," * 200_001)])
@@ -100,9 +100,9 @@ def test_a_body_of_more_values_than_any_operation_takes_is_413_and_commas_in_tex
     api: Any, body: str
 ) -> None:
     answer = api.post("/employee/AddEmployee", body)
-    assert refused(answer, 413, "PayloadTooLarge")
+    assert is_error(answer, 413, "PayloadTooLarge")
     answer = api.post("/employee/AddEmployee", '{"Notes": "%s"}' % (", " * 200_001))
-    assert refused(answer, 400, "ValidationFailed")
+    assert is_error(answer, 400, "ValidationFailed")
 
 
 def test_a_limit_is_kept_per_key_whatever_the_caller_says_of_its_address(api: Any, settings: Any) -> None:
@@ -113,7 +113,7 @@ def test_a_limit_is_kept_per_key_whatever_the_caller_says_of_its_address(api: An
     ]
     assert codes == [200, 200, 200, 429, 429]
     answer = api.get("/employee/GetEmployeeList")
-    assert refused(answer, 429, "RateLimited")
+    assert is_error(answer, 429, "RateLimited")
     assert int(answer["Retry-After"]) <= 60
     assert (answer["X-RateLimit-Limit"], answer["X-RateLimit-Remaining"]) == ("3", "0")
     other = Api(make.make_key(api.key.site))
@@ -130,7 +130,7 @@ def test_wrong_keys_are_limited_by_address_while_valid_ones_still_work(api: Any,
 
 def test_an_expired_key_opens_nothing(api: Any) -> None:
     SubscriptionKey.objects.update(expires=now() - datetime.timedelta(seconds=1))
-    assert refused(api.get("/employee/GetEmployeeList"), 401, "Unauthorized")
+    assert is_error(api.get("/employee/GetEmployeeList"), 401, "Unauthorized")
 
 
 def test_last_use_is_written_once_a_minute(api: Any) -> None:
@@ -162,7 +162,7 @@ def test_a_read_does_not_wait_for_another_writer_in_order_to_note_the_last_use(a
     before = now() - datetime.timedelta(hours=1)
     SubscriptionKey.objects.update(last_used=before)
     started = time.monotonic()
-    with held("accounts_subscriptionkey"):
+    with lock_tables("accounts_subscriptionkey"):
         assert api.get("/employee/GetEmployeeList").status_code == 200
     # A write would have waited for ten seconds.
     assert time.monotonic() - started < 8
@@ -222,7 +222,7 @@ def test_a_database_out_of_reach_is_503(api: Any, monkeypatch: Any) -> None:
 
     monkeypatch.setattr("records.operations.credentials.caller_of", unreachable)
     answer = api.get("/employee/GetEmployeeList")
-    assert refused(answer, 503, "Unavailable")
+    assert is_error(answer, 503, "Unavailable")
     assert answer["Retry-After"]
 
 
@@ -248,7 +248,7 @@ def test_a_fault_inside_says_nothing_of_the_inside(api: Any, monkeypatch: Any) -
 
     monkeypatch.setattr("records.operations.credentials.caller_of", broken)
     answer = api.get("/employee/GetEmployeeList")
-    assert refused(answer, 500, "InternalError")
+    assert is_error(answer, 500, "InternalError")
     assert b"detail" not in answer.content
 
 
@@ -289,5 +289,5 @@ def test_a_byte_order_mark_is_named_since_nobody_sees_it(api: Any) -> None:
 def test_what_is_wrong_with_a_body_is_said_in_plain_words(body: bytes, said: str, api: Any) -> None:
     for path in ("/item/AddItem", "/document/AddDocument"):
         answer = api.send("POST", path, body)
-        assert refused(answer, 400, "MalformedJson")
+        assert is_error(answer, 400, "MalformedJson")
         assert answer.json()["Message"] == f"The body is not valid JSON: {said}."

@@ -34,9 +34,9 @@ DAY = datetime.timedelta(days=1)
 def test_a_pack_holds_the_records_of_its_kinds_with_names_instead_of_ids(site: Site, tmp_path: Path) -> None:
     complaint: Any = make_complaint(site, trace_number="L-0042", complaint_description="=1+1 is what they say")
     make_complaint(site, date=datetime.datetime(2001, 5, 1, tzinfo=datetime.UTC), trace_number="L-OLD")
-    pack = packs.made(site)
+    pack = packs.finished_pack(site)
     assert (pack.status, pack.problem, pack.left_out) == (Status.MADE, "", 0)
-    folder = packs.unpacked(pack, tmp_path)
+    folder = packs.unpack(pack, tmp_path)
     (row,) = packs.sheet(folder, "complaints")
     assert row["Trace number"] == "L-0042"
     assert row["Customer"] == complaint.customer.name
@@ -57,7 +57,7 @@ def test_findings_actions_and_signatures_are_rows(site: Site, tmp_path: Path) ->
     reviewer = make_signer(site)
     document = make_document(site, user_to_review=[reviewer])
     sign(version_of(document), reviewer)
-    folder = packs.unpacked(packs.made(site), tmp_path)
+    folder = packs.unpack(packs.finished_pack(site), tmp_path)
     findings = packs.sheet(folder, "audits - findings")
     assert [row["Response"] for row in findings] == ["Yes", "No"]
     assert {row["Audit"] for row in findings} == {"GMP audit 1"}
@@ -73,7 +73,7 @@ def test_documents_in_force_are_in_it_and_what_waits_for_signatures_is_not(site:
     reviewer = make_signer(site)
     add_version(document, b"Secret draft.", file_name="draft.txt", user_to_review=[reviewer])
     pending = make_document(site, b"Never signed.", name="Pending", user_to_review=[reviewer])
-    folder = packs.unpacked(packs.made(site), tmp_path)
+    folder = packs.unpack(packs.finished_pack(site), tmp_path)
     assert (folder / "documents/1 v1 hand_washing.txt").read_bytes() == b"In force."
     assert len(list((folder / "documents").iterdir())) == 1
     assert [row["Name"] for row in packs.sheet(folder, "documents")] == [document.name]
@@ -89,21 +89,21 @@ def test_attachments_are_in_it_and_a_missing_one_is_named(site: Site, tmp_path: 
     make_attachment(site, on=complaint, content=b"A photo.", file_name="photo.jpg")
     lost = make_attachment(site, on=complaint, content=b"Gone.", file_name="lost.jpg")
     default_storage.delete(lost.path)
-    pack = packs.made(site)
-    folder = packs.unpacked(pack, tmp_path)
+    pack = packs.finished_pack(site)
+    folder = packs.unpack(pack, tmp_path)
     assert (folder / "attachments/Complaints/1 photo.jpg").read_bytes() == b"A photo."
     assert not (folder / "attachments/Complaints/2 lost.jpg").exists()
     assert (pack.status, pack.left_out) == (Status.MADE, 1)
     assert "2 lost.jpg: The file of lost.jpg is missing" in (folder / "Contents.html").read_text()
     assert [row["Record"] for row in packs.sheet(folder, "attachments")] == [str(complaint)] * 2
-    assert packs.checked(folder) == (0, "Everything is as it was when the pack was made.\n")
+    assert packs.check(folder) == (0, "Everything is as it was when the pack was made.\n")
 
 
 def test_nothing_of_another_site_is_in_it(site: Site, other_site: Site, tmp_path: Path) -> None:
     make_complaint(site, trace_number="L-HERE")
     there = make_complaint(other_site, trace_number="L-THERE")
     make_attachment(other_site, on=there, content=b"Elsewhere.", file_name="elsewhere.jpg")
-    folder = packs.unpacked(packs.made(site), tmp_path)
+    folder = packs.unpack(packs.finished_pack(site), tmp_path)
     texts = [path.read_bytes() for path in folder.rglob("*") if path.suffix in (".html", ".json", ".jsonl")]
     texts += [str(packs.sheet(folder, "complaints")).encode(), packs.text_of(folder, "").encode()]
     assert not any(word in text for text in texts for word in (b"L-THERE", b"elsewhere", other_site.name.encode()))
@@ -112,35 +112,35 @@ def test_nothing_of_another_site_is_in_it(site: Site, other_site: Site, tmp_path
 def test_the_contents_name_every_file_with_its_sha_256(site: Site, tmp_path: Path) -> None:
     make_complaint(site)
     make_attachment(site, content=b"A certificate.")
-    folder = packs.unpacked(packs.made(site), tmp_path)
+    folder = packs.unpack(packs.finished_pack(site), tmp_path)
     listed = {line.partition("  ")[2] for line in (folder / "SHA256SUMS").read_text().splitlines()}
     assert listed == packs.files_in(folder) - {"SHA256SUMS"}
     contents = (folder / "Contents.html").read_text()
     assert all(path in contents for path in listed - {"Contents.html"})
     (folder / "records" / "complaints.xlsx").write_bytes(b"Another table.")
-    assert packs.checked(folder) == (1, "records/complaints.xlsx was altered.\n")
+    assert packs.check(folder) == (1, "records/complaints.xlsx was altered.\n")
 
 
 def test_the_list_of_changes_names_what_an_action_is_about(site: Site, tmp_path: Path) -> None:
     audit = make_audits.start(make_audits.make_audit(make_audits.make_program(site, name="GMP walk")))
     finding = audit.findings.create(idx=0, question="Are the blades whole?")
     make_action(site, about=audit, finding_id=finding.pk)
-    folder = packs.unpacked(packs.made(site), tmp_path)
+    folder = packs.unpack(packs.finished_pack(site), tmp_path)
     [path] = (folder / "changes").glob("*.xlsx")
     rows = packs.sheet(folder, f"../changes/{path.stem}")
     said = next(row for row in rows if row["Operation"] == "AddAction")["What changed"]
     assert "→ Audit 1: GMP walk" in said
     assert "→ Are the blades whole?" in said
     assert str(finding.pk) not in said
-    assert packs.checked(folder)[0] == 0
+    assert packs.check(folder)[0] == 0
 
 
 def test_the_changes_are_proven_by_the_seal_without_the_database(site: Site, tmp_path: Path) -> None:
     complaint = make_complaint(site, consumer_last_name="Berg")
     erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="Asked for it.")
     make_complaint(site)
-    folder = packs.unpacked(packs.made(site), tmp_path)
-    assert packs.checked(folder) == (0, "Everything is as it was when the pack was made.\n")
+    folder = packs.unpack(packs.finished_pack(site), tmp_path)
+    assert packs.check(folder) == (0, "Everything is as it was when the pack was made.\n")
     lines = (folder / "changes" / "changes.jsonl").read_text().splitlines()
     # The pack itself was asked for within the period.
     assert json.loads(lines[-1])["number"] == Change.objects.get(operation="AskForPack").number
@@ -153,26 +153,26 @@ def test_the_changes_are_proven_by_the_seal_without_the_database(site: Site, tmp
 def test_an_altered_history_does_not_pass_the_check(site: Site, tmp_path: Path, what: str) -> None:
     for _ in range(3):
         make_complaint(site)
-    folder = packs.unpacked(packs.made(site), tmp_path)
+    folder = packs.unpack(packs.finished_pack(site), tmp_path)
     path = folder / "changes" / "changes.jsonl"
     lines = path.read_text().splitlines(keepends=True)
     if what == "changed":
         lines[1] = lines[1].replace("AddComplaintDetail", "AddSomethingElse").replace("Customer", "Another")
     lines = lines[:-1] if what == "cut" else [*lines[:1], *lines[2:]] if what == "left out" else lines
     path.write_text("".join(lines))
-    code, said = packs.checked(folder)
+    code, said = packs.check(folder)
     assert code == 1
     assert {"changed": "was altered", "left out": "does not follow", "cut": "was sealed"}[what] in said
 
 
 def test_a_seal_by_another_key_does_not_pass_the_check(site: Site, tmp_path: Path) -> None:
     make_complaint(site)
-    folder = packs.unpacked(packs.made(site), tmp_path)
+    folder = packs.unpack(packs.finished_pack(site), tmp_path)
     path = folder / "seal" / "seal.json"
     sealed = json.loads(path.read_text())
     sealed["sealed"] = "2001-01-01T00:00:00.000Z"
     path.write_text(json.dumps(sealed))
-    code, said = packs.checked(folder)
+    code, said = packs.check(folder)
     assert code == 1
     assert "signed with another key" in said
 
@@ -182,14 +182,14 @@ def test_private_values_are_as_whoever_asked_may_see_them(site: Site, tmp_path: 
     asker = make.make_user()
     seen = ["packs.make_pack", "complaints.view_complaint", "history.view_change", "attachments.view_attachment"]
     make.make_role(site, seen, [asker])
-    folder = packs.unpacked(packs.made(site, asker), tmp_path / "blind")
+    folder = packs.unpack(packs.finished_pack(site, asker), tmp_path / "blind")
     told = packs.text_of(folder, "complaints") + (folder / "changes/changes.jsonl").read_text()
     assert "Berg" not in told + str(packs.sheet(folder, "complaints"))
     assert "berg@" not in told
     assert "who consumers are" in (folder / "Contents.html").read_text()
-    assert packs.checked(folder)[0] == 0
+    assert packs.check(folder)[0] == 0
     assert not (folder / "records/items.xlsx").exists()
-    folder = packs.unpacked(packs.made(site), tmp_path / "seeing")
+    folder = packs.unpack(packs.finished_pack(site), tmp_path / "seeing")
     assert packs.sheet(folder, "complaints")[0]["Consumer last name"] == "Berg"
 
 
@@ -197,31 +197,31 @@ def test_a_kind_that_may_not_be_seen_any_more_is_left_out(site: Site, tmp_path: 
     make_complaint(site)
     asker = make.make_user()
     role = make.make_role(site, ["packs.make_pack", "complaints.view_complaint", "items.view_item"], [asker])
-    pack = packs.asked(site, asker, ["complaints", "items"])
+    pack = packs.new_pack(site, asker, ["complaints", "items"])
     role.permissions.remove(role.permissions.get(codename="view_complaint"))
     role.revision += 1
     role.save()
     packs.make_pack.call(str(pack.pk))
     pack.refresh_from_db()
     assert pack.permissions == ["items.view_item"]
-    assert not list(packs.unpacked(pack, tmp_path).rglob("complaints*"))
+    assert not list(packs.unpack(pack, tmp_path).rglob("complaints*"))
 
 
 def test_many_records_are_printed_in_parts(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("records.packs.tables.STEP", 2)
     for _ in range(5):
         make_complaint(site)
-    folder = packs.unpacked(packs.made(site, kinds=["complaints"]), tmp_path)
+    folder = packs.unpack(packs.finished_pack(site, kinds=["complaints"]), tmp_path)
     names = {path.name for path in (folder / "records").glob("*.pdf")}
     assert names == {"complaints 1-2.pdf", "complaints 3-4.pdf", "complaints 5.pdf"}
     assert len(packs.sheet(folder, "complaints")) == 5
 
 
 def test_a_pack_of_a_site_without_records_is_whole(site: Site, tmp_path: Path) -> None:
-    pack = packs.made(site, first=datetime.date(1999, 1, 1), last=datetime.date(1999, 12, 31))
-    folder = packs.unpacked(pack, tmp_path)
+    pack = packs.finished_pack(site, first=datetime.date(1999, 1, 1), last=datetime.date(1999, 12, 31))
+    folder = packs.unpack(pack, tmp_path)
     assert packs.sheet(folder, "complaints") == []
-    assert packs.checked(folder)[0] == 0
+    assert packs.check(folder)[0] == 0
     assert not (folder / "seal").exists()
 
 
@@ -245,4 +245,4 @@ def test_file_names_are_safe_and_readable(given: str, kept: str) -> None:
 
 def test_every_part_has_a_title_and_a_permission(site: Site) -> None:
     user: Any = make.make_user(site=site, role=DefaultRole.MANAGER)
-    assert packs.asked(site, user).kinds == list(TITLES)
+    assert packs.new_pack(site, user).kinds == list(TITLES)

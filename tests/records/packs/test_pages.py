@@ -110,7 +110,7 @@ def test_an_address_that_cannot_be_read_gives_the_usual_period(site: Site) -> No
 
 
 def test_a_pack_is_its_maker_s_and_site_administrators_alone(site: Site, other_site: Site) -> None:
-    pack = packs.made(site)
+    pack = packs.finished_pack(site)
     colleague, administrator = browser(site), browser(site, DefaultRole.SITE_ADMINISTRATOR)
     assert colleague.get(file_of(pack)).status_code == 404
     assert str(pack.pk) not in colleague.get(LIST).content.decode()
@@ -121,7 +121,7 @@ def test_a_pack_is_its_maker_s_and_site_administrators_alone(site: Site, other_s
 
 def test_who_may_not_see_what_a_pack_shows_cannot_open_it(site: Site) -> None:
     make_complaint(site)
-    pack = packs.made(site)
+    pack = packs.finished_pack(site)
     user = make.make_user()
     make.make_role(site, ["packs.make_pack", "packs.open_any_pack", "complaints.view_complaint"], [user])
     answer = sign_in(user, site).get(file_of(pack))
@@ -132,18 +132,18 @@ def test_who_may_not_see_what_a_pack_shows_cannot_open_it(site: Site) -> None:
 def test_a_pack_older_than_an_erasure_is_not_given_out(site: Site) -> None:
     complaint = make_complaint(site, consumer_last_name="Berg")
     manager = make.make_user(site=site, role=DefaultRole.MANAGER)
-    pack = packs.made(site, manager)
+    pack = packs.finished_pack(site, manager)
     erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="Asked for it.")
     client = sign_in(manager, site)
     assert client.get(file_of(pack)).status_code == 302
     assert "Personal data was erased" in client.get(LIST).content.decode()
-    again = packs.made(site, manager)
+    again = packs.finished_pack(site, manager)
     assert opens(client, again)
 
 
 def test_a_removed_or_lost_file_is_said(site: Site) -> None:
     manager = make.make_user(site=site, role=DefaultRole.MANAGER)
-    pack = packs.made(site, manager)
+    pack = packs.finished_pack(site, manager)
     client = sign_in(manager, site)
     default_storage.delete(pack.file.path)
     assert client.get(file_of(pack)).status_code == 503
@@ -159,7 +159,7 @@ def test_the_list_costs_the_same_whatever_there_is_and_has_a_second_page(
     manager = make.make_user(site=site, role=DefaultRole.MANAGER)
     client = sign_in(manager, site)
     assert "You have not made a pack" in client.get(LIST).content.decode()
-    first = packs.made(site, manager)
+    first = packs.finished_pack(site, manager)
     for _ in range(30):
         Pack.objects.create(site=site, asked_by=manager, first=first.first, last=first.last, status=Status.FAILED)
     with django_assert_max_num_queries(12):

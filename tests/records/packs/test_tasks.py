@@ -42,14 +42,14 @@ def fails_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
 
 def test_asking_queues_the_making_in_the_same_transaction(site: Site, django_capture_on_commit_callbacks: Any) -> None:
     with django_capture_on_commit_callbacks(execute=True):
-        pack = packs.asked(site)
+        pack = packs.new_pack(site)
     task = DBTaskResult.objects.get(task_path="records.packs.tasks.make_pack")
     assert task.args_kwargs["args"] == [str(pack.pk)]
 
 
 def test_who_made_which_pack_is_in_the_history(site: Site) -> None:
     user = make.make_user(site=site, role=DefaultRole.MANAGER)
-    pack = packs.made(site, user)
+    pack = packs.finished_pack(site, user)
     changes = Change.objects.filter(record_id=pack.pk).order_by("number")
     assert list(changes.values_list("operation", "author_id")) == [("AskForPack", user.pk), ("MakePack", user.pk)]
     assert {"field": "file_hash", "old": None, "new": pack.file.file_hash} in changes[1].fields
@@ -57,7 +57,7 @@ def test_who_made_which_pack_is_in_the_history(site: Site) -> None:
 
 
 def test_a_pack_whose_worker_was_killed_is_made_anew(site: Site) -> None:
-    pack = packs.asked(site)
+    pack = packs.new_pack(site)
     Pack.objects.update(status=Status.MAKING, attempts=1, done=17, total=20)
     tasks.make_pack.call(str(pack.pk))
     pack.refresh_from_db()
@@ -66,7 +66,7 @@ def test_a_pack_whose_worker_was_killed_is_made_anew(site: Site) -> None:
 
 
 def test_a_pack_that_killed_its_worker_three_times_has_failed_and_says_so(site: Site) -> None:
-    pack = packs.asked(site)
+    pack = packs.new_pack(site)
     Pack.objects.update(status=Status.MAKING, attempts=3)
     tasks.make_pack.call(str(pack.pk))
     pack.refresh_from_db()
@@ -77,7 +77,7 @@ def test_a_pack_that_killed_its_worker_three_times_has_failed_and_says_so(site: 
 def test_a_worker_that_was_taken_for_dead_writes_nothing_over_the_one_after_it(
     site: Site, monkeypatch: pytest.MonkeyPatch, files: Any
 ) -> None:
-    pack = packs.asked(site)
+    pack = packs.new_pack(site)
     write = Making.write
 
     def late(self: Making, *args: Any) -> None:
@@ -105,7 +105,7 @@ def test_a_failure_is_said_in_plain_words(
     site: Site, monkeypatch: pytest.MonkeyPatch, error: BaseException, said: str
 ) -> None:
     fails_with(monkeypatch, error)
-    pack = packs.made(site)
+    pack = packs.finished_pack(site)
     assert pack.status == Status.FAILED
     assert said in pack.problem
     tasks.make_pack.call(str(pack.pk))
@@ -115,7 +115,7 @@ def test_a_failure_is_said_in_plain_words(
 
 def test_an_outage_of_the_database_is_not_the_pack_s_fault(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     fails_with(monkeypatch, OperationalError("gone"))
-    pack = packs.asked(site)
+    pack = packs.new_pack(site)
     with pytest.raises(OperationalError):
         tasks.make_pack.call(str(pack.pk))
     pack.refresh_from_db()
@@ -123,7 +123,7 @@ def test_an_outage_of_the_database_is_not_the_pack_s_fault(site: Site, monkeypat
 
 
 def test_an_outage_does_not_change_the_attempts_of_another_worker(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    pack = packs.asked(site)
+    pack = packs.new_pack(site)
 
     def fail(*args: Any, **kwargs: Any) -> None:
         Pack.objects.filter(pk=pack.pk).update(attempts=2)
@@ -138,7 +138,7 @@ def test_an_outage_does_not_change_the_attempts_of_another_worker(site: Site, mo
 
 def test_whoever_lost_the_permission_meanwhile_gets_no_pack(site: Site) -> None:
     user = make.make_user(site=site, role=DefaultRole.MANAGER)
-    pack = packs.asked(site, user)
+    pack = packs.new_pack(site, user)
     Role.objects.get(site=site, default_role=DefaultRole.MANAGER).memberships.all().delete()
     tasks.make_pack.call(str(pack.pk))
     pack.refresh_from_db()
@@ -158,7 +158,7 @@ def test_the_progress_counts_records_files_and_changes(site: Site, monkeypatch: 
         seen.append(Pack.objects.get().percent)
 
     monkeypatch.setattr(tasks.Progress, "_note", noted)
-    pack = packs.made(site)
+    pack = packs.finished_pack(site)
     assert seen[0] == 0
     assert seen == sorted(seen)
     assert seen[-1] == 99
@@ -166,7 +166,7 @@ def test_the_progress_counts_records_files_and_changes(site: Site, monkeypatch: 
 
 
 def test_a_file_is_removed_after_seven_days_and_the_history_tells_it(site: Site) -> None:
-    pack = packs.made(site)
+    pack = packs.finished_pack(site)
     assert tasks.remove_old_packs.call() == 0
     Pack.objects.update(made=now() - datetime.timedelta(days=7, minutes=1))
     assert tasks.remove_old_packs.call() == 1
@@ -180,7 +180,7 @@ def test_a_file_is_removed_after_seven_days_and_the_history_tells_it(site: Site)
 
 @pytest.mark.django_db(transaction=True)
 def test_the_stored_file_goes_with_its_row(site: Site) -> None:
-    path = packs.made(site).file.path
+    path = packs.finished_pack(site).file.path
     Pack.objects.update(made=now() - datetime.timedelta(days=8))
     assert default_storage.exists(path)
     tasks.remove_old_packs.call()
@@ -189,14 +189,14 @@ def test_the_stored_file_goes_with_its_row(site: Site) -> None:
 
 def test_a_pack_that_may_name_an_erased_consumer_is_removed(site: Site) -> None:
     complaint = make_complaint(site, consumer_last_name="Berg")
-    packs.made(site)
+    packs.finished_pack(site)
     erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="Asked for it.")
     assert tasks.remove_old_packs.call() == 1
     assert "erased" in Change.objects.get(operation="RemovePack").reason
 
 
 def test_a_pack_that_nobody_made_within_a_day_has_failed(site: Site) -> None:
-    packs.asked(site)
+    packs.new_pack(site)
     Pack.objects.update(created=now() - datetime.timedelta(days=2))
     tasks.remove_old_packs.call()
     assert Pack.objects.get().status == Status.FAILED
@@ -204,10 +204,10 @@ def test_a_pack_that_nobody_made_within_a_day_has_failed(site: Site) -> None:
 
 def test_three_packs_of_a_site_at_a_time_are_enough(site: Site, other_site: Site) -> None:
     for _ in range(3):
-        packs.asked(site)
+        packs.new_pack(site)
     with pytest.raises(ValidationError, match="Wait until one of them is ready"):
-        packs.asked(site)
-    assert packs.asked(other_site).status == Status.WAITING
+        packs.new_pack(site)
+    assert packs.new_pack(other_site).status == Status.WAITING
 
 
 def test_a_pack_of_too_many_records_or_bytes_is_refused_and_says_what_to_do(
@@ -216,16 +216,16 @@ def test_a_pack_of_too_many_records_or_bytes_is_refused_and_says_what_to_do(
     complaint = make_complaint(site)
     make_attachment(site, on=complaint, content=b"x" * 2048)
     monkeypatch.setattr(making, "MOST_RECORDS", 1)
-    pack = packs.made(site, kinds=["complaints", "attachments"])
+    pack = packs.finished_pack(site, kinds=["complaints", "attachments"])
     assert pack.status == Status.FAILED
     assert pack.problem == (
         "This pack would contain 2 records; the limit is 1. Choose a shorter period or fewer kinds."
     )
-    assert packs.made(site, kinds=["complaints"]).status == Status.MADE
+    assert packs.finished_pack(site, kinds=["complaints"]).status == Status.MADE
     monkeypatch.setattr(making, "MOST_RECORDS", 2)
-    assert packs.made(site, kinds=["complaints", "attachments"]).status == Status.MADE
+    assert packs.finished_pack(site, kinds=["complaints", "attachments"]).status == Status.MADE
     monkeypatch.setattr(making, "MOST_BYTES", 2047)
-    pack = packs.made(site, kinds=["complaints", "attachments"])
+    pack = packs.finished_pack(site, kinds=["complaints", "attachments"])
     assert "The files of this pack have" in pack.problem
     assert not PackFile.objects.filter(pack=pack).exists()
 
@@ -234,7 +234,7 @@ def test_the_files_of_a_pack_are_never_in_memory_as_a_whole(site: Site, files: A
     complaint, size = make_complaint(site), 12 * 1024**2
     for letter in (b"a", b"b", b"c"):
         make_attachment(site, on=complaint, content=letter * size)
-    pack = packs.asked(site, kinds=["complaints", "attachments"])
+    pack = packs.new_pack(site, kinds=["complaints", "attachments"])
     tracemalloc.start()
     try:
         tasks.make_pack.call(str(pack.pk))
@@ -261,7 +261,7 @@ def test_the_memory_that_a_pack_takes_does_not_grow_with_its_records(
     def peak_with(count: int) -> int:
         Complaint.objects.all().delete()
         make_complaints(site, [day] * count, complaint_description=text)
-        pack = packs.asked(site, kinds=["complaints"])
+        pack = packs.new_pack(site, kinds=["complaints"])
         tracemalloc.start()
         try:
             tasks.make_pack.call(str(pack.pk))

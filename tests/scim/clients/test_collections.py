@@ -21,8 +21,8 @@ ANY = "{any}"
 
 
 def collection(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
-    return found
+    requests: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    return requests
 
 
 def part(document: Any, path: str) -> Any:
@@ -38,12 +38,12 @@ class Session:
 
     def __init__(self, scim: Scim) -> None:
         self.scim = scim
-        self.known: dict[str, str] = {}
+        self.variables: dict[str, str] = {}
 
-    def filled(self, value: Any) -> Any:
+    def fill_in(self, value: Any) -> Any:
         """Return a value with the ids in the place of their names."""
         text = json.dumps(value)
-        for name, key in self.known.items():
+        for name, key in self.variables.items():
             text = text.replace(f"{{{name}}}", key)
         return json.loads(text)
 
@@ -52,27 +52,27 @@ class Session:
         method, path = request["send"].split(" ", 1)
         headers = dict(request.get("headers", {}))
         kind = headers.pop("Content-Type", "application/scim+json")
-        body = request.get("text") or self.filled(request.get("body"))
+        body = request.get("text") or self.fill_in(request.get("body"))
         scim = self.scim
         if method == "PATCH" and scim.mount == "/prodscim":
-            refused = scim.send(method, self.filled(path), body, kind, **headers)
-            assert (refused.status_code, "PATCH" in refused["Allow"]) == (405, False), request["name"]
+            answer = scim.send(method, self.fill_in(path), body, kind, **headers)
+            assert (answer.status_code, "PATCH" in answer["Allow"]) == (405, False), request["name"]
             scim = Scim(scim.secret, "/scim")
-        answer = scim.send(method, self.filled(path), body, kind, **headers)
-        wanted = {**request, **request.get("here", {}), **request.get(scim.mount.removeprefix("/"), {})}
-        said = f"{request['name']}: {answer.status_code} {answer.content.decode()[:1000]}"
-        assert answer.status_code == wanted["status"], said
+        answer = scim.send(method, self.fill_in(path), body, kind, **headers)
+        expectation = {**request, **request.get("here", {}), **request.get(scim.mount.removeprefix("/"), {})}
+        message = f"{request['name']}: {answer.status_code} {answer.content.decode()[:1000]}"
+        assert answer.status_code == expectation["status"], message
         document = answer.json() if answer.content else {}
-        for place, value in self.filled(wanted.get("expect", {})).items():
-            found = part(document, place)
-            assert found not in (None, "", []) if value == ANY else found == value, f"{place} in {said}"
-        for place in wanted.get("absent", ()):
+        for place, value in self.fill_in(expectation.get("expect", {})).items():
+            actual = part(document, place)
+            assert actual not in (None, "", []) if value == ANY else actual == value, f"{place} in {message}"
+        for place in expectation.get("absent", ()):
             with pytest.raises(LookupError):
                 part(document, place)
         if "contains" in request and "here" not in request:
-            assert self.filled(request["contains"]) in answer.content.decode(), said
+            assert self.fill_in(request["contains"]) in answer.content.decode(), message
         if answer.status_code < 300:
-            self.known |= {name: part(document, place) for name, place in request.get("keep", {}).items()}
+            self.variables |= {name: part(document, place) for name, place in request.get("keep", {}).items()}
 
 
 @pytest.mark.parametrize("mount", MOUNTS)

@@ -39,13 +39,13 @@ def test_scim2_tester_finds_no_fault(mount, directory, settings):
     client = WSGISCIMClient(application, f"http://localhost{mount}", headers={"Authorization": f"Bearer {token}"})
     results = check_server(client, raise_exceptions=False)
     faults = [result for result in results if result.status in (Status.ERROR, Status.CRITICAL)]
-    unexplained = [
+    unexpected = [
         fault for fault in faults if fault.title != "check_remove_attribute" or SITE_IS_KEPT not in fault.reason
     ]
-    assert not unexplained, "\n".join(f"{fault.title}: {fault.reason}" for fault in unexplained)
+    assert not unexpected, "\n".join(f"{fault.title}: {fault.reason}" for fault in unexpected)
     assert {result.resource_type for result in results} >= {"User", "Group"}
-    passed = [result for result in results if result.status == Status.SUCCESS]
-    assert f"`{mount}`: {len(passed)} of {len(passed) + len(faults)}" in CONFORMANCE.read_text(encoding="utf-8")
+    successes = [result for result in results if result.status == Status.SUCCESS]
+    assert f"`{mount}`: {len(successes)} of {len(successes) + len(faults)}" in CONFORMANCE.read_text(encoding="utf-8")
 
 
 class _Client:
@@ -89,5 +89,5 @@ def test_scim_sanity_strict_finds_no_fault_but_the_documented_one(mount, directo
         assert [fault["message"] for fault in rest] == ["Expected active=false, got True"]
     else:
         assert [fault["name"] for fault in faults] == [FAKE_MEMBER]
-    passed = report["summary"]["passed"]
-    assert f"`{mount}`: {passed} of {passed + len(faults)}" in CONFORMANCE.read_text(encoding="utf-8")
+    count = report["summary"]["passed"]
+    assert f"`{mount}`: {count} of {count + len(faults)}" in CONFORMANCE.read_text(encoding="utf-8")

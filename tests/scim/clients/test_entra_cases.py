@@ -47,8 +47,8 @@ def test_e03_the_work_address_can_be_the_matching_attribute(both):
 @pytest.mark.parametrize("query", ["userName+eq+%22MIRA%40corp.LOCAL%22", "userName%20eq%20%22mira@corp.local%22"])
 def test_e04_users_are_found_however_spaces_and_case_are_sent(both, query):
     user = both.add_user("Mira@Corp.local")
-    found = both.send("GET", f"/Users?filter={query}").json()
-    assert [one["id"] for one in found["Resources"]] == [user["id"]]
+    body = both.send("GET", f"/Users?filter={query}").json()
+    assert [one["id"] for one in body["Resources"]] == [user["id"]]
 
 
 def test_e04_groups_are_found_in_any_case(both):
@@ -96,8 +96,8 @@ def test_e08_the_same_user_name_again_is_409(both, again):
 def test_e09_capitalised_operations_are_understood(both):
     user = both.add_user("mira")
     operations = [replace("nickName", "Mi"), replace("title", "Baker", "Add"), {"op": "Remove", "path": "userType"}]
-    changed = both.apply(f"/Users/{user['id']}", *operations).json()
-    assert (changed["nickName"], changed["title"], changed["userType"]) == ("Mi", "Baker", "")
+    after = both.apply(f"/Users/{user['id']}", *operations).json()
+    assert (after["nickName"], after["title"], after["userType"]) == ("Mi", "Baker", "")
 
 
 @pytest.mark.parametrize("value", ["False", "false", False])
@@ -142,10 +142,8 @@ def test_e13_several_single_replacements_are_one_change(both):
 
 def test_e13_one_bad_operation_undoes_all(both):
     user = both.add_user("mira")
-    refused = both.apply(
-        f"/Users/{user['id']}", replace("nickName", "Mi"), replace("emails", [{"value": "no address"}])
-    )
-    assert_error(refused, 400, "invalidValue")
+    answer = both.apply(f"/Users/{user['id']}", replace("nickName", "Mi"), replace("emails", [{"value": "no address"}]))
+    assert_error(answer, 400, "invalidValue")
     assert both.user(user["id"]) == user
 
 
@@ -178,16 +176,16 @@ def test_e15_e16_a_manager_is_set_in_any_form_and_cleared_by_an_empty_one(both, 
         "displayName": "Mira Novak",
     }
     assert both.ids("/Users", f'{MANAGER}.value eq "{head["id"]}"') == [user["id"]]
-    cleared = both.apply(f"/Users/{user['id']}", replace(path, {"value": ""})).json()
-    assert people.ENTERPRISE not in cleared
+    after = both.apply(f"/Users/{user['id']}", replace(path, {"value": ""})).json()
+    assert people.ENTERPRISE not in after
 
 
 def test_e17_a_disabled_user_is_still_read_and_found(both):
     user = both.add_user("mira")
     both.apply(f"/Users/{user['id']}", replace("active", "False"))
     assert both.user(user["id"])["active"] is False
-    found = both.get("/Users", {"filter": 'userName eq "mira"'}).json()["Resources"]
-    assert [one["active"] for one in found] == [False]
+    users = both.get("/Users", {"filter": 'userName eq "mira"'}).json()["Resources"]
+    assert [one["active"] for one in users] == [False]
 
 
 def test_e18_a_user_comes_back_under_the_same_id(both):
@@ -228,8 +226,8 @@ def test_e22_excluded_members_are_neither_sent_nor_read(both, django_assert_max_
     group = both.add_group("Team", user["id"])
     query = {"excludedAttributes": "members"}
     assert "members" not in both.get(f"/Groups/{group['id']}", query).json()
-    listed = both.get("/Groups", {**query, "filter": 'displayName eq "Team"'}).json()["Resources"]
-    assert [("members" in one, one["id"]) for one in listed] == [(False, group["id"])]
+    groups = both.get("/Groups", {**query, "filter": 'displayName eq "Team"'}).json()["Resources"]
+    assert [("members" in one, one["id"]) for one in groups] == [(False, group["id"])]
 
 
 @pytest.mark.parametrize("order", ['id eq "{g}" and members eq "{u}"', 'members eq "{u}" and id eq "{g}"'])
@@ -238,8 +236,8 @@ def test_e23_membership_is_asked_by_id_and_member(both, order):
     group = both.add_group("Team", user["id"])
     for member, expected in ((user, [{"schemas": [people.GROUP], "id": group["id"]}]), (other, [])):
         expression = order.format(g=group["id"], u=member["id"])
-        found = both.get("/Groups", {"filter": expression, "attributes": "id"}).json()
-        assert found["Resources"] == expected
+        body = both.get("/Groups", {"filter": expression, "attributes": "id"}).json()
+        assert body["Resources"] == expected
 
 
 def test_e24_members_are_added_many_at_once_and_again(both):
@@ -348,8 +346,8 @@ def test_e31_the_reference_collections_bodies_are_understood(both):
     assert both.put(f"/Users/{user['id']}", {**user, "nickname_": "x"}).status_code == 200
     nameless = {name: value for name, value in user.items() if name != "userName"}
     assert_error(both.put(f"/Users/{user['id']}", nameless), 400, "invalidValue")
-    picked = both.get("/Users", {"attributes": 'emails[type eq "work"]'}).json()["Resources"][0]
-    assert set(picked) == {"schemas", "id", "emails"}
+    document = both.get("/Users", {"attributes": 'emails[type eq "work"]'}).json()["Resources"][0]
+    assert set(document) == {"schemas", "id", "emails"}
 
 
 def test_e33_entra_gets_204_for_groups_and_the_user_for_users(scim_of):
@@ -364,7 +362,7 @@ def test_e33_entra_gets_204_for_groups_and_the_user_for_users(scim_of):
 
 
 def test_e34_values_come_back_as_they_were_sent(both):
-    sent = {
+    fields = {
         "phoneNumbers": [
             {"value": "+1 (555) 010-0199", "type": "work"},
             {"value": "tel:+1-555-0100", "type": "mobile"},
@@ -377,8 +375,8 @@ def test_e34_values_come_back_as_they_were_sent(both):
         "roles": [{"value": "r1", "primary": True, "type": "WindowsAzureActiveDirectoryRole"}],
         "entitlements": [{"value": "e1"}],
     }
-    user = both.add_user("mira", **sent)
-    assert {name: user[name] for name in sent} == sent
+    user = both.add_user("mira", **fields)
+    assert {name: user[name] for name in fields} == fields
     assert both.user(user["id"]) == user
 
 

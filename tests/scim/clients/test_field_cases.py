@@ -71,8 +71,8 @@ def test_f11_a_dot_before_an_extension_attribute_is_tolerated(both, users):
     both.apply(f"/Users/{users[0]}", {"op": "replace", "path": path, "value": "Lead"})
     assert both.user(users[0])[people.EMPLOYEE]["position"] == "Lead"
     assert both.ids("/Users", f'{path} eq "lead"') == [users[0]]
-    picked = both.get("/Users", {"attributes": path, "filter": 'userName eq "u0"'}).json()["Resources"]
-    assert picked[0][people.EMPLOYEE] == {"position": "Lead"}
+    documents = both.get("/Users", {"attributes": path, "filter": 'userName eq "u0"'}).json()["Resources"]
+    assert documents[0][people.EMPLOYEE] == {"position": "Lead"}
 
 
 def test_f13_an_extension_without_a_path_is_merged(both, users):
@@ -130,15 +130,15 @@ def test_f21_a_disabled_user_stays_visible(both, users):
 
 def test_f23_a_deleted_user_keeps_records_and_frees_the_name(both):
     user = both.add_user("mira", externalId="e1")
-    made = both.add_user("noah", externalId="e2")
-    both.put(f"/Users/{made['id']}", {**made, people.ENTERPRISE: {"manager": {"value": user["id"]}}})
+    noah = both.add_user("noah", externalId="e2")
+    both.put(f"/Users/{noah['id']}", {**noah, people.ENTERPRISE: {"manager": {"value": user["id"]}}})
     assert both.delete(f"/Users/{user['id']}").status_code == 204
     assert_error(both.get(f"/Users/{user['id']}"), 404)
     again = both.add_user("mira", externalId="e1")
     assert again["id"] != user["id"]
-    kept = Employee.objects.get(pk=user["id"])
-    assert kept.is_archived
-    assert Change.objects.filter(record_id=kept.pk).count() >= 2
+    employee = Employee.objects.get(pk=user["id"])
+    assert employee.is_archived
+    assert Change.objects.filter(record_id=employee.pk).count() >= 2
 
 
 def test_f25_names_differ_in_more_than_case(both):
@@ -176,10 +176,10 @@ def test_f33_a_member_named_twice_is_one_member(both, users):
     assert [member["value"] for member in both.get(f"/Groups/{group}").json()["members"]] == [users[1]]
 
 
-@pytest.mark.parametrize("known", [True, False])
-def test_f35_removing_somebody_who_is_no_member_changes_nothing(both, users, known):
+@pytest.mark.parametrize("is_user", [True, False])
+def test_f35_removing_somebody_who_is_no_member_changes_nothing(both, users, is_user):
     group = both.add_group("Crew", users[0])["id"]
-    key = users[2] if known else str(uuid.uuid4())
+    key = users[2] if is_user else str(uuid.uuid4())
     for operation in (
         {"op": "remove", "path": f'members[value eq "{key}"]'},
         {"op": "remove", "path": "members", "value": [{"value": key}]},
@@ -198,13 +198,13 @@ def test_f37_adds_add_up(both, users):
 
 @pytest.mark.parametrize("filter_", ["", "active eq true"])
 def test_f39_a_walk_through_the_pages_meets_everybody_once(both, filter_):
-    made = {both.add_user(f"walker{number}")["id"] for number in range(23)}
-    met = []
+    expected = {both.add_user(f"walker{number}")["id"] for number in range(23)}
+    ids = []
     for start in range(1, 40, 5):
         query = {"startIndex": str(start), "count": "5", **({"filter": filter_} if filter_ else {})}
-        met += [user["id"] for user in both.get("/Users", query).json()["Resources"]]
-    assert len(met) == len(set(met))
-    assert set(met) == made
+        ids += [user["id"] for user in both.get("/Users", query).json()["Resources"]]
+    assert len(ids) == len(set(ids))
+    assert set(ids) == expected
 
 
 @pytest.mark.parametrize("start", ["0", "-5"])
@@ -216,7 +216,7 @@ def test_f41_an_index_below_one_is_one(both, users, start):
 
 
 @pytest.mark.parametrize(
-    ("expression", "found"),
+    ("expression", "numbers"),
     [
         ('userName eq "u0" or userName eq "u1" and userName eq "u2"', [0]),
         ('(userName eq "u0" or userName eq "u1") and userName eq "u2"', []),
@@ -224,8 +224,8 @@ def test_f41_an_index_below_one_is_one(both, users, start):
         ('userName eq "u0" or (userName eq "u1" and active eq true)', [0, 1]),
     ],
 )
-def test_f45_and_binds_before_or(both, users, expression, found):
-    assert both.ids("/Users", expression) == sorted(users[number] for number in found)
+def test_f45_and_binds_before_or(both, users, expression, numbers):
+    assert both.ids("/Users", expression) == sorted(users[number] for number in numbers)
 
 
 @pytest.mark.parametrize("name", ['The "A" team', "corp\\mira", "100% sure_", "a/b", "Ünïcödé ✓", "tab\there"])
@@ -293,7 +293,7 @@ def test_f53_read_only_parts_are_ignored(both, users, group):
     after = answer.json()
     assert after["id"] == users[0]
     assert after["meta"]["created"] == user["meta"]["created"]
-    assert [held["value"] for held in after["groups"]] == [group]
+    assert [entry["value"] for entry in after["groups"]] == [group]
     assert after["nickName"] == "N"
 
 
@@ -316,8 +316,8 @@ def test_f57_attributes_keep_id_and_schemas(both, users):
     one = both.get(f"/Users/{users[0]}", {"attributes": "userName"}).json()
     assert one == {"schemas": [people.USER], "id": users[0], "userName": "u0"}
     query = {"attributes": f"{people.EMPLOYEE}:position", "filter": 'userName eq "u1"'}
-    found = both.get("/Users", query).json()["Resources"]
-    assert found == [
+    documents = both.get("/Users", query).json()["Resources"]
+    assert documents == [
         {"schemas": [people.USER, people.EMPLOYEE], "id": users[1], people.EMPLOYEE: {"position": "Baker"}}
     ]
     assert both.get(f"/Users/{users[0]}", {"excludedAttributes": "id"}).json()["id"] == users[0]
@@ -359,9 +359,9 @@ def test_f63_another_sites_people_and_roles_do_not_exist(both, other_site, scim_
         assert_error(both.apply(path, {"op": "replace", "path": "displayName", "value": "x"}), 404)
         assert_error(both.delete(path), 404)
     mine = both.add_group("Mine")["id"]
-    refused = both.put(f"/Groups/{mine}", {"members": [{"value": user}]})
-    assert_error(refused, 400, "invalidValue")
-    assert user in refused.json()["detail"]
+    answer = both.put(f"/Groups/{mine}", {"members": [{"value": user}]})
+    assert_error(answer, 400, "invalidValue")
+    assert user in answer.json()["detail"]
     assert both.ids("/Users", 'externalId eq "1"') == []
     assert both.add_user("mine", externalId="1")["externalId"] == "1"
     assert_error(both.post("/Users", people.user_body("THEIR user")), 409, "uniqueness")

@@ -24,18 +24,18 @@ def test_a_manager_is_looked_for_as_entra_does(both, path):
 def test_a_search_over_both_kinds_takes_what_only_one_declares_as_false(both):
     user, group = both.add_user("mira", displayName="Zed"), both.add_group("Team")
 
-    def found(expression, **query):
+    def ids(expression, **query):
         answer = both.post("/.search", {"filter": expression, "attributes": ["id"], **query})
         assert answer.status_code == 200, answer.content
         return [one["id"] for one in answer.json()["Resources"]]
 
-    assert found('userName eq "mira"') == [user["id"]]
-    assert found('userName eq "nobody" or displayName eq "team"') == [group["id"]]
-    assert found('userName eq "mira" or members pr or displayName eq "team"') == [user["id"], group["id"]]
-    assert found('emails[type eq "work"] or members[type eq "User"]') == [user["id"]]
+    assert ids('userName eq "mira"') == [user["id"]]
+    assert ids('userName eq "nobody" or displayName eq "team"') == [group["id"]]
+    assert ids('userName eq "mira" or members pr or displayName eq "team"') == [user["id"], group["id"]]
+    assert ids('emails[type eq "work"] or members[type eq "User"]') == [user["id"]]
     both_named = 'displayName eq "zed" or displayName eq "team"'
-    assert found(both_named, sortBy="userName") == [user["id"], group["id"]]
-    assert found(both_named, sortBy="userName", sortOrder="descending") == [group["id"], user["id"]]
+    assert ids(both_named, sortBy="userName") == [user["id"], group["id"]]
+    assert ids(both_named, sortBy="userName", sortOrder="descending") == [group["id"], user["id"]]
     assert_error(both.post("/.search", {"filter": 'nope eq "x" or userName pr'}), 400, "invalidFilter")
     assert_error(both.post("/.search", {"sortBy": "nope"}), 400, "invalidPath")
 
@@ -47,10 +47,10 @@ def test_a_value_without_a_path_may_select_entries_by_its_keys(scim):
         'phoneNumbers[type eq "mobile"].value': "077",
         "name.familyName": "Kovac",
     }
-    changed = scim.patch(f"/Users/{user['id']}", {"op": "Replace", "value": value}).json()
-    assert changed["emails"] == [{"value": "new@corp.local", "type": "work", "primary": True}]
-    assert changed["phoneNumbers"] == [{"type": "mobile", "value": "077"}]
-    assert changed["name"]["familyName"] == "Kovac"
+    after = scim.patch(f"/Users/{user['id']}", {"op": "Replace", "value": value}).json()
+    assert after["emails"] == [{"value": "new@corp.local", "type": "work", "primary": True}]
+    assert after["phoneNumbers"] == [{"type": "mobile", "value": "077"}]
+    assert after["name"]["familyName"] == "Kovac"
     group = scim.add_group("Team")
     key = f'members[value eq "{user["id"]}"]'
     scim.patch(f"/Groups/{group['id']}", {"op": "add", "value": {key: {"value": user["id"]}, "displayName": "Crew"}})
@@ -85,7 +85,7 @@ def test_schemas_that_name_no_resource_leave_it_to_the_endpoint(both, schemas):
         assert_error(both.put(path, body), 400, "invalidSyntax")
 
 
-REFUSED = [
+BAD_OPERATIONS = [
     ({"op": "replace", "path": "active", "value": "maybe"}, "active"),
     ({"op": "add", "path": "roles", "value": ["admin"]}, "roles"),
     ({"op": "replace", "path": "locale", "value": 5}, "locale"),
@@ -94,13 +94,13 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("operation", "named"), REFUSED)
-def test_a_value_that_does_not_fit_is_refused_in_one_plain_sentence(scim, operation, named):
+@pytest.mark.parametrize(("operation", "name"), BAD_OPERATIONS)
+def test_a_value_that_does_not_fit_is_refused_in_one_plain_sentence(scim, operation, name):
     user = scim.add_user("mira")
     answer = scim.patch(f"/Users/{user['id']}", operation)
     assert_error(answer, 400, "invalidValue")
     detail = answer.json()["detail"]
-    assert named in detail
+    assert name in detail
     assert "\n" not in detail
     assert "pydantic" not in detail
     assert scim.user(user["id"]) == user
@@ -114,7 +114,7 @@ def test_certificates_are_base64_and_come_back(both):
 
 
 @pytest.mark.parametrize(
-    ("shown", "family", "given"),
+    ("display", "family", "given_name"),
     [
         ("Mira Novak", "Novak", "Mira"),
         ("Novak", "Novak", "Novak"),
@@ -123,9 +123,9 @@ def test_certificates_are_base64_and_come_back(both):
         ("", "Novak", "mira@x.test"),
     ],
 )
-def test_a_missing_given_name_is_what_the_display_name_says(both, shown, family, given):
-    user = both.add_user("mira@x.test", displayName=shown, name={"familyName": family})
-    assert user["name"]["givenName"] == given
+def test_a_missing_given_name_is_what_the_display_name_says(both, display, family, given_name):
+    user = both.add_user("mira@x.test", displayName=display, name={"familyName": family})
+    assert user["name"]["givenName"] == given_name
 
 
 def test_a_given_name_that_is_taken_away_leaves_the_names_as_they_read(scim):
@@ -171,9 +171,9 @@ def test_a_user_of_many_groups_is_changed_like_any_other(both):
         for n in range(101)
     )
     RoleMembership.objects.bulk_create(RoleMembership(role=role, user_id=user["id"]) for role in roles)
-    changed = both.apply(f"/Users/{user['id']}", {"op": "replace", "path": "active", "value": False}).json()
-    assert (changed["active"], len(changed["groups"])) == (False, 101)
-    again = both.put(f"/Users/{user['id']}", {**changed, "nickName": "Mi"}).json()
+    after = both.apply(f"/Users/{user['id']}", {"op": "replace", "path": "active", "value": False}).json()
+    assert (after["active"], len(after["groups"])) == (False, 101)
+    again = both.put(f"/Users/{user['id']}", {**after, "nickName": "Mi"}).json()
     assert (again["nickName"], len(again["groups"])) == ("Mi", 101)
 
 
@@ -218,17 +218,17 @@ def test_a_manager_gives_way_to_another_in_every_form(scim_of, dialect):
             answer = scim.patch(f"/Users/{user['id']}", {"op": "Replace", **operation})
             assert answer.status_code == 200, answer.content
             assert answer.json()[people.ENTERPRISE]["manager"]["value"] == head
-    named = {"op": "add", "path": f"{MANAGER}.displayName", "value": "x"}
-    assert_error(scim.patch(f"/Users/{user['id']}", named), 400, "mutability")
+    operation = {"op": "add", "path": f"{MANAGER}.displayName", "value": "x"}
+    assert_error(scim.patch(f"/Users/{user['id']}", operation), 400, "mutability")
 
 
 @pytest.mark.parametrize("name", ["position", "POSITION", "folder"])
 def test_a_patch_finds_what_only_an_extension_declares_without_its_schema(scim, name):
     user = scim.add_user("mira")
     for operation in ({"path": name, "value": "One"}, {"value": {name: "Two"}}):
-        changed = scim.patch(f"/Users/{user['id']}", {"op": "replace", **operation}).json()
-        assert changed[people.EMPLOYEE][name.lower()] in ("One", "Two")
-    assert changed[people.EMPLOYEE][name.lower()] == "Two"
+        after = scim.patch(f"/Users/{user['id']}", {"op": "replace", **operation}).json()
+        assert after[people.EMPLOYEE][name.lower()] in ("One", "Two")
+    assert after[people.EMPLOYEE][name.lower()] == "Two"
 
 
 def test_the_schema_of_a_resource_stands_for_the_resource_in_a_path(scim):
@@ -238,8 +238,8 @@ def test_the_schema_of_a_resource_stands_for_the_resource_in_a_path(scim):
         (f"/Groups/{group['id']}", people.GROUP, "displayName"),
     ):
         for number, form in enumerate((urn, urn.upper(), f" {urn} ")):
-            changed = scim.patch(path, {"op": "replace", "path": form, "value": {name: f"New {number}"}})
-            assert changed.json()[name] == f"New {number}", changed.content
+            answer = scim.patch(path, {"op": "replace", "path": form, "value": {name: f"New {number}"}})
+            assert answer.json()[name] == f"New {number}", answer.content
         assert_error(scim.patch(path, {"op": "remove", "path": urn}), 400, "noTarget")
     other = {"op": "replace", "path": people.USER, "value": {"displayName": "x"}}
     assert_error(scim.patch(f"/Groups/{group['id']}", other), 400, "invalidPath")
@@ -251,12 +251,12 @@ ODD_NAMES = ["a\nb", "a\r\nb", "a\x7fb", "a\x85b", "a\u2028b", "  "]
 @pytest.mark.parametrize(("kind", "attribute"), [("/Users", "userName"), ("/Groups", "displayName")])
 def test_a_name_is_one_line_that_says_something(both, kind, attribute):
     before = both.post(kind, {attribute: "Mira"}).json()
-    known = f"{kind}/{before['id']}"
+    path = f"{kind}/{before['id']}"
     for name in ODD_NAMES:
         assert_error(both.post(kind, {attribute: name}), 400, "invalidValue")
-        assert_error(both.put(known, {attribute: name}), 400, "invalidValue")
-        assert_error(both.apply(known, {"op": "replace", "path": attribute, "value": name}), 400, "invalidValue")
-    assert both.get(known).json() == before
+        assert_error(both.put(path, {attribute: name}), 400, "invalidValue")
+        assert_error(both.apply(path, {"op": "replace", "path": attribute, "value": name}), 400, "invalidValue")
+    assert both.get(path).json() == before
     assert both.post(kind, {attribute: "tab\there"}).status_code == {"userName": 400, "displayName": 201}[attribute]
 
 
@@ -270,10 +270,10 @@ def test_a_name_of_old_stands_in_nobodys_way(scim):
 @pytest.mark.parametrize("name", ["  Mira ", "\u00a0Mira", "Mira  "])
 def test_blanks_around_a_name_hide_it_from_no_filter(both, name):
     user, group = both.add_user(name), both.add_group(name)
-    for asked in (name, "mira", " MIRA"):
-        assert both.ids("/Users", f'userName eq "{asked}"') == [user["id"]]
-        assert both.ids("/Groups", f'displayName eq "{asked}"') == [group["id"]]
-        assert user["id"] not in both.ids("/Users", f'userName ne "{asked}"')
+    for form in (name, "mira", " MIRA"):
+        assert both.ids("/Users", f'userName eq "{form}"') == [user["id"]]
+        assert both.ids("/Groups", f'displayName eq "{form}"') == [group["id"]]
+        assert user["id"] not in both.ids("/Users", f'userName ne "{form}"')
     assert both.ids("/Users", 'userName eq "  "') == []
 
 
@@ -284,13 +284,17 @@ def test_a_member_leaves_under_its_id_in_any_case(scim):
     for path in (f'members[value eq "{first}"]', f'members[type eq "User" and not (value ne "{second}")]'):
         assert scim.patch(f"/Groups/{group}", {"op": "remove", "path": path}).status_code == 200
     assert scim.members(group) == {keys[2]}
-    gone = {"op": "remove", "path": "members", "value": [{"value": third}, {"value": "nobody"}, "", {"value": first}]}
-    assert scim.patch(f"/Groups/{group}", gone).status_code == 200
+    removal = {
+        "op": "remove",
+        "path": "members",
+        "value": [{"value": third}, {"value": "nobody"}, "", {"value": first}],
+    }
+    assert scim.patch(f"/Groups/{group}", removal).status_code == 200
     assert scim.members(group) == set()
 
 
 @pytest.mark.parametrize(
-    ("fields", "named"),
+    ("fields", "name"),
     [
         ({"externalId": "x" * 256}, "externalId:"),
         ({people.EMPLOYEE: {"folder": "x" * 256}}, "folder:"),
@@ -299,10 +303,10 @@ def test_a_member_leaves_under_its_id_in_any_case(scim):
         ({"roles": ["admin"]}, "an object: roles[0]"),
     ],
 )
-def test_a_fault_is_told_under_the_name_that_was_sent(both, fields, named):
+def test_a_fault_is_told_under_the_name_that_was_sent(both, fields, name):
     answer = both.post("/Users", people.user_body("mira", **fields))
     assert_error(answer, 400, "invalidValue")
-    assert named in answer.json()["detail"]
+    assert name in answer.json()["detail"]
 
 
 def test_a_name_that_stands_twice_in_two_cases_is_refused(scim):
@@ -328,22 +332,22 @@ def test_both_kinds_are_sorted_among_each_other_page_by_page(both):
     for name in ("Anna", "cleo", "Eva"):
         both.add_group(name)
 
-    def listed(**query):
-        asked = {"filter": 'displayName sw "" and not (meta.resourceType eq "x")', "sortBy": "displayName", **query}
-        answer = both.post("/.search", {**asked, "attributes": "displayName"})
+    def names(**query):
+        search = {"filter": 'displayName sw "" and not (meta.resourceType eq "x")', "sortBy": "displayName", **query}
+        answer = both.post("/.search", {**search, "attributes": "displayName"})
         assert answer.status_code == 200, answer.content
         return [one["displayName"] for one in answer.json()["Resources"]]
 
-    everyone = listed()
+    everyone = names()
     assert [name for name in everyone if name in ("Anna", "bea", "cleo", "Dora", "Eva", "fay")] == [
         "Anna", "bea", "cleo", "Dora", "Eva", "fay",
     ]  # fmt: skip
     assert everyone == sorted(everyone, key=str.lower)
-    paged = [name for start in range(1, len(everyone) + 1, 2) for name in listed(startIndex=start, count=2)]
-    assert paged == everyone
-    assert listed(sortOrder="descending") == everyone[::-1]
-    assert listed(startIndex=len(everyone) + 1) == []
-    users_last = listed(sortBy="members.display")
+    by_pages = [name for start in range(1, len(everyone) + 1, 2) for name in names(startIndex=start, count=2)]
+    assert by_pages == everyone
+    assert names(sortOrder="descending") == everyone[::-1]
+    assert names(startIndex=len(everyone) + 1) == []
+    users_last = names(sortBy="members.display")
     assert set(users_last[-3:]) <= set(everyone)
 
 
@@ -354,13 +358,13 @@ def test_the_whole_resource_may_be_sent_back_without_a_path(scim_of, dialect):
     user = scim.add_user("mira", **{people.ENTERPRISE: {"manager": head["id"], "department": "Oven"}})
     group = scim.add_group("Team", user["id"], externalId="g1")
     for path in (f"/Users/{user['id']}", f"/Groups/{group['id']}"):
-        whole = scim.get(path).json()
-        for answer in (scim.patch(path, {"op": "replace", "value": whole}), scim.put(path, whole)):
-            assert (answer.status_code, answer.json()) == (200, whole), answer.content
-        old = {**whole, "meta": {**whole["meta"], "version": 'W/"0"', "lastModified": "2020-01-01T00:00:00Z"}}
-        for given in (old, {**old, "id": whole["id"].upper()}):
-            assert scim.patch(path, {"op": "replace", "value": given}).json() == whole
-        other = {"op": "replace", "value": {**whole, "id": head["id"]}}
+        document = scim.get(path).json()
+        for answer in (scim.patch(path, {"op": "replace", "value": document}), scim.put(path, document)):
+            assert (answer.status_code, answer.json()) == (200, document), answer.content
+        old = {**document, "meta": {**document["meta"], "version": 'W/"0"', "lastModified": "2020-01-01T00:00:00Z"}}
+        for value in (old, {**old, "id": document["id"].upper()}):
+            assert scim.patch(path, {"op": "replace", "value": value}).json() == document
+        other = {"op": "replace", "value": {**document, "id": head["id"]}}
         assert_error(scim.patch(path, other), 400, "mutability")
 
 
@@ -368,10 +372,10 @@ def test_a_path_takes_a_bare_operand_as_a_filter_does(scim):
     user = scim.add_user("mira")
     group = scim.add_group("Team", user["id"])["id"]
     path = "emails [ type eq work ].value"
-    changed = scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": path, "value": "new@corp.local"}).json()
-    assert changed["emails"] == [{"value": "new@corp.local", "type": "work", "primary": True}]
-    removal = {"op": "remove", "path": f"members[value eq {user['id']}]"}
-    assert scim.patch(f"/Groups/{group}", removal).status_code == 200
+    after = scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": path, "value": "new@corp.local"}).json()
+    assert after["emails"] == [{"value": "new@corp.local", "type": "work", "primary": True}]
+    remove = {"op": "remove", "path": f"members[value eq {user['id']}]"}
+    assert scim.patch(f"/Groups/{group}", remove).status_code == 200
     assert scim.members(group) == set()
 
 

@@ -19,7 +19,7 @@ WORK, MOBILE = 'phoneNumbers[type eq "work"].value', 'phoneNumbers[type eq "mobi
 JSON = "application/json"
 
 
-def connected(site, kind, name="Corp") -> Scim:
+def connected_client(site, kind, name="Corp") -> Scim:
     """Follow the guide's steps *Here* as a Site Administrator and return a client with the copied secret."""
     browser = Client()
     administrator = make.make_user(site=site, role=DefaultRole.SITE_ADMINISTRATOR)
@@ -30,18 +30,18 @@ def connected(site, kind, name="Corp") -> Scim:
     change = browser.get(f"/admin/accounts/directory/{directory.pk}/change/").content.decode()
     assert "Connection and tokens" in change
     assert page in change
-    shown = browser.get(page).content.decode()
-    assert re.search(r"http[^\s\"'<]+/scim\b", shown)
-    assert "Make a token" in shown
-    given = {"do": "issue", "name": "Directory", "dialect": kind, "expires": ""}
-    shown = browser.post(page, given, follow=True).content.decode()
-    secret = re.search(r'value="(lt_[^"]+)"', shown)
+    page_text = browser.get(page).content.decode()
+    assert re.search(r"http[^\s\"'<]+/scim\b", page_text)
+    assert "Make a token" in page_text
+    form = {"do": "issue", "name": "Directory", "dialect": kind, "expires": ""}
+    page_text = browser.post(page, form, follow=True).content.decode()
+    secret = re.search(r'value="(lt_[^"]+)"', page_text)
     assert secret
     assert "Everything works as a directory expects." in browser.post(page, {"do": "check-scim"}).content.decode()
     return Scim(secret[1])
 
 
-def found(scim, path, expression, **query):
+def resources(scim, path, expression, **query):
     answer = scim.get(path, {"filter": expression, **query})
     assert answer.status_code == 200, answer.content
     body = answer.json()
@@ -56,14 +56,14 @@ def rows(guide, first):
     head = next(line for line in lines if line.startswith(f"| {first}"))
     next(lines)
     width = head.count("|")
-    listed = []
+    table = []
     for line in lines:
         if not line.startswith("|"):
             break
         assert line.count("|") == width, line
-        listed.append([cell.strip() for cell in line.strip("|").split(" | ")])
-    assert listed
-    return listed
+        table.append([cell.strip() for cell in line.strip("|").split(" | ")])
+    assert table
+    return table
 
 
 def entra_user(number, **fields):
@@ -91,20 +91,20 @@ def replace(path, value, op="Replace"):
 
 
 def test_entras_cycle_over_a_persons_life(site):
-    scim = connected(site, "entra")
-    assert found(scim, "/Users", 'userName eq "9f9c-made-up"') == []
-    made = scim.post("/Users", entra_user(1))
-    assert made.status_code == 201, made.content
-    user = made.json()
-    assert made["Location"] == user["meta"]["location"]
-    assert [one["id"] for one in found(scim, "/Users", 'userName eq "PERSON1@corp.local"')] == [user["id"]]
+    scim = connected_client(site, "entra")
+    assert resources(scim, "/Users", 'userName eq "9f9c-made-up"') == []
+    answer = scim.post("/Users", entra_user(1))
+    assert answer.status_code == 201, answer.content
+    user = answer.json()
+    assert answer["Location"] == user["meta"]["location"]
+    assert [one["id"] for one in resources(scim, "/Users", 'userName eq "PERSON1@corp.local"')] == [user["id"]]
     employee = Employee.objects.get(pk=user["id"])
     assert (employee.first_name, employee.last_name, employee.code) == ("Mira", "Novak", "E1")
     assert (employee.email_address, employee.phone, employee.mobile) == ("person1@corp.local", "+1 1", "077")
     assert employee.address == "1 High St\nEly\nGB"
     assert (employee.position, employee.nature_of_employment.name) == ("Employee", "Employee")
     assert_error(scim.post("/Users", entra_user(1)), 409, "uniqueness")
-    changed = scim.patch(
+    answer = scim.patch(
         f"/Users/{user['id']}",
         replace("displayName", "Mira K."),
         replace("name.familyName", "Kovac"),
@@ -112,23 +112,23 @@ def test_entras_cycle_over_a_persons_life(site):
         replace(WORK, "+1 2", "Add"),
         {"op": "Remove", "path": f"{people.ENTERPRISE}:department"},
     )
-    assert changed.status_code == 200
-    assert changed.json()["displayName"] == "Mira K."
+    assert answer.status_code == 200
+    assert answer.json()["displayName"] == "Mira K."
     employee.refresh_from_db()
     assert (employee.last_name, employee.email_address, employee.phone) == ("Kovac", "kovac@corp.local", "+1 2")
     head = scim.post("/Users", entra_user(2)).json()
     manager = f"{people.ENTERPRISE}:manager"
     scim.patch(f"/Users/{user['id']}", replace(manager, head["id"], "Add"))
-    assert found(scim, "/Users", f'id eq "{user["id"]}" and manager eq "{head["id"]}"', attributes="id")
+    assert resources(scim, "/Users", f'id eq "{user["id"]}" and manager eq "{head["id"]}"', attributes="id")
     employee.refresh_from_db()
     assert str(employee.reporting_to_id) == head["id"]
     for text, state in (("False", False), ("True", True), ("False", False)):
         assert scim.patch(f"/Users/{user['id']}", replace("active", text)).json()["active"] is state
-        assert [one["active"] for one in found(scim, "/Users", 'userName eq "person1@corp.local"')] == [state]
+        assert [one["active"] for one in resources(scim, "/Users", 'userName eq "person1@corp.local"')] == [state]
         assert User.objects.get(pk=user["id"]).is_active is state
     assert scim.delete(f"/Users/{user['id']}").status_code == 204
     assert_error(scim.get(f"/Users/{user['id']}"), 404)
-    assert found(scim, "/Users", 'userName eq "person1@corp.local"') == []
+    assert resources(scim, "/Users", 'userName eq "person1@corp.local"') == []
     employee.refresh_from_db()
     assert employee.is_archived
     again = scim.post("/Users", entra_user(1))
@@ -136,23 +136,23 @@ def test_entras_cycle_over_a_persons_life(site):
 
 
 def test_entras_cycle_over_a_group(site):
-    scim = connected(site, "entra")
+    scim = connected_client(site, "entra")
     users = [scim.post("/Users", entra_user(number)).json()["id"] for number in range(3)]
-    wanted = 'displayName eq "Line leaders"'
-    assert found(scim, "/Groups", wanted, excludedAttributes="members") == []
+    expression = 'displayName eq "Line leaders"'
+    assert resources(scim, "/Groups", expression, excludedAttributes="members") == []
     body = {"schemas": [people.GROUP, ENTRA_GROUP], "externalId": "g-1", "displayName": "Line leaders"}
-    made = scim.post("/Groups", {**body, "meta": {"resourceType": "Group"}})
-    assert (made.status_code, made.json()["members"]) == (201, [])
-    path = f"/Groups/{made.json()['id']}"
-    (group,) = found(scim, "/Groups", wanted.upper().replace("DISPLAYNAME EQ", "displayName eq"))
-    assert group["id"] == made.json()["id"]
-    for op, listed, expected in (("Add", users, users), ("Remove", users[:1], users[1:])):
-        value = [{"$ref": None, "value": key} for key in listed]
+    answer = scim.post("/Groups", {**body, "meta": {"resourceType": "Group"}})
+    assert (answer.status_code, answer.json()["members"]) == (201, [])
+    path = f"/Groups/{answer.json()['id']}"
+    (group,) = resources(scim, "/Groups", expression.upper().replace("DISPLAYNAME EQ", "displayName eq"))
+    assert group["id"] == answer.json()["id"]
+    for op, keys, expected in (("Add", users, users), ("Remove", users[:1], users[1:])):
+        value = [{"$ref": None, "value": key} for key in keys]
         answer = scim.patch(path, replace("members", value, op))
         assert (answer.status_code, answer.content) == (204, b"")
         assert scim.members(group["id"]) == set(expected)
     member = f'id eq "{group["id"]}" and members eq "{users[1]}"'
-    assert [one["id"] for one in found(scim, "/Groups", member, attributes="id")] == [group["id"]]
+    assert [one["id"] for one in resources(scim, "/Groups", member, attributes="id")] == [group["id"]]
     read = scim.get(path, {"excludedAttributes": "members"}).json()
     assert "members" not in read
     assert scim.patch(path, replace("displayName", "Leaders")).status_code == 204
@@ -163,15 +163,15 @@ def test_entras_cycle_over_a_group(site):
 
 @pytest.mark.parametrize("kind", ["entra", "okta"])
 def test_a_group_named_like_a_role_takes_it_over_with_its_members(site, kind):
-    scim = connected(site, kind)
+    scim = connected_client(site, kind)
     user = scim.post("/Users", entra_user(1)).json()["id"]
-    here = make.make_user(site=site, role=DefaultRole.READER)
-    make.make_employee(site, id=here.pk, user=here)
+    reader_user = make.make_user(site=site, role=DefaultRole.READER)
+    make.make_employee(site, id=reader_user.pk, user=reader_user)
     reader = Role.objects.get(site=site, default_role=DefaultRole.READER)
-    made = scim.post("/Groups", {"schemas": [people.GROUP], "displayName": "Reader", "members": []})
-    assert (made.status_code, made.json()["id"]) == (201, str(reader.pk))
+    answer = scim.post("/Groups", {"schemas": [people.GROUP], "displayName": "Reader", "members": []})
+    assert (answer.status_code, answer.json()["id"]) == (201, str(reader.pk))
     scim.patch(f"/Groups/{reader.pk}", replace("members", [{"value": user}], "Add"))
-    assert scim.members(str(reader.pk)) == {user, str(here.pk)}
+    assert scim.members(str(reader.pk)) == {user, str(reader_user.pk)}
     assert_error(scim.post("/Groups", {"schemas": [people.GROUP], "displayName": "Site Administrator"}), 403)
 
 
@@ -183,7 +183,7 @@ VALUES = {
 }
 
 
-def mapped():
+def mapped_attributes():
     """Return every attribute that the guide maps for Entra's users."""
     for cells in rows("entra-id.md", "customappsso attribute"):
         for path in re.findall(r"`([^`]+)`", cells[0]) or [cells[0]]:
@@ -198,7 +198,7 @@ def mapped():
 
 def test_every_attribute_that_the_guide_maps_is_kept_and_found(scim):
     user = scim.add_user("mira", emails=[{"value": "old@corp.local", "type": "work"}])
-    paths = [path.replace("…", "") for path in mapped()]
+    paths = [path.replace("…", "") for path in mapped_attributes()]
     assert len(paths) > 20
     for number, path in enumerate(dict.fromkeys(paths)):
         value = VALUES.get(path, f"Value {number}")
@@ -225,18 +225,18 @@ def okta_user(**fields):
 
 
 def test_oktas_cycle_over_a_persons_life(site):
-    scim = connected(site, "okta")
+    scim = connected_client(site, "okta")
     for path in ("/Users", "/Groups"):
-        listed = scim.get(path, {"startIndex": 1, "count": 2}, Accept="application/scim+json", Accept_Charset="utf-8")
-        assert (listed.status_code, listed.json()["startIndex"]) == (200, 1)
+        answer = scim.get(path, {"startIndex": 1, "count": 2}, Accept="application/scim+json", Accept_Charset="utf-8")
+        assert (answer.status_code, answer.json()["startIndex"]) == (200, 1)
     page = {"startIndex": 1, "count": 100}
-    assert found(scim, "/Users", 'userName eq "mira@okta.local"', **page) == []
-    made = scim.send("POST", "/Users", okta_user(), JSON, Accept="application/scim+json; charset=utf-8")
-    assert made.status_code == 201, made.content
-    user = made.json()
+    assert resources(scim, "/Users", 'userName eq "mira@okta.local"', **page) == []
+    answer = scim.send("POST", "/Users", okta_user(), JSON, Accept="application/scim+json; charset=utf-8")
+    assert answer.status_code == 201, answer.content
+    user = answer.json()
     assert "password" not in user
     assert not User.objects.get(pk=user["id"]).has_usable_password()
-    (one,) = found(scim, "/Users", 'userName eq "MIRA@okta.local"', **page)
+    (one,) = resources(scim, "/Users", 'userName eq "MIRA@okta.local"', **page)
     assert one == scim.user(user["id"]) == user
     profile = {**user, "title": "Lead", "name": {**user["name"], "familyName": "Kovac"}}
     put = scim.send("PUT", f"/Users/{user['id']}", profile, JSON)
@@ -244,17 +244,17 @@ def test_oktas_cycle_over_a_persons_life(site):
     for state in (False, True):
         answer = scim.patch(f"/Users/{user['id']}", {"op": "replace", "value": {"active": state}})
         assert (answer.status_code, answer.json()["active"]) == (200, state)
-        assert [one["active"] for one in found(scim, "/Users", 'userName eq "mira@okta.local"')] == [state]
+        assert [one["active"] for one in resources(scim, "/Users", 'userName eq "mira@okta.local"')] == [state]
     assert scim.user(user["id"])["title"] == "Lead"
 
 
 def test_oktas_cycle_over_a_group(site):
-    scim = connected(site, "okta")
+    scim = connected_client(site, "okta")
     users = [scim.post("/Users", okta_user(userName=f"u{n}@x.test", externalId=f"e{n}")).json()["id"] for n in range(3)]
-    assert found(scim, "/Groups", 'displayName eq "Team"', startIndex=1, count=100) == []
-    made = scim.send("POST", "/Groups", {"schemas": [people.GROUP], "displayName": "Team", "members": []}, JSON)
-    assert made.status_code == 201
-    path, group = f"/Groups/{made.json()['id']}", made.json()["id"]
+    assert resources(scim, "/Groups", 'displayName eq "Team"', startIndex=1, count=100) == []
+    answer = scim.send("POST", "/Groups", {"schemas": [people.GROUP], "displayName": "Team", "members": []}, JSON)
+    assert answer.status_code == 201
+    path, group = f"/Groups/{answer.json()['id']}", answer.json()["id"]
     rename = {"op": "replace", "value": {"id": group, "displayName": "Crew"}}
     answer = scim.patch(path, rename, replace("members", [{"value": key, "display": "x"} for key in users[:2]], "add"))
     assert (answer.status_code, answer.json()["displayName"]) == (200, "Crew")

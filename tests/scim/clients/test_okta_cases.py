@@ -94,13 +94,13 @@ def test_k08_groups_are_listed(both):
 
 
 def test_k09_pages_follow_each_other(both):
-    made = sorted(both.add_user(f"user{number}")["id"] for number in range(9))
-    found = []
+    expected = sorted(both.add_user(f"user{number}")["id"] for number in range(9))
+    ids = []
     for start in (1, 4, 7):
         body = both.get("/Users", {"startIndex": str(start), "count": "3"}).json()
         assert (body["startIndex"], body["itemsPerPage"], body["totalResults"]) == (start, 3, 9)
-        found += [user["id"] for user in body["Resources"]]
-    assert found == made
+        ids += [user["id"] for user in body["Resources"]]
+    assert ids == expected
 
 
 def test_k10_a_user_is_read_changed_and_put_whole(both):

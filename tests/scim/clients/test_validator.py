@@ -50,9 +50,9 @@ def test_a_value_path_for_each_attribute_is_applied_and_read_back(scim_of, diale
     scim = scim_of(dialect)
     user = scim.add_user("mira", roles=roles)
     assert [one["primary"] for one in user.get("roles", [])] == [True] * len(roles)
-    sent = verbose("new")
-    assert len(sent) == 36
-    answer = scim.patch(f"/Users/{user['id']}", *sent)
+    operations = verbose("new")
+    assert len(operations) == 36
+    answer = scim.patch(f"/Users/{user['id']}", *operations)
     assert answer.status_code == 200, answer.content
     after = answer.json()
     assert {name: after[name] for name in PLAIN} == {name: f"new {name}" for name in PLAIN}
@@ -102,10 +102,10 @@ def test_several_operations_on_one_attribute_are_applied_in_their_order(scim):
 @pytest.mark.parametrize("path", ["/Users", "/Groups"])
 def test_what_is_not_there_is_not_deleted_and_nothing_is_deleted_twice(both, path):
     assert_error(both.delete(f"{path}/{uuid.uuid4()}"), 404)
-    made = both.add_user("mira") if path == "/Users" else both.add_group("Team")
-    assert both.delete(f"{path}/{made['id']}").status_code == 204
-    assert_error(both.delete(f"{path}/{made['id']}"), 404)
-    assert made["id"] not in [one["id"] for one in both.get(path).json()["Resources"]]
+    document = both.add_user("mira") if path == "/Users" else both.add_group("Team")
+    assert both.delete(f"{path}/{document['id']}").status_code == 204
+    assert_error(both.delete(f"{path}/{document['id']}"), 404)
+    assert document["id"] not in [one["id"] for one in both.get(path).json()["Resources"]]
 
 
 @pytest.mark.parametrize("op", ["remove", "replace"])
@@ -131,7 +131,7 @@ def test_the_identifier_of_a_group_is_set_without_a_path(scim, body):
 
 def test_every_value_may_come_in_a_list_of_one_as_microsofts_library_sends_it(scim):
     user = scim.add_user("mira")
-    sent = {
+    texts = {
         "displayName": "New",
         "name.familyName": "Kovac",
         'emails[type eq "work"].value': "new@x.test",
@@ -139,16 +139,14 @@ def test_every_value_may_come_in_a_list_of_one_as_microsofts_library_sends_it(sc
         "active": "False",
     }
     operations = [
-        {"op": "Replace", "path": path, "value": [{"$ref": None, "value": text}]} for path, text in sent.items()
+        {"op": "Replace", "path": path, "value": [{"$ref": None, "value": text}]} for path, text in texts.items()
     ]
     after = scim.patch(f"/Users/{user['id']}", *operations, {"op": "Replace", "path": "nope", "value": "x"}).json()
     assert (after["displayName"], after["name"]["familyName"], after["active"]) == ("New", "Kovac", False)
     assert (after["emails"][0]["value"], after[people.ENTERPRISE]) == ("new@x.test", {"department": "Oven"})
     group = scim.add_group("Old")
-    renamed = scim.patch(
-        f"/Groups/{group['id']}", {"op": "Replace", "path": "displayName", "value": [{"value": "New"}]}
-    )
-    assert renamed.json()["displayName"] == "New"
+    answer = scim.patch(f"/Groups/{group['id']}", {"op": "Replace", "path": "displayName", "value": [{"value": "New"}]})
+    assert answer.json()["displayName"] == "New"
     for value in (["x"], [{"value": "x"}, {"value": "y"}], [{"value": "x", "type": "work"}], [{"nope": "x"}], [[]]):
         wrong = {"op": "Replace", "path": "displayName", "value": value}
         assert_error(scim.patch(f"/Groups/{group['id']}", wrong), 400, "invalidValue")
@@ -171,5 +169,5 @@ def test_an_entry_of_a_missing_kind_is_made_by_either_operation(scim, op, path, 
     user = scim.add_user("mira")
     value = "new@x.test" if path.endswith(".value") else {"value": "new@x.test"}
     after = scim.patch(f"/Users/{user['id']}", {"op": op, "path": path, "value": value}).json()
-    found = after[name][-1]
-    assert {part: found[part] for part in expected} == expected
+    entry = after[name][-1]
+    assert {part: entry[part] for part in expected} == expected

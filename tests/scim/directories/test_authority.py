@@ -11,6 +11,7 @@ from scim.models import ProvisioningCall
 from tests import make
 from tests.make.backoffice import sign_in
 from tests.scim import people
+from tests.scim.conftest import last_outcome
 
 
 def account(site, name, *roles):
@@ -57,7 +58,7 @@ def test_an_account_with_administrative_permissions_is_adopted_only_where_a_supe
 def test_passwords_are_ignored_unless_the_directory_may_set_them_and_then_obey_the_policy(scim):
     user = scim.add_user("mira", password="whatever-it-was-4711")["id"]
     assert not User.objects.get(pk=user).has_usable_password()
-    assert "password was ignored" in ProvisioningCall.objects.latest("pk").outcome
+    assert "password was ignored" in last_outcome()
     Directory.objects.update(may_set_passwords=True)
     for weak in ("1", "password", "1234567890"):
         answer = scim.patch(f"/Users/{user}", replace(password=weak))
@@ -74,9 +75,9 @@ def test_a_password_that_the_account_has_already_changes_nothing_and_ends_no_ses
     browser = sign_in(User.objects.get(pk=user["id"]), site)
     body = {**scim.user(user["id"]), "password": "quite-unlike-a-word"}
     assert scim.put(f"/Users/{user['id']}", body).json()["meta"]["version"] == body["meta"]["version"]
-    assert ProvisioningCall.objects.latest("pk").outcome.startswith("Nothing changed")
+    assert last_outcome().startswith("Nothing changed")
     assert scim.put(f"/Users/{user['id']}", {**body, "title": "Lead"}).status_code == 200
-    assert ProvisioningCall.objects.latest("pk").outcome == "Changed: title."
+    assert last_outcome() == "Changed: title."
     assert not SecurityEvent.objects.filter(kind="SetPassword", account_id=user["id"]).exists()
     assert browser.get("/admin/").status_code == 200
     assert scim.patch(f"/Users/{user['id']}", replace(password="another-of-them-4711")).status_code == 200
@@ -93,7 +94,7 @@ def test_access_ends_whatever_password_comes_with_it(scim, password):
         user = scim.add_user(f"mira {change}")
         answer = change(user)
         assert (answer.status_code, answer.json()["active"]) == (200, False)
-        outcome = ProvisioningCall.objects.latest("pk").outcome
+        outcome = last_outcome()
         assert outcome == "Changed: active. The password was ignored: the account is switched off."
         assert not User.objects.get(pk=user["id"]).has_usable_password()
 
@@ -102,17 +103,17 @@ def test_access_ends_whatever_password_comes_with_it(scim, password):
 def test_a_password_is_hashed_once_while_no_transaction_is_open_and_after_the_policy_was_checked(scim, monkeypatch):
     Directory.objects.update(may_set_passwords=True)
     hasher = type(get_hasher())
-    encode, hashed = hasher.encode, []
+    encode, hashings = hasher.encode, []
 
-    def noted(self, password, *rest, **named):
-        hashed.append((password, connection.in_atomic_block))
-        return encode(self, password, *rest, **named)
+    def record(self, password, *rest, **options):
+        hashings.append((password, connection.in_atomic_block))
+        return encode(self, password, *rest, **options)
 
-    monkeypatch.setattr(hasher, "encode", noted)
+    monkeypatch.setattr(hasher, "encode", record)
     user = scim.add_user("mira", password="first-of-them-4711")["id"]
     body = {"password": "second-of-them-4711", "hat": "red"}
     assert scim.put(f"/Users/{user}", {**scim.user(user), **body}).status_code == 200
-    assert ProvisioningCall.objects.latest("pk").outcome.count("hat") == 1
+    assert last_outcome().count("hat") == 1
     assert scim.patch(f"/Users/{user}", replace(password="third-of-them-4711")).status_code == 200
     message = "urn:ietf:params:scim:api:messages:2.0"
     data = {"schemas": [f"{message}:PatchOp"], "Operations": [replace(password="fourth-one-4711")]}
@@ -122,10 +123,10 @@ def test_a_password_is_hashed_once_while_no_transaction_is_open_and_after_the_po
     set_password(User.objects.get(pk=user), "fifth-of-them-4711", author=make.SYSTEM)
     # One that may be the present password is compared with it first.
     words = ["first-of-them", *["second-of-them"] * 2, *["third-of-them"] * 2, *["fourth-one"] * 2, "fifth-of-them"]
-    assert hashed == [(f"{word}-4711", False) for word in words]
+    assert hashings == [(f"{word}-4711", False) for word in words]
     assert scim.patch(f"/Users/{user}", replace(password="1")).status_code == 400
     assert scim.patch(f"/Users/{user}", replace(password="sixth-of-them-4711"), If_Match='W/"0"').status_code == 412
-    assert len(hashed) == len(words)
+    assert len(hashings) == len(words)
     monkeypatch.undo()
     assert User.objects.get(pk=user).check_password("fifth-of-them-4711")
     assert SecurityEvent.objects.filter(kind="SetPassword", account_id=user).count() == 4
@@ -136,7 +137,7 @@ def test_a_directory_sets_no_password_and_no_recovery_address_of_an_adopted_acco
     user = account(site, "adopted", DefaultRole.READER)
     assert scim.patch(f"/Users/{user.pk}", replace(userName="renamed")).status_code == 200
     assert scim.patch(f"/Users/{user.pk}", replace(password="quite-unlike-a-word")).status_code == 200
-    assert "password was ignored: this directory did not make" in ProvisioningCall.objects.latest("pk").outcome
+    assert "password was ignored: this directory did not make" in last_outcome()
     emails = [{"value": "new@example.com", "type": "work", "primary": True}]
     assert scim.put(f"/Users/{user.pk}", {"userName": "renamed", "emails": emails, "password": "1"}).status_code == 200
     user.refresh_from_db()
@@ -162,7 +163,7 @@ def test_an_account_that_came_to_hold_more_is_only_switched_off_and_keeps_its_fa
     assert answer.status_code == 200, answer.content
     stored = User.objects.get(pk=user)
     assert (stored.user_name, stored.locale, stored.is_active) == ("mira", "fr", False)
-    assert "change the user name" in ProvisioningCall.objects.latest("pk").outcome
+    assert "change the user name" in last_outcome()
     assert scim.patch(f"/Users/{user}", replace(active=True)).status_code == 403
 
 

@@ -53,10 +53,10 @@ def test_a_site_administrator_widens_no_directory(browser, site, other_site):
 def test_a_token_is_shown_once_opens_the_door_and_is_revoked(browser, directory):
     page = connection(directory)
     body = {"do": "issue", "name": "Entra", "dialect": "entra", "expires": ""}
-    shown = browser.post(page, body, follow=True).content.decode()
-    secret = re.search(r'value="(lt_[^"]+)"', shown)
+    page_text = browser.post(page, body, follow=True).content.decode()
+    secret = re.search(r'value="(lt_[^"]+)"', page_text)
     assert secret is not None
-    assert "Times are those of" in shown
+    assert "Times are those of" in page_text
     scim = Scim(secret[1])
     assert scim.get("/Users").status_code == 200
     token = ProvisioningToken.objects.get(directory=directory)
@@ -94,9 +94,9 @@ def test_another_sites_administrator_finds_no_directory(other_site, directory):
 
 @pytest.mark.parametrize("mount", ["scim", "prodscim"])
 def test_the_connection_test_walks_through_and_leaves_nobody(browser, directory, scim, mount):
-    shown = browser.post(connection(directory), {"do": f"check-{mount}"}).content.decode()
-    assert "Everything works as a directory expects." in shown
-    assert "Failed" not in shown.partition("calls-title")[0]
+    page_text = browser.post(connection(directory), {"do": f"check-{mount}"}).content.decode()
+    assert "Everything works as a directory expects." in page_text
+    assert "Failed" not in page_text.partition("calls-title")[0]
     assert scim.get("/Users").json()["totalResults"] == 0
     assert User.objects.filter(user_name__startswith="connection-check", removed__isnull=False).count() == 1
     assert ProvisioningCall.objects.filter(directory=directory, token_name="Connection check").count() >= 8
@@ -109,9 +109,9 @@ def test_the_connection_test_says_what_is_wrong(browser, directory, monkeypatch)
         raise provisioning.NotAllowedError("The home site takes no new people.")
 
     monkeypatch.setattr(provisioning, "add_person", refuse)
-    shown = browser.post(connection(directory), {"do": "check-scim"}).content.decode()
-    assert "The home site takes no new people." in shown
-    assert "Something does not work as a directory expects" in shown
+    page_text = browser.post(connection(directory), {"do": "check-scim"}).content.decode()
+    assert "The home site takes no new people." in page_text
+    assert "Something does not work as a directory expects" in page_text
 
 
 def test_the_log_tells_what_was_asked_and_why_it_failed_but_nobodys_data(browser, scim, directory):
@@ -128,9 +128,9 @@ def test_the_log_tells_what_was_asked_and_why_it_failed_but_nobodys_data(browser
     assert calls[1].outcome == "Changed: active."
     assert calls[4].outcome == "Refused: userName: Another account has this user name."
     assert '"path": "active"' in calls[1].body
-    kept = " ".join(f"{call.line} {call.body} {call.outcome}" for call in calls)
+    log = " ".join(f"{call.line} {call.body} {call.outcome}" for call in calls)
     for private in ("mira", "Mimi", "Novak", "corp.local"):
-        assert private.lower() not in kept.lower(), private
+        assert private.lower() not in log.lower(), private
     page = browser.get("/admin/scim/provisioningcall/").content.decode()
     assert "Refused: userName: Another account has this user name." in page
     detail = browser.get(f"/admin/scim/provisioningcall/{calls[1].pk}/change/")
@@ -147,7 +147,7 @@ def test_a_call_leads_to_the_person_or_role_that_it_was_about(browser, scim, sit
     stranger = make.make_employee(other_site, first_name="Ivan", last_name="Stranger")
     for path in (f"/Users/{stranger.pk}", f"/Groups/{user['id']}", "/Users?count=1"):
         scim.get(path)
-    patched, read, *others = ProvisioningCall.objects.order_by("id")[2:]
+    patch, read, *others = ProvisioningCall.objects.order_by("id")[2:]
 
     def about(call):
         return re.search(r"<dt>About</dt><dd><a href=\"(.*?)\">(.*?)</a>", page_of(call))
@@ -155,23 +155,23 @@ def test_a_call_leads_to_the_person_or_role_that_it_was_about(browser, scim, sit
     def page_of(call):
         return browser.get(f"/admin/scim/provisioningcall/{call.pk}/change/").content.decode()
 
-    for call, key, name in ((patched, user["id"], "Mira Novak"), (read, group["id"], "Oven crew")):
-        found = about(call)
-        assert (key in found[1], found[2]) == (True, name)
-        assert browser.get(found[1]).status_code == 200
+    for call, key, name in ((patch, user["id"], "Mira Novak"), (read, group["id"], "Oven crew")):
+        link = about(call)
+        assert (key in link[1], link[2]) == (True, name)
+        assert browser.get(link[1]).status_code == 200
     assert [about(call) for call in others] == [None] * 3
 
 
 def test_the_list_of_directories_and_the_page_of_one_say_that_it_is_stopped(browser, directory):
-    def shown(page):
+    def text_of(page):
         return browser.get(f"/admin/accounts/directory/{page}").content.decode()
 
     page = f"{directory.pk}/"
-    assert "2026-03-04" not in shown("")
-    assert "Mass removal stopped: " not in shown(page)
+    assert "2026-03-04" not in text_of("")
+    assert "Mass removal stopped: " not in text_of(page)
     Directory.objects.update(stopped=datetime.datetime(2026, 3, 4, 12, tzinfo=datetime.UTC))
-    assert "2026-03-04" in shown("")
-    assert "Mass removal stopped: " in shown(page)
+    assert "2026-03-04" in text_of("")
+    assert "Mass removal stopped: " in text_of(page)
 
 
 def test_the_log_is_kept_for_thirty_days(scim):

@@ -35,9 +35,9 @@ def test_the_third_deletion_within_an_hour_is_refused_and_stops_the_directory(
     ids = people_of(scim, 4)
     for key in ids[:2]:
         assert scim.delete(f"/Users/{key}").status_code == 204
-    refused = scim.delete(f"/Users/{ids[2]}")
-    assert_error(refused, 403)
-    assert "mass removal" in refused.json()["detail"]
+    answer = scim.delete(f"/Users/{ids[2]}")
+    assert_error(answer, 403)
+    assert "mass removal" in answer.json()["detail"]
     assert scim.user(ids[2])["active"] is True
     directory.refresh_from_db()
     assert directory.stopped is not None
@@ -147,8 +147,8 @@ def test_a_site_administrator_confirms_on_the_connection_page_with_a_reason(
     client.post(page, {"do": "confirm", "change_reason": ""})
     directory.refresh_from_db()
     assert directory.stopped is not None
-    confirmed = {"do": "confirm", "change_reason": "A line closed"}
-    assert "may remove people again" in client.post(page, confirmed, follow=True).text
+    form = {"do": "confirm", "change_reason": "A line closed"}
+    assert "may remove people again" in client.post(page, form, follow=True).text
     directory = Directory.objects.get()
     assert directory.stopped is None
     assert directory.confirmed is not None

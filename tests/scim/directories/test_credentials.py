@@ -70,10 +70,10 @@ def test_a_version_matches_in_its_strong_form_too(scim: Any) -> None:
 
 
 def test_attributes_made_of_brackets_cost_no_quadratic_time(scim: Any) -> None:
-    started = time.process_time()
+    start = time.process_time()
     for text in ("[" * 19_000, "[" * 50_000, "a[" * 9_000):
         scim.post("/Users/.search", {"attributes": text})
         scim.post("/Users/.search", {"excludedAttributes": [text]})
-    assert time.process_time() - started < 1
+    assert time.process_time() - start < 1
     assert_error(scim.post("/Users/.search", {"attributes": "[" * 50_000}), 400, "invalidValue")
     assert scim.post("/Users/.search", {"attributes": "[" * 19_000}).status_code == 200

@@ -27,7 +27,7 @@ from tests.scim.conftest import Scim, assert_error
 from tests.scim.protocol.test_bulk_and_cursors import add_user, send, statuses
 
 OFF = {"op": "replace", "path": "active", "value": False}
-TRIED = "tried@corp.local"
+NAME = "tried@corp.local"
 
 
 @pytest.fixture
@@ -65,15 +65,15 @@ def test_a_user_is_answered_as_if_added_and_is_not_there_and_takes_no_number(
 ) -> None:
     Directory.objects.update(sends_invitations=True)
     before = stored()
-    tried = dry.post("/Users", people.user_body(TRIED))
+    trial = dry.post("/Users", people.user_body(NAME))
     assert stored() == before
     assert last_outcome().startswith(f"{DRY_RUN}Created: ")
-    made = both.post("/Users", people.user_body(TRIED))
-    assert (tried.status_code, made.status_code) == (201, 201)
-    assert without_ids(tried.json()) == without_ids(made.json())
-    assert tried["ETag"] == made["ETag"]
-    assert dry.get(f"/Users/{tried.json()['id']}").status_code == 404
-    assert dry.get(f"/Users/{made.json()['id']}").status_code == 200
+    answer = both.post("/Users", people.user_body(NAME))
+    assert (trial.status_code, answer.status_code) == (201, 201)
+    assert without_ids(trial.json()) == without_ids(answer.json())
+    assert trial["ETag"] == answer["ETag"]
+    assert dry.get(f"/Users/{trial.json()['id']}").status_code == 404
+    assert dry.get(f"/Users/{answer.json()['id']}").status_code == 200
     assert not last_outcome().startswith(DRY_RUN)
     assert DBTaskResult.objects.exists()
 
@@ -81,9 +81,9 @@ def test_a_user_is_answered_as_if_added_and_is_not_there_and_takes_no_number(
 def test_changes_removals_and_groups_are_rolled_back(both: Scim, dry: Scim) -> None:
     user, group = both.add_user("mira@corp.local"), both.add_group("Bakers")
     before = stored()
-    changed = dry.put(f"/Users/{user['id']}", {**user, "title": "Lead", "active": False})
-    assert (changed.json()["title"], changed.json()["active"]) == ("Lead", False)
-    assert changed["ETag"] != user["meta"]["version"]
+    answer = dry.put(f"/Users/{user['id']}", {**user, "title": "Lead", "active": False})
+    assert (answer.json()["title"], answer.json()["active"]) == ("Lead", False)
+    assert answer["ETag"] != user["meta"]["version"]
     assert dry.put(f"/Groups/{group['id']}", {**group, "members": [{"value": user["id"]}]}).status_code == 200
     assert "Members: 1 added" in last_outcome()
     assert dry.post("/Groups", {"schemas": [people.GROUP], "displayName": "New"}).status_code == 201
@@ -119,10 +119,10 @@ def test_the_brake_refuses_and_neither_counts_nor_stops(both: Scim, dry: Scim, s
     assert "mass removal" in send(dry, *removals).json()["Operations"][2]["response"]["detail"]
     for key in ids[:2]:
         both.delete(f"/Users/{key}")
-    counted = stored()
-    refused = dry.delete(f"/Users/{ids[2]}")
-    assert_error(refused, 403)
-    assert stored() == counted
+    before = stored()
+    answer = dry.delete(f"/Users/{ids[2]}")
+    assert_error(answer, 403)
+    assert stored() == before
     assert Directory.objects.get().stopped is None
     assert not SecurityEvent.objects.filter(kind=SecurityKind.DIRECTORY_STOPPED).exists()
 
@@ -132,8 +132,8 @@ def test_a_bulk_sees_its_own_effects_and_is_rolled_back_as_a_whole(both: Scim, d
     before = stored()
     answer = send(
         dry,
-        add_user(TRIED, "new"),
-        add_user(TRIED, "again"),
+        add_user(NAME, "new"),
+        add_user(NAME, "again"),
         add_user("taken@corp.local", "taken"),
         {
             "method": "POST",
@@ -141,7 +141,7 @@ def test_a_bulk_sees_its_own_effects_and_is_rolled_back_as_a_whole(both: Scim, d
             "bulkId": "group",
             "data": {"displayName": "Team", "members": [{"value": "bulkId:new"}]},
         },
-        {"method": "PUT", "path": "/Users/bulkId:new", "data": people.user_body(TRIED, title="Lead")},
+        {"method": "PUT", "path": "/Users/bulkId:new", "data": people.user_body(NAME, title="Lead")},
         {"method": "DELETE", "path": "/Users/bulkId:new"},
         {"method": "DELETE", "path": "/Users/bulkId:new"},
     )
@@ -150,8 +150,8 @@ def test_a_bulk_sees_its_own_effects_and_is_rolled_back_as_a_whole(both: Scim, d
     lines = list(ProvisioningCall.objects.order_by("-id")[:8].values_list("method", "outcome"))
     assert len(lines) == 8
     assert all(outcome.startswith(DRY_RUN) for _, outcome in lines)
-    changed = next(outcome for method, outcome in lines if method == "PUT")
-    assert changed == f"{DRY_RUN}Changed: title."
+    outcome_of_put = next(outcome for method, outcome in lines if method == "PUT")
+    assert outcome_of_put == f"{DRY_RUN}Changed: title."
 
 
 def test_reads_and_searches_are_as_always_and_read_only_comes_first(dry: Scim, directory: Directory) -> None:
@@ -159,18 +159,18 @@ def test_reads_and_searches_are_as_always_and_read_only_comes_first(dry: Scim, d
     assert dry.post("/Users/.search", search).json()["totalResults"] == 0
     assert not last_outcome().startswith(DRY_RUN)
     reader = Scim(people.make_token(directory, dry_run=True, read_only=True), dry.mount)
-    assert_error(reader.post("/Users", people.user_body(TRIED)), 403)
+    assert_error(reader.post("/Users", people.user_body(NAME)), 403)
 
 
 def test_a_dry_run_is_counted_against_the_limit(dry: Scim, settings: Any) -> None:
     settings.SCIM_RATE_LIMIT = 2
-    answers = [dry.post("/Users", people.user_body(TRIED)).status_code for _ in range(3)]
+    answers = [dry.post("/Users", people.user_body(NAME)).status_code for _ in range(3)]
     assert answers == [201, 201, 429]
 
 
 def test_the_form_makes_a_dry_run_token_and_the_page_shows_it(client: Any, site: Site, directory: Directory) -> None:
     client.force_login(make.make_user("admin", site=site, role=DefaultRole.SITE_ADMINISTRATOR))
     page = f"/admin/accounts/directory/{directory.pk}/connection/"
-    given = {"do": "issue", "name": "HR", "dialect": "documented", "dry_run": "on"}
-    assert "<td>dry run</td>" in client.post(page, given, follow=True).text
+    form = {"do": "issue", "name": "HR", "dialect": "documented", "dry_run": "on"}
+    assert "<td>dry run</td>" in client.post(page, form, follow=True).text
     assert ProvisioningToken.objects.get().dry_run is True

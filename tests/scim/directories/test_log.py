@@ -13,10 +13,7 @@ from scim.models import ProvisioningCall
 from tests import make
 from tests.make.backoffice import sign_in
 from tests.scim import people
-
-
-def logged() -> str:
-    return ProvisioningCall.objects.latest("id").outcome
+from tests.scim.conftest import last_outcome
 
 
 @pytest.fixture
@@ -27,18 +24,18 @@ def administrator(site):
 
 def test_the_log_says_what_a_call_did(scim):
     user = scim.add_user("mira")
-    assert logged().startswith("Created: ")
+    assert last_outcome().startswith("Created: ")
     group = scim.add_group("Team", user["id"])
-    assert "Members: 1 added, 0 removed." in logged()
+    assert "Members: 1 added, 0 removed." in last_outcome()
     scim.patch(f"/Groups/{group['id']}", {"op": "remove", "path": "members"})
-    assert logged() == "Changed: members. Members: 0 added, 1 removed."
+    assert last_outcome() == "Changed: members. Members: 0 added, 1 removed."
     scim.patch(f"/Groups/{group['id']}", {"op": "remove", "path": "members"})
-    assert logged() == "Nothing changed: everything was as asked for already."
+    assert last_outcome() == "Nothing changed: everything was as asked for already."
     scim.put(f"/Users/{user['id']}", {**scim.user(user["id"]), "password": "Secret-password-1", "hat": "red"})
-    assert "hat" in logged()
-    assert "The password was ignored" in logged()
+    assert "hat" in last_outcome()
+    assert "The password was ignored" in last_outcome()
     scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": "nope", "value": 1})
-    assert logged().startswith("Refused: ")
+    assert last_outcome().startswith("Refused: ")
 
 
 COLUMNS = ("home_site", "made_by_directory", "is_superuser", "site_sequence_id", "directory_attributes", "taken", "_")
@@ -48,36 +45,36 @@ def test_the_log_names_attributes_as_directories_know_them(scim):
     enterprise = {people.ENTERPRISE: {"department": "Oven", "manager": {"value": scim.add_user("boss")["id"]}}}
     user = scim.add_user("mira", title="Lead", name={"givenName": "Mira", "middleName": "M"}, **enterprise)
     for name in ("userName", "title", "department", "name.middleName", "manager", "natureOfEmployment", "folder"):
-        assert f" {name}" in logged()
+        assert f" {name}" in last_outcome()
     scim.put(f"/Users/{user['id']}", {**user, people.ENTERPRISE: {"department": "Mixer"}})
-    assert logged() == "Changed: department, manager."
+    assert last_outcome() == "Changed: department, manager."
     scim.patch(f"/Users/{user['id']}", {"op": "remove", "path": "displayName"}, {"op": "remove", "path": "title"})
-    assert logged().startswith("Changed: displayName, title.")
+    assert last_outcome().startswith("Changed: displayName, title.")
     group = scim.add_group("Team", user["id"], externalId="7")
     scim.post("/Groups", {"displayName": "reader"})
-    assert logged() == "Matched what was there already, and changed: owning directory."
+    assert last_outcome() == "Matched what was there already, and changed: owning directory."
     scim.delete(f"/Users/{user['id']}")
-    assert logged() == "Deleted, which changed: active, removed, members, archived. Members: 0 added, 1 removed."
+    assert last_outcome() == "Deleted, which changed: active, removed, members, archived. Members: 0 added, 1 removed."
     scim.delete(f"/Groups/{group['id']}")
-    assert logged() == "Deleted, which changed: externalId, archived."
-    said = " ".join(ProvisioningCall.objects.values_list("outcome", flat=True))
-    assert not [name for name in COLUMNS if name in said]
+    assert last_outcome() == "Deleted, which changed: externalId, archived."
+    log = " ".join(ProvisioningCall.objects.values_list("outcome", flat=True))
+    assert not [name for name in COLUMNS if name in log]
 
 
 def test_the_log_says_that_credentials_ended_with_the_access(scim, site):
     user = scim.add_user("mira")
     scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": "active", "value": False})
-    assert logged() == "Changed: active."
+    assert last_outcome() == "Changed: active."
     scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": "active", "value": True})
     scim.add_group("Team", user["id"])
     make.make_key(site, user=User.objects.get(pk=user["id"]))
     scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": "active", "value": False})
-    assert logged() == "Changed: active, credentials revoked."
+    assert last_outcome() == "Changed: active, credentials revoked."
 
 
 def test_the_log_names_the_attribute_that_a_refusal_is_about_but_no_value(scim):
     user = scim.add_user("mira")
-    for path, said in (
+    for path, outcome in (
         ("actve", "'actve' is not an attribute of User."),
         ("id", "'id' is read-only"),
         ("name", "The value names nothing that 'name' has."),
@@ -87,11 +84,11 @@ def test_the_log_names_the_attribute_that_a_refusal_is_about_but_no_value(scim):
     ):
         value = {"first": "Mira"} if path == "name" else "x"
         scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": path, "value": value})
-        assert logged() == f"Refused: {said}"
+        assert last_outcome() == f"Refused: {outcome}"
     scim.put(f"/Users/{user['id']}", {"displayName": "Mira"})
-    assert logged().startswith("Refused: Field 'userName' is required")
+    assert last_outcome().startswith("Refused: Field 'userName' is required")
     scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": "natureOfEmployment", "value": "Mira Novak"})
-    assert "Mira" not in logged()
+    assert "Mira" not in last_outcome()
 
 
 @pytest.mark.parametrize("prefix", ["", f"{people.USER}:"])
@@ -103,18 +100,18 @@ def test_what_a_value_without_a_path_sets_is_not_called_ignored(scim, prefix):
     answer = scim.patch(f"/Users/{user['id']}", {"op": "replace", "value": value})
     assert answer.json()["name"]["familyName"] == "Kovac"
     assert answer.json()[people.ENTERPRISE]["manager"]["value"] == boss
-    said = logged().partition(" Ignored, because the schemas do not declare it: ")[2]
-    assert set(said.removesuffix(".").split(", ")) == {"name.nick", f"{people.ENTERPRISE}:manager.nope"}
+    names = last_outcome().partition(" Ignored, because the schemas do not declare it: ")[2]
+    assert set(names.removesuffix(".").split(", ")) == {"name.nick", f"{people.ENTERPRISE}:manager.nope"}
     group = scim.add_group("Team", user["id"])
     members = {f"{people.GROUP}:members": [{"value": boss}], f"{people.GROUP}:displayName": "Crew"}
     answer = scim.patch(f"/Groups/{group['id']}", {"op": "replace", "value": members})
     assert (answer.json()["displayName"], scim.members(group["id"])) == ("Crew", {boss})
     scim.patch(f"/Groups/{group['id']}", {"op": "replace", "value": members})
-    assert logged() == "Nothing changed: everything was as asked for already."
+    assert last_outcome() == "Nothing changed: everything was as asked for already."
 
 
 @pytest.mark.parametrize(
-    ("sent", "said"),
+    ("values", "outcome"),
     [
         ({"id": "other"}, "Ignored, because it is read-only: id."),
         ({"groups": [{"value": "other"}]}, "Ignored, because it is read-only: groups."),
@@ -133,14 +130,14 @@ def test_what_a_value_without_a_path_sets_is_not_called_ignored(scim, prefix):
         ),
     ],
 )
-def test_the_log_names_what_a_put_sent_in_vain(both, sent, said):
+def test_the_log_names_what_a_put_sent_in_vain(both, values, outcome):
     user = both.add_user("mira")
-    answer = both.put(f"/Users/{user['id']}", {**user, **sent})
-    if said is None:
+    answer = both.put(f"/Users/{user['id']}", {**user, **values})
+    if outcome is None:
         assert answer.status_code == 400, answer.content
     else:
         assert answer.status_code == 200, answer.content
-        assert said in logged()
+        assert outcome in last_outcome()
 
 
 def test_the_log_names_nothing_where_everything_is_as_it_was_sent(both):
@@ -156,33 +153,33 @@ def test_the_log_names_nothing_where_everything_is_as_it_was_sent(both):
         people.ENTERPRISE: {"manager": {"value": boss["id"]}, "department": "Oven", "employeeNumber": "12"},
     }
     user = both.add_user("mira", **more)
-    assert logged().endswith(".")
-    assert "sent" not in logged()
+    assert last_outcome().endswith(".")
+    assert "sent" not in last_outcome()
     group = both.add_group("Team", user["id"], externalId="8")
-    assert "sent" not in logged()
+    assert "sent" not in last_outcome()
     user = both.user(user["id"])
     for path, document in ((f"/Users/{user['id']}", user), (f"/Groups/{group['id']}", group)):
         both.put(path, document)
-        assert logged() == "Nothing changed: everything was as asked for already."
+        assert last_outcome() == "Nothing changed: everything was as asked for already."
     both.put(f"/Users/{user['id']}", {**user, "title": "Head", "active": "True", "nickName": None, "roles": []})
-    assert logged() == "Changed: roles, title."
+    assert last_outcome() == "Changed: roles, title."
 
 
 def test_the_log_names_what_a_patch_sent_in_vain(scim):
     user = scim.add_user("mira")
     scim.patch(f"/Users/{user['id']}", {"op": "add", "path": "emails", "value": [{"type": "home"}]})
-    assert logged() == "Nothing changed. Not stored as sent: emails."
+    assert last_outcome() == "Nothing changed. Not stored as sent: emails."
     scim.patch(f"/Users/{user['id']}", {"op": "replace", "value": {"profileUrl": "https://evil.example"}})
-    assert logged() == "Nothing changed. Ignored, because it is read-only: profileUrl."
+    assert last_outcome() == "Nothing changed. Ignored, because it is read-only: profileUrl."
     scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": "active", "value": None})
-    assert "Not stored as sent: active." in logged()
+    assert "Not stored as sent: active." in last_outcome()
     for operation in (
         {"op": "replace", "path": "emails", "value": [{"value": "n@corp.local", "type": "work"}]},
         {"op": "replace", "path": "name.givenName", "value": "Noah"},
         {"op": "remove", "path": "title"},
     ):
         scim.patch(f"/Users/{user['id']}", operation)
-        assert "sent" not in logged(), logged()
+        assert "sent" not in last_outcome(), last_outcome()
 
 
 def test_list_and_detail_show_the_same_moment_with_the_name_of_its_zone(scim, site, administrator):
@@ -190,11 +187,11 @@ def test_list_and_detail_show_the_same_moment_with_the_name_of_its_zone(scim, si
     site.save()
     scim.add_user("mira")
     call = ProvisioningCall.objects.latest("id")
-    listed = administrator.get(reverse("admin:scim_provisioningcall_changelist"))
+    page_of_list = administrator.get(reverse("admin:scim_provisioningcall_changelist"))
     detail = administrator.get(reverse("admin:scim_provisioningcall_change", args=(call.pk,)))
     connection = administrator.get(reverse("admin:accounts_directory_connection", args=(call.directory_id,)))
     assert call.at.tzinfo is not None
-    for page in (listed, detail, connection):
+    for page in (page_of_list, detail, connection):
         assert page.status_code == 200
         assert page.content.decode().count(" Asia/Tokyo") >= 1
 
@@ -216,25 +213,25 @@ def test_the_log_is_exported_as_json_lines(scim, other_site, administrator):
         ("GET", "/scim/Users/nobody", 404),
     ]
     assert lines[0]["at"].endswith("Z")
-    failed = b"".join(administrator.get(address, {"outcome": "failed"}).streaming_content).decode().splitlines()
-    assert [json.loads(line)["status"] for line in failed] == [404]
-    searched = b"".join(administrator.get(address, {"q": "nobody"}).streaming_content).decode().splitlines()
-    assert [json.loads(line)["status"] for line in searched] == [404]
+    failures = b"".join(administrator.get(address, {"outcome": "failed"}).streaming_content).decode().splitlines()
+    assert [json.loads(line)["status"] for line in failures] == [404]
+    matches = b"".join(administrator.get(address, {"q": "nobody"}).streaming_content).decode().splitlines()
+    assert [json.loads(line)["status"] for line in matches] == [404]
     assert administrator.get(address, {"outcome": "perhaps"}).status_code == 400
 
 
 def test_the_log_offers_and_takes_the_directories_of_its_own_site_alone(scim, site, other_site, administrator):
     own, foreign = people.make_directory(site), people.make_directory(other_site)
     scim.add_user("mira")
-    listed = reverse("admin:scim_provisioningcall_changelist")
-    page = administrator.get(listed)
+    path = reverse("admin:scim_provisioningcall_changelist")
+    page = administrator.get(path)
     assert own.name in page.text
     assert foreign.name not in page.text
     for directory in (own, foreign):
-        narrowed = administrator.get(listed, {"directory__id__exact": str(directory.pk)})
-        assert narrowed.status_code == 200
-        assert foreign.name not in narrowed.text
-        assert "/scim/Users" not in narrowed.text
+        answer = administrator.get(path, {"directory__id__exact": str(directory.pk)})
+        assert answer.status_code == 200
+        assert foreign.name not in answer.text
+        assert "/scim/Users" not in answer.text
 
 
 def test_the_log_is_exported_to_nobody_below_site_administrator(site):

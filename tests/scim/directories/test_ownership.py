@@ -56,8 +56,8 @@ def test_a_put_without_a_name_keeps_it_and_an_omitted_member_list_too(scim):
     group = scim.add_group("Team", member)["id"]
     assert scim.put(f"/Groups/{group}", {"id": group}).json()["displayName"] == "Team"
     assert scim.members(group) == {member}
-    emptied = scim.put(f"/Groups/{group}", {"id": group, "members": []}).json()
-    assert (emptied["displayName"], emptied["members"]) == ("Team", [])
+    after = scim.put(f"/Groups/{group}", {"id": group, "members": []}).json()
+    assert (after["displayName"], after["members"]) == ("Team", [])
 
 
 def test_a_deleted_group_is_archived_and_its_name_is_free(scim):
@@ -72,22 +72,22 @@ def test_a_deleted_group_is_archived_and_its_name_is_free(scim):
 
 def test_deleting_a_default_role_takes_only_what_the_directory_gave(scim, site):
     mine = scim.add_user("mira")["id"]
-    kept = make_person(site, "kept")
-    make.give_role(User.objects.get(pk=kept), site, DefaultRole.STANDARD)
+    keeper = make_person(site, "kept")
+    make.give_role(User.objects.get(pk=keeper), site, DefaultRole.STANDARD)
     standard = default_role(site, DefaultRole.STANDARD)
     scim.patch(f"/Groups/{standard}", {"op": "add", "path": "members", "value": [{"value": mine}]})
     assert scim.delete(f"/Groups/{standard}").status_code == 204
     assert_error(scim.get(f"/Groups/{standard}"), 404)
     role = Role.objects.get(pk=standard)
     assert not role.is_archived
-    assert [str(key) for key in RoleMembership.objects.filter(role=role).values_list("user_id", flat=True)] == [kept]
+    assert [str(key) for key in RoleMembership.objects.filter(role=role).values_list("user_id", flat=True)] == [keeper]
     again = scim.post("/Groups", {"displayName": "Standard"})
     assert (again.status_code, again.json()["id"]) == (201, standard)
 
 
-@pytest.mark.parametrize("allowed", [False, True])
-def test_site_administrator_is_for_directories_that_may_administer(scim, site, directory, allowed):
-    Directory.objects.filter(pk=directory.pk).update(may_administer=allowed)
+@pytest.mark.parametrize("may_administer", [False, True])
+def test_site_administrator_is_for_directories_that_may_administer(scim, site, directory, may_administer):
+    Directory.objects.filter(pk=directory.pk).update(may_administer=may_administer)
     member = scim.add_user("mira")["id"]
     role = default_role(site, DefaultRole.SITE_ADMINISTRATOR)
     add = {"op": "add", "path": "members", "value": [{"value": member}]}
@@ -96,7 +96,7 @@ def test_site_administrator_is_for_directories_that_may_administer(scim, site, d
         scim.put(f"/Groups/{role}", {"members": [{"value": member}]}),
         scim.post("/Groups", {"displayName": "Site Administrator", "members": [{"value": member}]}),
     ]
-    if allowed:
+    if may_administer:
         assert [answer.status_code for answer in answers] == [200, 200, 409]
     else:
         for answer in answers:
@@ -182,16 +182,16 @@ def test_a_user_name_is_one_in_composed_and_decomposed_letters(scim):
 
 def test_a_token_sees_the_people_of_all_sites_of_its_directory(scim, other_site, directory):
     elsewhere = Scim(people.make_token(people.make_directory(other_site)))
-    theirs = elsewhere.add_user("theirs")["id"]
+    user = elsewhere.add_user("theirs")["id"]
     group = scim.add_group("Team")["id"]
-    assert_error(scim.get(f"/Users/{theirs}"), 404)
+    assert_error(scim.get(f"/Users/{user}"), 404)
     directory.sites.add(other_site)
-    assert scim.user(theirs)["userName"] == "theirs"
-    assert scim.put(f"/Groups/{group}", {"members": [{"value": theirs}]}).status_code == 200
+    assert scim.user(user)["userName"] == "theirs"
+    assert scim.put(f"/Groups/{group}", {"members": [{"value": user}]}).status_code == 200
     directory.sites.remove(other_site)
     assert scim.get(f"/Groups/{group}").json()["members"] == []
     assert scim.put(f"/Groups/{group}", {"members": []}).status_code == 200
-    assert [str(key) for key in RoleMembership.objects.filter(role=group).values_list("user_id", flat=True)] == [theirs]
+    assert [str(key) for key in RoleMembership.objects.filter(role=group).values_list("user_id", flat=True)] == [user]
 
 
 def test_roles_nest_but_not_in_a_circle(scim):

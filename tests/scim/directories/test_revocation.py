@@ -26,7 +26,7 @@ from tests.scim.conftest import Scim, assert_error
 
 LIST = "/employee/GetEmployeeList"
 MATERIALS = "/materials/"
-CLOSED = {"subscription key": 401, "access token": 401, "calendar": 404, "address of a file": 403, "session": 302}
+CLOSED_DOORS = {"subscription key": 401, "access token": 401, "calendar": 404, "address of a file": 403, "session": 302}
 
 
 def doors(site, user_id) -> dict[str, Callable[[], int]]:
@@ -40,7 +40,7 @@ def doors(site, user_id) -> dict[str, Callable[[], int]]:
     plain = Client()
     _, calendar = calendar_links.issue_link(user, author=make.SYSTEM)
     document = make_document(site)
-    shown = plain.get(f"/document/GetDocument/{document.pk}", {"WithURL": "true"}, headers=key.headers).json()
+    document_links = plain.get(f"/document/GetDocument/{document.pk}", {"WithURL": "true"}, headers=key.headers).json()
     return {
         "subscription key": lambda: plain.get(LIST, headers=key.headers).status_code,
         "access token": lambda: (
@@ -49,7 +49,7 @@ def doors(site, user_id) -> dict[str, Callable[[], int]]:
             ).status_code
         ),
         "calendar": lambda: plain.get(reverse("calendar", args=(calendar,))).status_code,
-        "address of a file": lambda: plain.head(urlsplit(shown["FileURL"]).path).status_code,
+        "address of a file": lambda: plain.head(urlsplit(document_links["FileURL"]).path).status_code,
         "session": lambda: browser.get("/admin/").status_code,
     }
 
@@ -72,7 +72,7 @@ def test_every_door_closes_at_once(scim, site, end):
     ways = doors(site, user)
     assert {name: go() for name, go in ways.items()} == dict.fromkeys(ways, 200)
     assert end(scim, user).status_code in (200, 204)
-    assert {name: go() for name, go in ways.items()} == CLOSED
+    assert {name: go() for name, go in ways.items()} == CLOSED_DOORS
     entry = Change.objects.filter(record_id=user, model="accounts.User").latest("number")
     assert entry.channel == Channel.SCIM
     assert "Documented token" in entry.credential
@@ -83,7 +83,7 @@ def test_access_that_ended_does_not_come_back_with_the_account(scim, site):
     ways = doors(site, user)
     deactivate(scim, user)
     scim.patch(f"/Users/{user}", {"op": "replace", "path": "active", "value": True})
-    assert {name: go() for name, go in ways.items()} == CLOSED
+    assert {name: go() for name, go in ways.items()} == CLOSED_DOORS
 
 
 def test_a_deactivation_that_fails_elsewhere_ends_nothing(scim, site):
@@ -127,12 +127,12 @@ def test_archiving_in_the_back_office_ends_access_and_a_directory_cannot_undo_it
     employee_actions.archive_employee(
         site.pk, Employee.objects.get(pk=user).pk, archived=True, author=make.SYSTEM, reason="Left"
     )
-    assert {name: go() for name, go in ways.items()} == CLOSED
+    assert {name: go() for name, go in ways.items()} == CLOSED_DOORS
     assert scim.user(user)["active"] is False
-    refused = scim.patch(f"/Users/{user}", {"op": "replace", "path": "active", "value": True})
-    assert_error(refused, 403)
-    renamed = scim.patch(f"/Users/{user}", {"op": "replace", "path": "nickName", "value": "M"})
-    assert renamed.json()["active"] is False
+    answer = scim.patch(f"/Users/{user}", {"op": "replace", "path": "active", "value": True})
+    assert_error(answer, 403)
+    answer = scim.patch(f"/Users/{user}", {"op": "replace", "path": "nickName", "value": "M"})
+    assert answer.json()["active"] is False
 
 
 def test_a_user_whose_employee_staff_archived_keeps_its_facts_and_can_be_deleted(both, site):
@@ -143,9 +143,9 @@ def test_a_user_whose_employee_staff_archived_keeps_its_facts_and_can_be_deleted
     path, read = f"/Users/{user['id']}", both.user(user["id"])
     assert read["active"] is False
     for change in ({"name": {"givenName": "Zoe"}}, {"emails": []}, {people.EMPLOYEE: {"position": "Lead"}}):
-        refused = both.put(path, {**read, **change})
-        assert_error(refused, 409)
-        assert "archived" in refused.json()["detail"]
+        answer = both.put(path, {**read, **change})
+        assert_error(answer, 409)
+        assert "archived" in answer.json()["detail"]
     assert_error(both.apply(path, {"op": "replace", "path": "name.familyName", "value": "Kovac"}), 409)
     assert_error(both.put(path, {**read, "active": True}), 403)
     assert_error(both.post("/Users", people.user_body("mira", externalId="e1")), 403)
@@ -231,7 +231,7 @@ def test_what_a_remembered_token_sees_and_may_follows_its_directory_at_once(
 def test_a_fault_in_a_body_is_told_to_a_remembered_token_as_to_any_other(scim: Scim, directory: Directory) -> None:
     scim.add_user("mira")
     scim.get("/Users")
-    for body, said in (("{", "not valid JSON"), ('{"userName": 7}', "userName"), ("[]", "must be a JSON object")):
+    for body, detail in (("{", "not valid JSON"), ('{"userName": 7}', "userName"), ("[]", "must be a JSON object")):
         answers = []
         for remembers in (True, False):
             assert (directories.remembered_token(scim.secret) is not None) == remembers
@@ -239,7 +239,7 @@ def test_a_fault_in_a_body_is_told_to_a_remembered_token_as_to_any_other(scim: S
             opening.forget()
         assert {answer.content for answer in answers} == {answers[0].content}
         assert_error(answers[0], 400, answers[0].json().get("scimType"))
-        assert said in answers[0].json()["detail"]
+        assert detail in answers[0].json()["detail"]
         assert scim.get("/Users").status_code == 200
 
 
@@ -267,19 +267,18 @@ def test_a_token_notes_its_use_and_sees_no_archived_site(scim, directory: Direct
     settings.CREDENTIAL_PEPPERS = ["newer", *settings.CREDENTIAL_PEPPERS]
     directory.tokens.update(expires=now() + datetime.timedelta(hours=1))
     directory.sites.add(other_site)
-    sites = f"/Schemas/{people.SITE}"
 
-    def offered():
-        return set(scim.get(sites).json()["attributes"][0]["canonicalValues"])
+    def site_ids():
+        return set(scim.get(f"/Schemas/{people.SITE}").json()["attributes"][0]["canonicalValues"])
 
-    assert offered() == {str(directory.home_site_id), str(other_site.pk)}
+    assert site_ids() == {str(directory.home_site_id), str(other_site.pk)}
     first = directory.tokens.get().last_used
     assert first is not None
     assert now() - first < datetime.timedelta(minutes=1)
     assert scim.add_group("Team")[people.SITE]["displayName"] == directory.home_site.name
     assert directory.tokens.get().last_used == first
     Site.objects.filter(pk=other_site.pk).update(is_archived=True)
-    assert offered() == {str(directory.home_site_id)}
+    assert site_ids() == {str(directory.home_site_id)}
 
 
 def test_a_provisioning_token_opens_nothing_else(scim, site):

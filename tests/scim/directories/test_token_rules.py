@@ -65,7 +65,7 @@ def test_a_token_is_refused_from_other_addresses_with_a_log_line_and_without_a_r
 
 
 @pytest.mark.parametrize(
-    ("networks", "address", "held"),
+    ("networks", "address", "is_within"),
     [
         ([], "203.0.113.9", True),
         (["192.0.2.0/24"], "192.0.2.255", True),
@@ -76,8 +76,8 @@ def test_a_token_is_refused_from_other_addresses_with_a_log_line_and_without_a_r
         (["2001:db8::/32"], "192.0.2.1", False),
     ],
 )
-def test_an_address_is_compared_with_the_networks(networks: list[str], address: str, held: bool) -> None:
-    assert address_ranges.holds(networks, address) is held
+def test_an_address_is_compared_with_the_networks(networks: list[str], address: str, is_within: bool) -> None:
+    assert address_ranges.holds(networks, address) is is_within
 
 
 @pytest.mark.parametrize(
@@ -100,8 +100,8 @@ def test_the_form_makes_a_token_with_its_rules_and_the_page_shows_them(
 ) -> None:
     client.force_login(make.make_user("admin", site=site, role=DefaultRole.SITE_ADMINISTRATOR))
     page = f"/admin/accounts/directory/{directory.pk}/connection/"
-    given = {"do": "issue", "name": "HR", "dialect": "documented", "read_only": "on", "addresses": "192.0.2.7"}
-    assert "read-only, 192.0.2.7/32" in client.post(page, given, follow=True).text
+    form = {"do": "issue", "name": "HR", "dialect": "documented", "read_only": "on", "addresses": "192.0.2.7"}
+    assert "read-only, 192.0.2.7/32" in client.post(page, form, follow=True).text
     token = ProvisioningToken.objects.get()
     assert (token.read_only, token.addresses) == (True, ["192.0.2.7/32"])
 

@@ -15,7 +15,7 @@ from scim.models import ProvisioningCall
 from scim.requests import Query
 from scim.schemas import POLICY, GroupResource
 from tests.scim import people
-from tests.scim.filters.test_differential import ORDER, QUIET, comparing_text, joined, operands
+from tests.scim.filters.test_differential import ORDER, QUIET, comparing_text, logical, operands
 
 TEXTS = [
     "id",
@@ -62,9 +62,9 @@ def filters(values, moments):
             " ".join
         ),
         st.sampled_from([*TEXTS, *MOMENTS, "meta"]).map("{} pr".format),
-        joined(inside, 3).map("members[{}]".format),
+        logical(inside, 3).map("members[{}]".format),
     )
-    return joined(leaf, 5)
+    return logical(leaf, 5)
 
 
 @pytest.mark.parametrize("dialect", [Dialect.DOCUMENTED, Dialect.RFC])
@@ -91,14 +91,14 @@ def test_group_filters_find_what_the_models_find_in_memory(scim_of, dialect, sit
     def check(expression):
         with POLICY:
             try:
-                bound = ScimFilter[GroupResource](expression)
+                scim_filter = ScimFilter[GroupResource](expression)
             except InvalidFilterException:
                 with pytest.raises(InvalidFilterException):
                     filter_rows(caller, "Group", Query(filter=expression))
                 return
-            expected = {resource.id for resource in resources if bound.match(resource)}
-            found = filter_rows(caller, "Group", Query(filter=expression)).values_list("pk", flat=True)
-        assert {str(key) for key in found} == expected, expression
+            expected = {resource.id for resource in resources if scim_filter.match(resource)}
+            keys_found = filter_rows(caller, "Group", Query(filter=expression)).values_list("pk", flat=True)
+        assert {str(key) for key in keys_found} == expected, expression
 
     check()
 
@@ -113,8 +113,8 @@ def test_the_name_of_a_member_is_stored_and_found_in_composed_letters(scim, door
             scim.put(f"/Groups/{group}", {"members": members})
         else:
             scim.patch(f"/Groups/{group}", {"op": "add", "path": "members", "value": members})
-        found = scim.get(f"/Groups/{group}").json()
-        assert [one["display"] for one in found["members"]] == ["\u00c9lan\nVITAL"]
+        document = scim.get(f"/Groups/{group}").json()
+        assert [one["display"] for one in document["members"]] == ["\u00c9lan\nVITAL"]
     assert ProvisioningCall.objects.filter(outcome__startswith="Nothing changed:").count() == 1 + (door == "post")
     for name in ("\u00e9lan\\nvital", "E\u0301LAN\\nVital"):
         assert scim.ids("/Groups", f'members.display eq "{name}"') == [group]

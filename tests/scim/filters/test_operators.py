@@ -19,14 +19,14 @@ from tests.scim.conftest import assert_error
 from tests.scim.filters import test_differential, test_group_filters
 
 OPERATORS = ["eq", "ne", "co", "sw", "ew", "gt", "ge", "lt", "le"]
-OTHERS = ['"zz no such value"', "true", "null", '"2020-01-01T00:00:00Z"']
+OTHER_OPERANDS = ['"zz no such value"', "true", "null", '"2020-01-01T00:00:00Z"']
 COMPLEX = {"name", "meta", "addresses", f"{people.ENTERPRISE}:manager"}
 """Holds attributes and has no value to compare, but for a manager, who is compared by id as Entra does."""
 MOMENTS = ("meta.created", "meta.lastModified")
 POPULATIONS = {"User": test_differential.population, "Group": test_group_filters.population}
 
 
-def declared(scim, kind):
+def paths_of(scim, kind):
     """Yield each attribute of the kind, qualified as a filter names it, with its type."""
     core = {"User": people.USER, "Group": people.GROUP}[kind]
     extensions = {"User": (people.EMPLOYEE, people.ENTERPRISE), "Group": (people.SITE,)}[kind]
@@ -43,53 +43,53 @@ def declared(scim, kind):
 def first_value(document: Any, path: str) -> Any:
     """Return a plain value at the path of a document, None without any."""
     urn, colon, rest = path.rpartition(":")
-    found = document.get(urn, {}) if colon else document
+    value = document.get(urn, {}) if colon else document
     for name in rest.split("."):
-        found = found[0] if isinstance(found, list) and found else found
-        found = found.get(name) if isinstance(found, dict) else None
-    found = found[0] if isinstance(found, list) and found else found
-    return found.get("value") if isinstance(found, dict) else found
+        value = value[0] if isinstance(value, list) and value else value
+        value = value.get(name) if isinstance(value, dict) else None
+    value = value[0] if isinstance(value, list) and value else value
+    return value.get("value") if isinstance(value, dict) else value
 
 
-def loaded(scim, kind):
+def documents_of(scim, kind):
     """Return the population's documents as a strict reader has them, and as resources."""
     POPULATIONS[kind](scim)
     documents = scim.get(f"/{kind}s", {"count": 200}).json()["Resources"]
-    documents = [people.assigned(document) for document in documents]
+    documents = [people.without_unassigned(document) for document in documents]
     return documents, [MODELS[kind].model_validate(document) for document in documents]
 
 
 @pytest.mark.parametrize("kind", ["User", "Group"])
 def test_every_operator_works_over_every_declared_attribute(scim_of, kind):
     scim = scim_of(Dialect.DOCUMENTED)
-    documents, resources = loaded(scim, kind)
+    documents, resources = documents_of(scim, kind)
     request = RequestFactory().get("/scim", headers={"Authorization": f"Bearer {scim.secret}"})
     caller = caller_of(request, "scim")
-    paths = list(dict.fromkeys(declared(scim, kind)))
+    paths = list(dict.fromkeys(paths_of(scim, kind)))
     assert len(paths) > {"User": 70, "Group": 15}[kind]
-    compared = 0
+    comparisons = 0
     for path in paths:
-        known = next((value for one in documents if (value := first_value(one, path)) is not None), None)
-        operands = [] if known is None or path in COMPLEX else [json.dumps(known)]
-        operands += [] if path in COMPLEX else OTHERS
+        sample = next((value for one in documents if (value := first_value(one, path)) is not None), None)
+        operands = [] if sample is None or path in COMPLEX else [json.dumps(sample)]
+        operands += [] if path in COMPLEX else OTHER_OPERANDS
         tests = ["pr", *(f"{op} {operand}" for op in OPERATORS for operand in operands)]
         head, _, sub = path.rpartition(".")
         # Of a list, entries are selected by each of their parts too; of one value there is nothing to select from.
         some = ["pr", *(f"{op} {operand}" for op in OPERATORS for operand in operands[:1])] if head else []
         inside = [f"{head}[{start}{sub} {test}{end}]" for test in some for start, end in (("", ""), ("not (", ")"))]
         for expression in (f"not ({path} pr)", *(f"{path} {test}" for test in tests), *inside):
-            compared += agrees(caller, kind, resources, expression)
-    assert compared > len(paths) * 10
+            comparisons += agrees(caller, kind, resources, expression)
+    assert comparisons > len(paths) * 10
 
 
 def compares_nothing(expression) -> bool:
     """Return whether the filter compares what has no order or parts, which the models find with nobody."""
-    found = re.fullmatch(r"(?:.*\[)?(?:not \()?(\S+) (\w+)(?: (.*?))?[\])]*", expression)
-    assert found is not None, expression
-    path, op, operand = found.groups()
+    match = re.fullmatch(r"(?:.*\[)?(?:not \()?(\S+) (\w+)(?: (.*?))?[\])]*", expression)
+    assert match is not None, expression
+    path, op, operand = match.groups()
     moment = path in MOMENTS and operand is not None and operand != "null"
-    ordered = op in OPERATORS[2:] and operand in ("true", "null")
-    return ordered or (moment and (op in ("co", "sw", "ew") or not re.match(r'"\d{4}-\d\d-\d\dT', operand)))
+    is_unordered = op in OPERATORS[2:] and operand in ("true", "null")
+    return is_unordered or (moment and (op in ("co", "sw", "ew") or not re.match(r'"\d{4}-\d\d-\d\dT', operand)))
 
 
 def agrees(caller, kind, resources, expression) -> bool:
@@ -106,8 +106,8 @@ def agrees(caller, kind, resources, expression) -> bool:
             with pytest.raises(InvalidFilterException):
                 filter_rows(caller, kind, Query(filter=expression))
             return False
-        found = filter_rows(caller, kind, Query(filter=expression)).values_list("pk", flat=True)
-        assert {str(key) for key in found} == expected, expression
+        keys_found = filter_rows(caller, kind, Query(filter=expression)).values_list("pk", flat=True)
+        assert {str(key) for key in keys_found} == expected, expression
     return True
 
 
@@ -176,9 +176,9 @@ def test_a_date_time_in_every_form_is_compared(both, path, operand):
 @pytest.mark.parametrize("kind", ["User", "Group"])
 def test_every_declared_attribute_sorts_or_is_refused(scim_of, kind):
     scim = scim_of(Dialect.DOCUMENTED)
-    documents, _ = loaded(scim, kind)
+    documents, _ = documents_of(scim, kind)
     everybody = {document["id"] for document in documents}
-    for path in dict.fromkeys(declared(scim, kind)):
+    for path in dict.fromkeys(paths_of(scim, kind)):
         for order in ("ascending", "descending"):
             answer = scim.get(f"/{kind}s", {"sortBy": path, "sortOrder": order, "attributes": path})
             if answer.status_code == 400:

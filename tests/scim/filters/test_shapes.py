@@ -43,18 +43,18 @@ SHAPES = {
 
 
 @pytest.fixture
-def compiled(monkeypatch):
+def parsed_expressions(monkeypatch):
     """Return the filters that are parsed from now on, when no shape is known yet."""
     lists._bindings.cache_clear()
-    found: list[str] = []
+    expressions: list[str] = []
     parse_filter = lists.filters.parse_filter
 
-    def noted(kinds, expression):
-        found.append(expression)
+    def record(kinds, expression):
+        expressions.append(expression)
         return parse_filter(kinds, expression)
 
-    monkeypatch.setattr(lists.filters, "parse_filter", noted)
-    return found
+    monkeypatch.setattr(lists.filters, "parse_filter", record)
+    return expressions
 
 
 def population(scim):
@@ -75,15 +75,15 @@ def test_a_filter_of_a_known_shape_finds_what_it_finds_compiled_by_itself(scim, 
     keys = population(scim)
     for shape in SHAPES[path]:
         queries = [shape.replace("{}", text) for text in ["mira", "0", "1", *ODD, *keys]]
-        kept = [found(scim, path, query) for query in [*queries, *queries]]
+        answers = [search(scim, path, query) for query in [*queries, *queries]]
         with monkeypatch.context() as patch:
             patch.setattr(lists.filter_texts, "shape_of", lambda expression: (expression, {}))
-            assert kept == [found(scim, path, query) for query in queries] * 2, shape
+            assert answers == [search(scim, path, query) for query in queries] * 2, shape
         if shape != 'schemas eq "{}"' and "nobody" not in shape:
-            assert len(set(map(str, kept))) > 1, shape
+            assert len(set(map(str, answers))) > 1, shape
 
 
-def found(scim, path, query):
+def search(scim, path, query):
     answer = scim.get(f"/{path}", {"filter": query, "excludedAttributes": "meta"})
     assert answer.status_code == 200, answer.content
     body = answer.json()
@@ -108,15 +108,15 @@ def test_a_broken_filter_of_a_known_shape_is_refused(scim, query):
         ("/Groups", 'displayName eq "{}"'),
     ],
 )
-def test_a_filter_is_parsed_once_for_all_texts_and_nothing_is_counted(scim, compiled, path, shape):
+def test_a_filter_is_parsed_once_for_all_texts_and_nothing_is_counted(scim, parsed_expressions, path, shape):
     scim.get(path, {"filter": shape.replace("{}", "a")})
-    assert compiled
-    compiled.clear()
-    with CaptureQueriesContext(connection) as captured:
+    assert parsed_expressions
+    parsed_expressions.clear()
+    with CaptureQueriesContext(connection) as queries:
         for text in ("b", "c", "mira"):
             assert scim.get(path, {"filter": shape.replace("{}", text)}).json()["totalResults"] == 0
-    assert compiled == []
-    assert "COUNT(" not in str(captured.captured_queries)
+    assert parsed_expressions == []
+    assert "COUNT(" not in str(queries.captured_queries)
 
 
 def test_what_a_filter_found_is_not_kept(scim):

@@ -45,12 +45,12 @@ def test_a_bulk_makes_changes_and_removes_and_tells_of_each(both):
     assert statuses(answer) == ["201", "200", "204"]
     body = answer.json()
     assert body["schemas"] == [bulk.BULK_RESPONSE]
-    made, changed, removed = body["Operations"]
-    assert made["bulkId"] == "mira"
-    assert both.get(made["location"].partition(both.mount)[2]).json()["userName"] == "mira"
-    assert f"{both.mount}/Users/" in made["location"]
-    assert (made["method"], changed["method"], removed["method"]) == ("POST", "PUT", "DELETE")
-    assert made["version"].startswith('W/"')
+    post, put, delete = body["Operations"]
+    assert post["bulkId"] == "mira"
+    assert both.get(post["location"].partition(both.mount)[2]).json()["userName"] == "mira"
+    assert f"{both.mount}/Users/" in post["location"]
+    assert (post["method"], put["method"], delete["method"]) == ("POST", "PUT", "DELETE")
+    assert post["version"].startswith('W/"')
     assert both.get(f"/Users/{old['id']}").status_code == 404
 
 
@@ -79,9 +79,9 @@ def test_a_member_names_any_bulk_id(both, bulk_id):
     group = {"method": "POST", "path": "/Groups", "bulkId": "g", "data": data}
     answer = send(both, group, add_user("mira", bulk_id))
     assert statuses(answer) == ["201", "201"]
-    found = {one["bulkId"]: one["location"].rpartition("/")[2] for one in answer.json()["Operations"]}
-    assert both.members(found["g"]) == {found[bulk_id]}
-    again = {"method": "PUT", "path": f"/Groups/{found['g']}", "data": {"members": [{"value": f"bulkId:{bulk_id} "}]}}
+    ids = {one["bulkId"]: one["location"].rpartition("/")[2] for one in answer.json()["Operations"]}
+    assert both.members(ids["g"]) == {ids[bulk_id]}
+    again = {"method": "PUT", "path": f"/Groups/{ids['g']}", "data": {"members": [{"value": f"bulkId:{bulk_id} "}]}}
     assert statuses(send(both, again)) == ["409"]
 
 
@@ -106,15 +106,15 @@ def test_a_manager_of_a_bulk_is_named_by_a_bulk_id(scim):
         scim, noah, add_user("mira", "1"), third, {"method": "PATCH", "path": "/Users/bulkId:3", "data": change}
     )
     assert sorted(statuses(answer)) == ["200", "201", "201", "201"]
-    found = {one.get("bulkId"): one["location"].partition(scim.mount)[2] for one in answer.json()["Operations"]}
+    paths = {one.get("bulkId"): one["location"].partition(scim.mount)[2] for one in answer.json()["Operations"]}
     for name, manager in (("2", "1"), ("3", "2")):
-        assert scim.get(found[name]).json()[enterprise]["manager"]["value"] == found[manager].rpartition("/")[2]
+        assert scim.get(paths[name]).json()[enterprise]["manager"]["value"] == paths[manager].rpartition("/")[2]
 
 
 def test_a_path_of_a_bulk_may_end_with_a_slash(both):
-    made = send(both, {**add_user("mira"), "path": "/Users/"}).json()["Operations"][0]
-    assert made["status"] == "201"
-    path = made["location"].partition(both.mount)[2]
+    operation = send(both, {**add_user("mira"), "path": "/Users/"}).json()["Operations"][0]
+    assert operation["status"] == "201"
+    path = operation["location"].partition(both.mount)[2]
     assert statuses(send(both, {"method": "DELETE", "path": f"{path}/"})) == ["204"]
 
 
@@ -137,17 +137,17 @@ def test_what_an_operation_makes_is_named_by_its_bulk_id_wherever_it_comes(scim)
     }
     answer = send(scim, remove, group, add_user("mira"), add_user("noah"))
     assert sorted(statuses(answer)) == ["200", "201", "201", "201"]
-    found = {one.get("bulkId"): one["location"].rpartition("/")[2] for one in answer.json()["Operations"]}
-    assert scim.members(found["g"]) == {found["noah"]}
+    ids = {one.get("bulkId"): one["location"].rpartition("/")[2] for one in answer.json()["Operations"]}
+    assert scim.members(ids["g"]) == {ids["noah"]}
 
 
 def test_each_operation_has_its_own_transaction_and_errors_tell_why(both):
     both.add_user("taken")
     answer = send(both, add_user("taken"), add_user("mira"), {"method": "DELETE", "path": "/Users/nobody"})
     assert statuses(answer) == ["409", "201", "404"]
-    failed = answer.json()["Operations"][0]
-    assert "location" not in failed
-    assert (failed["response"]["scimType"], failed["response"]["status"]) == ("uniqueness", "409")
+    operation = answer.json()["Operations"][0]
+    assert "location" not in operation
+    assert (operation["response"]["scimType"], operation["response"]["status"]) == ("uniqueness", "409")
     assert both.ids("/Users", 'userName eq "mira"')
 
 
@@ -180,9 +180,9 @@ def test_a_long_chain_of_references_costs_little_time():
     def send(*call):
         return HttpResponse(status=201, headers={"Location": f"/scim/Users/{next(numbers)}"})
 
-    started = time.thread_time()
+    start = time.thread_time()
     results = bulk.run(operations, None, send, "/scim")
-    assert time.thread_time() - started < 5
+    assert time.thread_time() - start < 5
     assert [one["bulkId"] for one in results] == [f"u{number}" for number in reversed(range(1_000))]
 
 
@@ -223,8 +223,8 @@ def test_versions_are_judged_in_a_bulk(scim):
 
 
 def test_the_limits_of_a_bulk_are_those_that_are_told(both):
-    told = both.get("/ServiceProviderConfig").json()["bulk"]
-    assert told == {"supported": True, "maxOperations": bulk.MOST_OPERATIONS, "maxPayloadSize": bulk.LARGEST_PAYLOAD}
+    limits = both.get("/ServiceProviderConfig").json()["bulk"]
+    assert limits == {"supported": True, "maxOperations": bulk.MOST_OPERATIONS, "maxPayloadSize": bulk.LARGEST_PAYLOAD}
     nobody = {"method": "DELETE", "path": "/Users/nobody"}
     assert_error(send(both, *[nobody] * (bulk.MOST_OPERATIONS + 1)), 413)
     assert_error(send(both, {**nobody, "data": "x" * bulk.LARGEST_PAYLOAD}), 413)
@@ -263,15 +263,15 @@ def test_every_operation_counts_and_has_its_line_in_the_log(scim, settings):
 
 def walk(scim: Scim, path: str, query: dict) -> list[str]:
     """Return the ids on all pages, by cursor."""
-    found: list[str] = []
+    ids: list[str] = []
     cursor: str | None = ""
     while cursor is not None:
         body = scim.get(path, {**query, "cursor": cursor}).json()
         assert "startIndex" not in body, body
         assert body["itemsPerPage"] == len(body["Resources"])
-        found += [one["id"] for one in body["Resources"]]
+        ids += [one["id"] for one in body["Resources"]]
         cursor = body.get("nextCursor")
-    return found
+    return ids
 
 
 @pytest.mark.parametrize(
@@ -289,9 +289,9 @@ def walk(scim: Scim, path: str, query: dict) -> list[str]:
 def test_pages_by_cursor_meet_everybody_once_in_order(both, query):
     for number in range(7):
         both.add_user(f"u{number}", title=["", "b", "a", "b", "É", "", "z"][number], active=number % 3 > 0)
-    counted = [one["id"] for one in both.get("/Users", query).json()["Resources"]]
+    expected = [one["id"] for one in both.get("/Users", query).json()["Resources"]]
     for count in (1, 2, 3, 7, 100):
-        assert walk(both, "/Users", {**query, "count": count}) == counted
+        assert walk(both, "/Users", {**query, "count": count}) == expected
 
 
 def test_a_walk_by_cursor_misses_nobody_while_others_come_and_go(scim):
@@ -307,15 +307,15 @@ def test_a_walk_by_cursor_misses_nobody_while_others_come_and_go(scim):
 def test_both_kinds_are_walked_by_cursor(scim):
     user = scim.add_user("mira")
     group = scim.add_group("Team", user["id"])
-    found: list[str] = []
+    ids: list[str] = []
     cursor: str | None = ""
     while cursor is not None:
         body = scim.post("/.search", {"cursor": cursor, "count": 2}).json()
-        found += [one["id"] for one in body["Resources"]]
+        ids += [one["id"] for one in body["Resources"]]
         cursor = body.get("nextCursor")
-    assert found[0] == user["id"]
-    assert group["id"] in found
-    assert len(found) == len(set(found)) == body["totalResults"]
+    assert ids[0] == user["id"]
+    assert group["id"] in ids
+    assert len(ids) == len(set(ids)) == body["totalResults"]
 
 
 def test_a_cursor_of_another_query_or_of_nobody_is_refused(both):
@@ -340,11 +340,11 @@ def test_a_user_shows_groups_within_groups_and_is_found_by_them(both):
     middle = both.add_group("Middle", inner)["id"]
     outer = both.add_group("Outer", middle, noah)["id"]
     both.add_group("Beside", other)
-    shown = {one["value"]: one["type"] for one in both.user(mira)["groups"]}
-    assert shown == {inner: "direct", middle: "indirect", outer: "indirect"}
-    listed = {one["id"]: one for one in both.get("/Users").json()["Resources"]}
-    assert listed[mira] == both.user(mira)
-    assert {one["type"] for one in listed[noah]["groups"]} == {"direct"}
+    types = {one["value"]: one["type"] for one in both.user(mira)["groups"]}
+    assert types == {inner: "direct", middle: "indirect", outer: "indirect"}
+    users = {one["id"]: one for one in both.get("/Users").json()["Resources"]}
+    assert users[mira] == both.user(mira)
+    assert {one["type"] for one in users[noah]["groups"]} == {"direct"}
     assert set(both.ids("/Users", f'groups.value eq "{outer}"')) == {mira, noah}
     assert both.ids("/Users", f'groups[value eq "{outer}" and type eq "indirect"]') == [mira]
     assert set(both.ids("/Users", 'groups.display eq "middle"')) == {mira}

@@ -10,7 +10,7 @@ from django.utils import timezone
 from records.accounts import opening
 from records.accounts.models import Dialect, ProvisioningToken, RoleMembership, SecurityEvent, SecurityKind, User
 from tests import make
-from tests.interface.test_round_trips import WARM, traced
+from tests.interface.test_round_trips import WARM, count_trips
 from tests.scim import people
 from tests.scim.conftest import Scim
 
@@ -43,24 +43,24 @@ removal besides.
 
 
 def queries(call) -> int:
-    with CaptureQueriesContext(connection) as captured:
+    with CaptureQueriesContext(connection) as context:
         answer = call()
     assert answer.status_code < 300, answer.content
-    return sum("SAVEPOINT" not in query["sql"] for query in captured.captured_queries)
+    return sum("SAVEPOINT" not in query["sql"] for query in context.captured_queries)
 
 
 def patch_member(scim, group, key, op=ADD):
     return scim.patch(f"/Groups/{group}", {"op": op, "path": "members", "value": [{"value": key}]})
 
 
-def replaced(path, value):
+def replace(path, value):
     return {"op": "replace", "path": path, "value": value}
 
 
 def costs(scim: Scim, group: str, free: list[str], number: int) -> dict[str, int]:
     """Return how many queries each kind of request takes."""
     one = free.pop()
-    found = {
+    calls = {
         "list users": lambda: scim.get("/Users"),
         "filter users": lambda: scim.get(
             "/Users", {"filter": 'emails[type eq "work"] and groups pr or active eq true'}
@@ -74,12 +74,12 @@ def costs(scim: Scim, group: str, free: list[str], number: int) -> dict[str, int
         "create a user": lambda: scim.post("/Users", people.user_body(f"new{number}", externalId=f"x{number}")),
         "add a member": lambda: patch_member(scim, group, one),
         "remove a member": lambda: patch_member(scim, group, one, REMOVE),
-        "rename a group": lambda: scim.patch(f"/Groups/{group}", replaced("displayName", f"G{number}")),
-        "rename a user": lambda: scim.patch(f"/Users/{one}", replaced("title", f"T{number}")),
-        "deactivate": lambda: scim.patch(f"/Users/{one}", replaced("active", False)),
+        "rename a group": lambda: scim.patch(f"/Groups/{group}", replace("displayName", f"G{number}")),
+        "rename a user": lambda: scim.patch(f"/Users/{one}", replace("title", f"T{number}")),
+        "deactivate": lambda: scim.patch(f"/Users/{one}", replace("active", False)),
         "delete a user": lambda: scim.delete(f"/Users/{one}"),
     }
-    return {name: queries(call) for name, call in found.items()}
+    return {name: queries(call) for name, call in calls.items()}
 
 
 @pytest.mark.parametrize("dialect", [Dialect.DOCUMENTED, Dialect.ENTRA])
@@ -114,13 +114,13 @@ def test_a_put_of_many_members_is_set_based(scim):
 def test_many_removals_of_one_member_each_cost_what_one_list_of_them_costs(scim):
     keys = [scim.add_user(f"u{number}")["id"] for number in range(8)]
     group = scim.add_group("Team", *keys)["id"]
-    listed = queries(
+    cost_of_list = queries(
         lambda: scim.patch(
             f"/Groups/{group}", {"op": "remove", "path": "members", "value": [{"value": key} for key in keys[:4]]}
         )
     )
     each = [{"op": "remove", "path": f'members[value eq "{key}"]'} for key in keys[4:]]
-    assert queries(lambda: scim.patch(f"/Groups/{group}", *each)) == listed
+    assert queries(lambda: scim.patch(f"/Groups/{group}", *each)) == cost_of_list
     assert scim.members(group) == set()
 
 
@@ -128,11 +128,11 @@ def test_each_person_of_a_set_based_change_is_in_the_security_log(scim):
     people = {scim.add_user(f"u{number}")["id"]: f"u{number}" for number in range(12)}
     group = scim.add_group("Team", *list(people)[:2])["id"]
     scim.put(f"/Groups/{group}", {"members": [{"value": key} for key in list(people)[2:]]})
-    taken = SecurityEvent.objects.filter(kind=SecurityKind.ROLE_TAKEN)
-    assert {str(event.account_id) for event in taken} == set(list(people)[:2])
-    given = SecurityEvent.objects.filter(kind=SecurityKind.ROLE_GIVEN, detail="Team")
-    assert {str(event.account_id) for event in given} == set(people)
-    assert all(event.account_name and event.author_name and event.site_id for event in [*taken, *given])
+    taken_events = SecurityEvent.objects.filter(kind=SecurityKind.ROLE_TAKEN)
+    assert {str(event.account_id) for event in taken_events} == set(list(people)[:2])
+    given_events = SecurityEvent.objects.filter(kind=SecurityKind.ROLE_GIVEN, detail="Team")
+    assert {str(event.account_id) for event in given_events} == set(people)
+    assert all(event.account_name and event.author_name and event.site_id for event in [*taken_events, *given_events])
 
 
 def test_a_connection_that_sees_several_sites_costs_the_same(site, other_site, scim_of, directory):
@@ -157,7 +157,7 @@ def test_a_change_of_one_member_waits_for_postgresql_twice(scim_of, tmp_path, mo
     # Once a minute a call also stores when its token was used.
     ProvisioningToken.objects.update(last_used=timezone.now() + datetime.timedelta(days=1))
     for number, op in enumerate((ADD, REMOVE)):
-        with traced(tmp_path / f"{number}") as trips:
+        with count_trips(tmp_path / f"{number}") as trips:
             answer = patch_member(scim, group, members[2], op)
         assert answer.status_code == 204
         # Three of them write the line of the log, as the server does later.
@@ -173,10 +173,10 @@ def test_postgresql_plans_the_statement_that_reads_a_user_only_a_few_times(scim,
         cursor.execute("ANALYZE")  # What PostgreSQL last counted in these tables can be the rows of another test.
     for number, user in enumerate(users):
         if query:
-            (found,) = scim.get("/Users", {"filter": query % number}).json()["Resources"]
+            (document,) = scim.get("/Users", {"filter": query % number}).json()["Resources"]
         else:
-            found = scim.get(f"/Users/{user['id']}").json()
-        assert found["id"] == user["id"]
+            document = scim.get(f"/Users/{user['id']}").json()
+        assert document["id"] == user["id"]
     with connection.cursor() as cursor:
         cursor.execute("SELECT custom_plans, generic_plans, statement FROM pg_prepared_statements")
         plans = [row[:2] for row in cursor.fetchall() if "accounts_useremail" in row[2] and "user_name" in row[2]]

@@ -26,7 +26,7 @@ PLACES = {
 }
 
 
-def nested(depth: int, how: str) -> str:
+def nested_body(depth: int, how: str) -> str:
     """Return so many levels of arrays or of objects."""
     return "[" * depth + "]" * depth if how == "arrays" else '{"a":' * depth + "1" + "}" * depth
 
@@ -45,11 +45,11 @@ def test_a_body_that_is_nested_too_deeply_is_refused(scim: Scim, place: str, dep
     scim.add_user("mira")
     scim.add_group("Team")
     before = (User.objects.count(), Role.objects.count(), Change.objects.count())
-    assert_error(send(scim, place, nested(depth, how)), 400, "invalidSyntax")
+    assert_error(send(scim, place, nested_body(depth, how)), 400, "invalidSyntax")
     assert (User.objects.count(), Role.objects.count(), Change.objects.count()) == before
 
 
 def test_what_is_not_as_deep_is_read(scim: Scim) -> None:
     scim.add_user("mira")
     scim.add_group("Team")
-    assert send(scim, "an undeclared attribute", nested(DEEPEST - 2, "objects")).status_code == 201
+    assert send(scim, "an undeclared attribute", nested_body(DEEPEST - 2, "objects")).status_code == 201

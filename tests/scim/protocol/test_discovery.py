@@ -33,9 +33,9 @@ def test_resource_types_have_the_documented_shape(both):
 def test_resource_types_have_the_rfc_shape_on_request(scim_of, way):
     scim = scim_of(Dialect.RFC if way == "token" else Dialect.DOCUMENTED)
     headers = {"Accept": "application/scim+json;profile=rfc7643"} if way == "accept" else {}
-    for found in scim.get("/ResourceTypes", **headers).json()["Resources"]:
-        assert found["schemas"] == [RESOURCE_TYPE]
-        assert all(set(extension) == {"schema", "required"} for extension in found["schemaExtensions"])
+    for resource_type in scim.get("/ResourceTypes", **headers).json()["Resources"]:
+        assert resource_type["schemas"] == [RESOURCE_TYPE]
+        assert all(set(extension) == {"schema", "required"} for extension in resource_type["schemaExtensions"])
 
 
 @pytest.mark.parametrize("key", ["Group", "group", people.GROUP, people.GROUP.upper()])
@@ -49,11 +49,11 @@ def test_the_group_schema_is_found_by_name_and_urn(both, key):
         assert attribute["mutability"] in ("readWrite", "immutable")
         assert (attribute["returned"], attribute["uniqueness"], attribute["required"]) == ("default", "none", False)
         assert isinstance(attribute["referenceTypes"], list)
-    found = {sub["name"]: sub for sub in members["subAttributes"]}
-    assert set(found) == {"value", "display", "$ref", "type"}
-    assert {sub["mutability"] for sub in found.values()} == {"immutable"}
-    assert found["type"]["canonicalValues"] == ["User", "Group"]
-    assert (found["$ref"]["type"], found["$ref"]["referenceTypes"]) == ("reference", ["User", "Group"])
+    attributes = {sub["name"]: sub for sub in members["subAttributes"]}
+    assert set(attributes) == {"value", "display", "$ref", "type"}
+    assert {sub["mutability"] for sub in attributes.values()} == {"immutable"}
+    assert attributes["type"]["canonicalValues"] == ["User", "Group"]
+    assert (attributes["$ref"]["type"], attributes["$ref"]["referenceTypes"]) == ("reference", ["User", "Group"])
 
 
 @pytest.mark.parametrize("key", [people.USER, people.EMPLOYEE, people.ENTERPRISE, people.SITE])
@@ -102,11 +102,11 @@ def test_the_documented_put_of_a_group_is_answered_whole(both, site):
 def test_a_search_over_both_kinds_finds_users_then_groups(both):
     user = both.add_user("team mira", displayName="Team Mira")
     group = both.add_group("Team")
-    body = {"filter": 'displayName sw "team"', "attributes": ["displayName"], "count": 10}
-    found = both.post("/.search", body).json()
-    assert [one["id"] for one in found["Resources"]] == [user["id"], group["id"]]
-    assert found["totalResults"] == 2
-    second = both.post("/.search", {**body, "startIndex": 2, "count": 1}).json()
+    search = {"filter": 'displayName sw "team"', "attributes": ["displayName"], "count": 10}
+    body = both.post("/.search", search).json()
+    assert [one["id"] for one in body["Resources"]] == [user["id"], group["id"]]
+    assert body["totalResults"] == 2
+    second = both.post("/.search", {**search, "startIndex": 2, "count": 1}).json()
     assert [one["id"] for one in second["Resources"]] == [group["id"]]
 
 
@@ -123,5 +123,5 @@ def test_lists_are_sorted_with_unassigned_values_last(both, sort, expected):
     for name, address, title in (("Ash", "b@x.test", "B"), ("Birch", "a@x.test", "b2"), ("Élan", "c@x.test", "a")):
         both.add_user(name, name={"familyName": name, "givenName": "G"}, emails=[{"value": address}], title=title)
     both.add_user("none", name={"givenName": "G"}, emails=[])
-    found = both.get("/Users", sort).json()["Resources"]
-    assert [user["name"]["familyName"] or None for user in found] == expected
+    users = both.get("/Users", sort).json()["Resources"]
+    assert [user["name"]["familyName"] or None for user in users] == expected

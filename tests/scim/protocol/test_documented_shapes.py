@@ -33,9 +33,9 @@ ATTRIBUTE = {
 
 @pytest.mark.parametrize("kind", ["User", "Group"])
 def test_the_meta_of_a_resource_has_the_documented_fields(both: Scim, kind: str) -> None:
-    made = both.add_user("mira") if kind == "User" else both.add_group("Team")
-    address = f"/{kind}s/{made['id']}"
-    for document in (made, both.get(address).json(), both.get(f"/{kind}s").json()["Resources"][0]):
+    resource = both.add_user("mira") if kind == "User" else both.add_group("Team")
+    address = f"/{kind}s/{resource['id']}"
+    for document in (resource, both.get(address).json(), both.get(f"/{kind}s").json()["Resources"][0]):
         meta = document["meta"]
         assert set(meta) == {"resourceType", "created", "lastModified", "location", "version"}
         assert meta["resourceType"] == kind
@@ -119,12 +119,12 @@ def test_an_account_has_no_other_id_than_its_employee(scim: Scim, site: Any) -> 
 
 def test_a_directory_has_five_live_tokens_at_most(directory: Directory) -> None:
     author = make.author_of(make.make_user("root", is_superuser=True))
-    issued = [directories.issue_token(directory, f"Token {number}", author=author) for number in range(5)]
-    assert all(Scim(secret).get("/Users?count=0").status_code == 200 for _, secret in issued)
+    tokens = [directories.issue_token(directory, f"Token {number}", author=author) for number in range(5)]
+    assert all(Scim(secret).get("/Users?count=0").status_code == 200 for _, secret in tokens)
     with pytest.raises(ValidationError, match="five"):
         directories.issue_token(directory, "Token 6", author=author)
-    directories.revoke_token(issued[0][0].pk, author=author)
+    directories.revoke_token(tokens[0][0].pk, author=author)
     _, secret = directories.issue_token(directory, "Token 6", author=author)
     assert Scim(secret).get("/Users?count=0").status_code == 200
-    assert_error(Scim(issued[0][1]).get("/Users?count=0"), 401)
+    assert_error(Scim(tokens[0][1]).get("/Users?count=0"), 401)
     assert secret not in str(list(ProvisioningToken.objects.values()))

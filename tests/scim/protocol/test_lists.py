@@ -5,14 +5,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from records.accounts.models import Role
-from scim.models import ProvisioningCall
 from tests.scim import people
-from tests.scim.conftest import Scim, assert_error
-
-
-def logged() -> str:
-    """Return how the newest call ended, as the log has it."""
-    return ProvisioningCall.objects.latest("id").outcome
+from tests.scim.conftest import Scim, assert_error, last_outcome
 
 
 def ids(answer) -> list[str]:
@@ -21,9 +15,9 @@ def ids(answer) -> list[str]:
 
 def test_a_page_holds_a_hundred_unless_asked_and_two_hundred_at_most(both, site):
     Role.objects.bulk_create(Role(site=site, name=f"R{n}", name_key=f"r{n}") for n in range(201))
-    told = both.get("/ServiceProviderConfig").json()
-    assert (told["filter"]["maxResults"], told["pagination"]["maxPageSize"]) == (200, 200)
-    assert told["pagination"]["defaultPageSize"] == 100
+    config = both.get("/ServiceProviderConfig").json()
+    assert (config["filter"]["maxResults"], config["pagination"]["maxPageSize"]) == (200, 200)
+    assert config["pagination"]["defaultPageSize"] == 100
     for query, size in (({}, 100), ({"count": 200}, 200), ({"count": 201}, 200), ({"count": ""}, 100)):
         for paging in ({}, {"startIndex": 2}, {"cursor": ""}):
             body = both.get("/Groups", {**query, **paging}).json()
@@ -36,31 +30,31 @@ def test_a_page_holds_a_hundred_unless_asked_and_two_hundred_at_most(both, site)
 
 @pytest.mark.parametrize("query", [{}, {"filter": "active eq true"}, {"sortBy": "userName"}])
 def test_a_walk_misses_nobody_who_was_there_while_others_are_added(both, query):
-    there = {both.add_user(f"m{number}")["id"] for number in range(11)}
-    met: list[str] = []
+    members = {both.add_user(f"m{number}")["id"] for number in range(11)}
+    seen_ids: list[str] = []
     for start in range(1, 30, 3):
-        met += ids(both.get("/Users", {**query, "startIndex": start, "count": 3}))
+        seen_ids += ids(both.get("/Users", {**query, "startIndex": start, "count": 3}))
         both.add_user(f"a{start}")
-    assert there <= set(met)
+    assert members <= set(seen_ids)
 
 
 def test_a_directory_of_two_sites_tells_their_groups_apart_by_the_extension(scim_of, directory, site, other_site):
     directory.sites.add(other_site)
     scim = scim_of()
-    here = scim.add_group("Bakers")
-    there = scim.add_group("BAKERS", **{people.SITE: {"value": str(other_site.pk).upper()}})
-    assert here[people.SITE] == {"value": str(site.pk), "displayName": site.name}
-    assert there[people.SITE] == {"value": str(other_site.pk), "displayName": other_site.name}
-    assert scim.ids("/Groups", 'displayName eq "bakers"') == sorted((here["id"], there["id"]))
+    local_group = scim.add_group("Bakers")
+    foreign_group = scim.add_group("BAKERS", **{people.SITE: {"value": str(other_site.pk).upper()}})
+    assert local_group[people.SITE] == {"value": str(site.pk), "displayName": site.name}
+    assert foreign_group[people.SITE] == {"value": str(other_site.pk), "displayName": other_site.name}
+    assert scim.ids("/Groups", 'displayName eq "bakers"') == sorted((local_group["id"], foreign_group["id"]))
     at = f'displayName eq "bakers" and {people.SITE}:value eq "{other_site.pk}"'
-    assert scim.ids("/Groups", at) == [there["id"]]
-    for group in (here, there):
+    assert scim.ids("/Groups", at) == [foreign_group["id"]]
+    for group in (local_group, foreign_group):
         again = {"displayName": "bakers", people.SITE: group[people.SITE]}
         assert_error(scim.post("/Groups", again), 409, "uniqueness")
-        moved = scim.put(f"/Groups/{group['id']}", {people.SITE: {"value": str(other_site.pk)}})
-        assert moved.status_code == (200 if group is there else 400)
-    nested = scim.put(f"/Groups/{here['id']}", {"members": [{"value": there["id"]}]})
-    assert_error(nested, 400, "invalidValue")
+        answer = scim.put(f"/Groups/{group['id']}", {people.SITE: {"value": str(other_site.pk)}})
+        assert answer.status_code == (200 if group is foreign_group else 400)
+    answer = scim.put(f"/Groups/{local_group['id']}", {"members": [{"value": foreign_group["id"]}]})
+    assert_error(answer, 400, "invalidValue")
 
 
 def test_groups_without_a_name_are_told_apart_by_their_ids(both):
@@ -91,9 +85,9 @@ def test_a_name_that_is_no_attribute_is_named_in_the_log(both, way, path, name):
     query = {way: ["id", name]} if path == "/.search" else {way: f"id,{name}"}
     answer = both.post(path, query) if path == "/.search" else both.get(path, query)
     assert answer.status_code == 200
-    assert logged() == f"Answered. Ignored, because the schemas do not declare it: {name}."
-    chosen = {"schemas", "id"}
-    assert all((set(one) == chosen) == (way == "attributes") for one in answer.json()["Resources"])
+    assert last_outcome() == f"Answered. Ignored, because the schemas do not declare it: {name}."
+    expected = {"schemas", "id"}
+    assert all((set(one) == expected) == (way == "attributes") for one in answer.json()["Resources"])
 
 
 @pytest.mark.parametrize(
@@ -123,24 +117,24 @@ def test_a_name_of_an_attribute_is_known_in_every_form(both, name):
     both.add_group("Team", user["id"])
     answer = both.get(f"/Users/{user['id']}", {"attributes": name})
     assert set(answer.json()) > {"schemas", "id"}
-    assert logged() == "Answered."
+    assert last_outcome() == "Answered."
     both.get(f"/Users/{user['id']}", {"excludedAttributes": name})
-    assert logged() == "Answered."
+    assert last_outcome() == "Answered."
 
 
 def test_a_write_names_the_attributes_that_do_not_exist_too(both):
     answer = both.post("/Users?attributes=userName,nope", people.user_body("mira"))
     assert set(answer.json()) == {"schemas", "id", "userName"}
-    assert logged().endswith(" Ignored, because the schemas do not declare it: nope.")
+    assert last_outcome().endswith(" Ignored, because the schemas do not declare it: nope.")
     answer = both.put(f"/Users/{answer.json()['id']}?excludedAttributes=emials", {"userName": "mira", "title": "Lead"})
-    assert logged().endswith(" Ignored, because the schemas do not declare it: emials.")
+    assert last_outcome().endswith(" Ignored, because the schemas do not declare it: emials.")
     assert "emails" in answer.json()
 
 
 @pytest.mark.parametrize("name", ["q", "search", "limit", "page", "orderBy"])
 def test_a_parameter_that_nothing_reads_is_named_in_the_log(both, name):
     assert both.get("/Users", {name: "1", "aadOptscim062020": ""}).status_code == 200
-    assert logged() == f"Answered. Ignored, because the schemas do not declare it: {name}."
+    assert last_outcome() == f"Answered. Ignored, because the schemas do not declare it: {name}."
 
 
 def test_a_read_or_write_of_one_names_what_only_a_list_reads(both):
@@ -151,20 +145,20 @@ def test_a_read_or_write_of_one_names_what_only_a_list_reads(both):
         both.send("PUT", f"/Users/{user['id']}?{query}", user),
     ):
         assert set(answer.json()) == {"schemas", "id", "userName"}
-        assert logged().endswith("Ignored, because the schemas do not declare it: filter, nope.")
+        assert last_outcome().endswith("Ignored, because the schemas do not declare it: filter, nope.")
     assert_error(both.send("GET", f"/Users/{user['id']}?atributes=userName"), 400, "invalidSyntax")
 
 
 def test_a_search_names_what_nothing_reads(both):
     body = {"filter": 'userName eq "mira"', "comment": "x", "count": 1}
     assert both.post("/Users/.search", body).status_code == 200
-    assert logged() == "Answered. Ignored, because the schemas do not declare it: comment."
+    assert last_outcome() == "Answered. Ignored, because the schemas do not declare it: comment."
 
 
 @pytest.mark.parametrize("name", ["position", f"{people.EMPLOYEE}.position", f"{people.EMPLOYEE.upper()}:POSITION"])
 def test_lists_are_sorted_by_a_name_that_only_an_extension_declares(both, name):
-    made = [both.add_user(text, **{people.EMPLOYEE: {"position": text}})["id"] for text in ("b", "C", "a")]
-    assert ids(both.get("/Users", {"sortBy": name})) == [made[2], made[0], made[1]]
+    keys = [both.add_user(text, **{people.EMPLOYEE: {"position": text}})["id"] for text in ("b", "C", "a")]
+    assert ids(both.get("/Users", {"sortBy": name})) == [keys[2], keys[0], keys[1]]
     assert_error(both.get("/Groups", {"sortBy": name}), 400, "invalidPath")
 
 

@@ -339,11 +339,11 @@ def test_of_two_writers_who_have_read_the_same_version_one_writes(settings: Any)
         ("/Groups", {"displayName": "Team"}, {"op": "replace", "path": "displayName", "value": "Crew"}),
     ):
         for _ in range(TURNS):
-            made = scim.post(kind, body).json()
-            path, version = f"{kind}/{made['id']}", made["meta"]["version"]
+            document = scim.post(kind, body).json()
+            path, version = f"{kind}/{document['id']}", document["meta"]["version"]
 
-            def put(name: str, path: str = path, made: Any = made, version: str = version) -> Any:
-                return lambda: Scim(secret).put(path, {**made, "displayName": name}, If_Match=version).status_code
+            def put(name: str, path: str = path, document: Any = document, version: str = version) -> Any:
+                return lambda: Scim(secret).put(path, {**document, "displayName": name}, If_Match=version).status_code
 
             assert sorted(make.at_once(put("A"), put("B"))) == [200, 412]
             version = scim.get(path)["ETag"]

@@ -8,9 +8,8 @@ from records.accounts.models import Dialect
 from records.employees import actions
 from records.employees.models import Employee
 from records.history.trail import Author, Channel
-from scim.models import ProvisioningCall
 from tests.scim import people
-from tests.scim.conftest import Scim, assert_error
+from tests.scim.conftest import Scim, assert_error, last_outcome
 
 AUTHOR = Author(None, "Test", Channel.SYSTEM)
 UNKNOWN_PATHS = [
@@ -23,11 +22,6 @@ UNKNOWN_PATHS = [
     "urn:foo:params:scim:schemas:extension:bar:2.0:User:baz",
     f"{people.ENTERPRISE}:nope",
 ]
-
-
-def logged() -> str:
-    """Return how the newest call ended, as the log has it."""
-    return ProvisioningCall.objects.latest("id").outcome
 
 
 def line_of(user: dict) -> str | None:
@@ -49,7 +43,7 @@ def test_a_path_that_no_schema_declares_is_refused_and_nothing_changes(scim, pat
         f"/Users/{user['id']}", {"op": "replace", "path": "title", "value": "Lead"}, {"op": op, "path": path, **value}
     )
     assert_error(answer, 400, "invalidPath")
-    assert "is not an attribute" in logged()
+    assert "is not an attribute" in last_outcome()
     assert scim.user(user["id"]) == user
 
 
@@ -85,20 +79,20 @@ def test_a_patch_that_ends_access_is_never_refused_for_such_a_path(scim, path, o
     )
     assert answer.status_code == 200, answer.content
     assert (answer.json()["active"], answer.json()["title"]) == (False, "Lead")
-    assert "Ignored, because the schemas do not declare it: " in logged()
+    assert "Ignored, because the schemas do not declare it: " in last_outcome()
 
 
 def test_unknown_names_in_bodies_are_ignored_and_named_in_the_log(both):
     body = people.user_body("mira", nope=1, name={"givenName": "Mira", "nick": "M"})
     body[people.EMPLOYEE] = {"position": "Baker", "shoe": 42}
-    made = both.post("/Users", body)
-    assert made.status_code == 201
+    answer = both.post("/Users", body)
+    assert answer.status_code == 201
     for name in ("nope", "name.nick", f"{people.EMPLOYEE}:shoe"):
-        assert name in logged()
-    both.put(f"/Users/{made.json()['id']}", {**made.json(), "hat": "red"})
-    assert "hat" in logged()
+        assert name in last_outcome()
+    both.put(f"/Users/{answer.json()['id']}", {**answer.json(), "hat": "red"})
+    assert "hat" in last_outcome()
     both.post("/Groups", {"displayName": "Team", "membres": []})
-    assert "membres" in logged()
+    assert "membres" in last_outcome()
 
 
 def test_unknown_names_in_a_value_without_path_are_ignored_and_named(scim):
@@ -107,7 +101,7 @@ def test_unknown_names_in_a_value_without_path_are_ignored_and_named(scim):
     answer = scim.patch(f"/Users/{user['id']}", {"op": "replace", "value": value})
     assert answer.json()["title"] == "Lead"
     for name in ("nope", "name.nope", "urn:foo:2.0:x"):
-        assert name in logged()
+        assert name in last_outcome()
 
 
 @pytest.mark.parametrize(
@@ -159,8 +153,8 @@ def test_an_explicit_null_or_empty_list_empties(scim, empty):
     user = scim.add_user("mira")
     group = scim.add_group("Team", user["id"])
     for address, path in ((f"/Groups/{group['id']}", "members"), (f"/Users/{user['id']}", "emails")):
-        changed = scim.patch(address, {"op": "replace", "path": path, "value": empty})
-        assert changed.status_code == 200, changed.content
+        answer = scim.patch(address, {"op": "replace", "path": path, "value": empty})
+        assert answer.status_code == 200, answer.content
         assert scim.get(address).json()[path] == []
 
 
@@ -170,12 +164,12 @@ def test_a_put_clears_what_it_names_as_empty_even_when_nothing_else_is_in_its_ex
     user = both.add_user("mira", **{people.ENTERPRISE: enterprise})
     path, bare = f"/Users/{user['id']}", {"userName": "mira"}
     for nothing in ({}, {people.ENTERPRISE: None, people.EMPLOYEE: {}}, {people.ENTERPRISE: {"nope": 1}}):
-        kept = both.put(path, {**bare, **nothing}).json()
-        assert (kept[people.ENTERPRISE], kept[people.EMPLOYEE]) == (user[people.ENTERPRISE], user[people.EMPLOYEE])
+        after = both.put(path, {**bare, **nothing}).json()
+        assert (after[people.ENTERPRISE], after[people.EMPLOYEE]) == (user[people.ENTERPRISE], user[people.EMPLOYEE])
     put = both.put(path, {**bare, people.ENTERPRISE: {"manager": empty}, people.EMPLOYEE.upper(): {"folder": empty}})
     assert people.ENTERPRISE not in put.json()
     assert put.json()[people.EMPLOYEE] == {**user[people.EMPLOYEE], "folder": ""}
-    assert logged() == "Changed: department, folder, employeeNumber, manager."
+    assert last_outcome() == "Changed: department, folder, employeeNumber, manager."
     assert line_of(user) is None
 
 
@@ -198,19 +192,19 @@ def test_a_patch_empties_a_whole_extension(scim, empty, form):
 @pytest.mark.parametrize("path", ["title", "name", f"{people.ENTERPRISE}:manager", f"{people.EMPLOYEE}:folder"])
 def test_a_removal_with_an_empty_value_is_one_without(scim, path, empty):
     more = {people.ENTERPRISE: {"manager": {"value": scim.add_user("boss")["id"]}}}
-    made = [scim.add_user(f"m{number}", title="Lead", **more) for number in range(2)]
-    addresses = [f"/Users/{user['id']}" for user in made]
+    users = [scim.add_user(f"m{number}", title="Lead", **more) for number in range(2)]
+    addresses = [f"/Users/{user['id']}" for user in users]
     plain = scim.patch(addresses[0], {"op": "remove", "path": path}).json()
     answer = scim.patch(addresses[1], {"op": "Remove", "path": path, **empty})
     assert answer.status_code == 200, answer.content
 
-    def told(document: dict) -> dict:
+    def content(document: dict) -> dict:
         return {**document, "id": "", "userName": "", "profileUrl": "", "meta": "", "name": ""}
 
-    assert told(answer.json()) == told(plain)
-    assert plain["meta"]["version"] != made[0]["meta"]["version"]
+    assert content(answer.json()) == content(plain)
+    assert plain["meta"]["version"] != users[0]["meta"]["version"]
     emails = scim.patch(addresses[1], {"op": "remove", "path": "emails", "value": []}).json()["emails"]
-    assert emails == made[1]["emails"]
+    assert emails == users[1]["emails"]
 
 
 def test_single_quotes_are_no_text(both):
@@ -273,13 +267,13 @@ def test_a_manager_whom_nobody_can_have_leaves_the_line_is_echoed_and_logged(bot
     below = both.add_user("below", **manager(user["id"]))
     wrong = {"self": user["id"], "circle": below["id"], "unknown": "0" * 8 + user["id"][8:], "no id": "boss"}[kind]
     body = both.user(user["id"])
-    changed = both.put(f"/Users/{user['id']}", {**body, **manager(wrong)})
-    assert changed.status_code == 200
-    assert "The manager was not set, and the present manager stays" in logged()
+    answer = both.put(f"/Users/{user['id']}", {**body, **manager(wrong)})
+    assert answer.status_code == 200
+    assert "The manager was not set, and the present manager stays" in last_outcome()
     assert both.user(user["id"])[people.ENTERPRISE]["manager"] == {"value": wrong}
     assert line_of(user) == boss["id"]
-    found = both.ids("/Users", f'{people.ENTERPRISE}:manager.value eq "{wrong}"')
-    assert user["id"] in found
+    keys = both.ids("/Users", f'{people.ENTERPRISE}:manager.value eq "{wrong}"')
+    assert user["id"] in keys
     assert both.ids("/Users", f'{people.ENTERPRISE}:manager.value eq "{boss["id"]}"') == []
 
 
@@ -299,7 +293,7 @@ def test_a_manager_whose_value_is_taken_away_is_gone(scim, operation):
     assert scim.patch(f"/Users/{user['id']}", reference).json()[people.ENTERPRISE] == user[people.ENTERPRISE]
     answer = scim.patch(f"/Users/{user['id']}", operation)
     assert (answer.status_code, answer.json()[people.ENTERPRISE]) == (200, {"department": "Oven"})
-    assert logged() == "Changed: manager."
+    assert last_outcome() == "Changed: manager."
 
 
 @pytest.mark.parametrize(
@@ -323,10 +317,10 @@ def test_a_remove_that_repeats_the_old_value_removes_what_its_path_names(scim, p
     assert scim.patch(f"/Users/{other}", {"op": "remove", "path": path}).status_code == 200
     answer = scim.patch(f"/Users/{user}", {"op": "Remove", "path": path, "value": value})
     assert answer.status_code == 200, answer.content
-    assert logged().startswith("Changed: ")
+    assert last_outcome().startswith("Changed: ")
     own = ("id", "userName", "profileUrl", "meta")
-    found, expected = answer.json(), scim.user(other)
-    assert {key: found[key] for key in found if key not in own} == {
+    after, expected = answer.json(), scim.user(other)
+    assert {key: after[key] for key in after if key not in own} == {
         key: expected[key] for key in expected if key not in own
     }
 
@@ -348,7 +342,7 @@ def test_a_manager_who_has_left_is_echoed_and_logged_for_a_new_user_too(both):
     boss = Employee.objects.get(pk=both.add_user("boss")["id"])
     actions.archive_employee(boss.site_id, boss.pk, archived=True, author=AUTHOR, reason="Left")
     user = both.add_user("mira", **manager(str(boss.pk)))
-    assert "The manager was not set: This employee is archived" in logged()
+    assert "The manager was not set: This employee is archived" in last_outcome()
     assert user[people.ENTERPRISE]["manager"] == {"value": str(boss.pk)}
     assert line_of(user) is None
 
@@ -380,8 +374,8 @@ def test_a_patch_of_the_profiles_address_is_refused_and_without_path_left_out(sc
     operation = {"op": "replace", "path": "profileUrl", "value": "https://evil.example"}
     assert_error(scim.patch(f"/Users/{user['id']}", operation), 400, "mutability")
     value = {"profileUrl": "https://evil.example", "title": "Lead"}
-    changed = scim.patch(f"/Users/{user['id']}", {"op": "replace", "value": value}).json()
-    assert (changed["profileUrl"], changed["title"]) == (user["profileUrl"], "Lead")
+    after = scim.patch(f"/Users/{user['id']}", {"op": "replace", "value": value}).json()
+    assert (after["profileUrl"], after["title"]) == (user["profileUrl"], "Lead")
 
 
 def test_the_documented_attributes_are_always_present(both):
@@ -437,22 +431,22 @@ def test_a_thousand_removals_by_filter_cost_no_more_than_three_value_lists(scim,
 
     def seconds(*operations: dict) -> float:
         group = scim.add_group(f"Team {time.monotonic_ns()}", *keys)["id"]
-        started = time.thread_time()
+        start = time.thread_time()
         answer = scim.patch(f"/Groups/{group}", *operations)
         assert answer.status_code == 200, answer.content
         assert scim.members(group) == set()
-        return time.thread_time() - started
+        return time.thread_time() - start
 
     everybody = [*keys, *absent]
-    listed = {"op": "remove", "path": "members", "value": [{"value": key} for key in everybody]}
-    selected = [{"op": "remove", "path": f'members[value eq "{key}"]'} for key in everybody]
-    in_a_list = min(seconds(listed) for _ in range(3))
-    assert min(seconds(*selected) for _ in range(3)) < 3 * in_a_list + 0.05
+    one_list = {"op": "remove", "path": "members", "value": [{"value": key} for key in everybody]}
+    by_filter = [{"op": "remove", "path": f'members[value eq "{key}"]'} for key in everybody]
+    in_a_list = min(seconds(one_list) for _ in range(3))
+    assert min(seconds(*by_filter) for _ in range(3)) < 3 * in_a_list + 0.05
 
 
 def test_odd_expressions_take_linear_time(scim: Scim):
     def seconds(length: int) -> float:
-        started = time.thread_time()
+        start = time.thread_time()
         for body in (
             {"attributes": "[" * length},
             {"attributes": ["a[" * (length // 2)]},
@@ -460,7 +454,7 @@ def test_odd_expressions_take_linear_time(scim: Scim):
             {"filter": 'userName eq "' + '\\"' * (length // 2)},
         ):
             assert scim.post("/Users/.search", body).status_code in (200, 400)
-        return time.thread_time() - started
+        return time.thread_time() - start
 
     seconds(1_000)
     assert seconds(19_000) < 1.0

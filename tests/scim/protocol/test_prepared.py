@@ -16,7 +16,7 @@ from scim.callers import Scope
 THREADS = 4
 
 
-class Watched(dict[Any, Any]):
+class SizedCache(dict[Any, Any]):
     """A dictionary that is slow to begin an iteration, and notes how many threads do so at once."""
 
     inside = most = 0
@@ -31,8 +31,8 @@ class Watched(dict[Any, Any]):
 
 
 def test_one_thread_at_a_time_makes_room_for_a_query(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept, scope = Watched(dict.fromkeys(range(3))), Scope(uuid.uuid4(), (), "")
-    monkeypatch.setattr(prepared, "_cache", kept)
+    cache, scope = SizedCache(dict.fromkeys(range(3))), Scope(uuid.uuid4(), (), "")
+    monkeypatch.setattr(prepared, "_cache", cache)
     monkeypatch.setattr(prepared, "MOST_CACHED", 3)
     together = threading.Barrier(THREADS)
 
@@ -41,7 +41,7 @@ def test_one_thread_at_a_time_makes_room_for_a_query(monkeypatch: pytest.MonkeyP
         return prepared.prepare(f"query {number}", scope, lambda: Role.objects.order_by().values_list("id")).sql
 
     with ThreadPoolExecutor(THREADS) as pool:
-        found = list(pool.map(need, range(THREADS)))
-    assert found == [found[0]] * THREADS
-    assert len(kept) == 3
-    assert kept.most == 1
+        results = list(pool.map(need, range(THREADS)))
+    assert results == [results[0]] * THREADS
+    assert len(cache) == 3
+    assert cache.most == 1

@@ -13,7 +13,7 @@ from records.history.models import Change
 from tests.scim import people
 from tests.scim.conftest import Scim
 
-BOUNDED = settings(
+LIMITS = settings(
     deadline=None,
     database=None,
     derandomize=True,
@@ -92,9 +92,9 @@ def expressions() -> st.SearchStrategy[str]:
         max_leaves=5,
     )
     place, sign = st.integers(0, 200), st.sampled_from(SIGNS)
-    added = st.tuples(tree, place, sign).map(lambda three: three[0][: three[1]] + three[2] + three[0][three[1] :])
-    taken = st.tuples(tree, place).map(lambda pair: pair[0][: pair[1]] + pair[0][pair[1] + 1 :])
-    return st.one_of(tree, tree, added, taken)
+    with_sign = st.tuples(tree, place, sign).map(lambda three: three[0][: three[1]] + three[2] + three[0][three[1] :])
+    without_sign = st.tuples(tree, place).map(lambda pair: pair[0][: pair[1]] + pair[0][pair[1] + 1 :])
+    return st.one_of(tree, tree, with_sign, without_sign)
 
 
 @pytest.mark.parametrize("kind", ["User", "Group"])
@@ -103,9 +103,9 @@ def test_a_random_filter_is_answered_or_refused_as_a_filter(scim: Scim, settings
     user = scim.add_user("mira", title="a")["id"]
     scim.add_group("Team", user)
     everybody = {one["id"] for one in scim.get(f"/{kind}s").json()["Resources"]}
-    refused = set()
+    statuses = set()
 
-    @BOUNDED
+    @LIMITS
     @given(expressions(), st.booleans())
     def check(expression: str, is_searched: bool) -> None:
         if is_searched:
@@ -114,32 +114,32 @@ def test_a_random_filter_is_answered_or_refused_as_a_filter(scim: Scim, settings
             answer = scim.get(f"/{kind}s", {"filter": expression})
         body = answer.json()
         assert answer.status_code in (200, 400), (expression, body)
-        refused.add(answer.status_code)
+        statuses.add(answer.status_code)
         if answer.status_code == 400:
             assert body["scimType"] in ("invalidFilter", "invalidValue"), (expression, body)
             assert "Resources" not in body
         else:
-            found = {one["id"] for one in body["Resources"]}
-            assert found <= everybody, expression
-            assert body["totalResults"] == len(found) == len(body["Resources"]), expression
+            keys = {one["id"] for one in body["Resources"]}
+            assert keys <= everybody, expression
+            assert body["totalResults"] == len(keys) == len(body["Resources"]), expression
 
     check()
-    assert refused == {200, 400}
+    assert statuses == {200, 400}
 
 
-def operations(known: list[str], others: list[str]) -> st.SearchStrategy[list[dict[str, Any]]]:
+def operations(member_ids: list[str], others: list[str]) -> st.SearchStrategy[list[dict[str, Any]]]:
     """Return a strategy for the operations of a PATCH of a group. `known` are ids that can be members."""
-    key = st.sampled_from([*known, *known, *others, known[0].upper(), "", "mira"])
+    key = st.sampled_from([*member_ids, *member_ids, *others, member_ids[0].upper(), "", "mira"])
     part = st.sampled_from(("value", "VALUE", "display", "type", "$ref", "displayName", "nope"))
-    said: st.SearchStrategy[Any] = st.one_of(
+    leaf: st.SearchStrategy[Any] = st.one_of(
         key, st.sampled_from((None, "User", "Group", "robot", "x" * 256, 7, True, [], {}))
     )
     entry = st.one_of(
         key.map(lambda one: {"value": one}),
         key.map(lambda one: {"value": one}),
-        st.tuples(key, part, said).map(lambda three: {"value": three[0], three[1]: three[2]}),
-        st.dictionaries(part, said, max_size=3),
-        said,
+        st.tuples(key, part, leaf).map(lambda three: {"value": three[0], three[1]: three[2]}),
+        st.dictionaries(part, leaf, max_size=3),
+        leaf,
     )
     names = st.sampled_from(("Team", "team ", "Taken", "", " ", "x" * 256, "a\nb", None, 7))
     value = st.one_of(entry, st.lists(entry, max_size=4), st.lists(entry, max_size=4), names)
@@ -147,25 +147,25 @@ def operations(known: list[str], others: list[str]) -> st.SearchStrategy[list[di
         st.sampled_from(("value", "type", "display", "$ref", "nope")), st.sampled_from(("eq", "ne", "co")), key
     )
     selection = condition.map(lambda three: f'{three[0]} {three[1]} "{three[2]}"')
-    joined = st.one_of(selection, st.tuples(selection, st.sampled_from((" and ", " or ")), selection).map("".join))
+    conditions = st.one_of(selection, st.tuples(selection, st.sampled_from((" and ", " or ")), selection).map("".join))
     path = st.one_of(
         st.sampled_from(("members", "Members", f"{people.GROUP}:members", "members.value", "members.nope", "members[")),
-        joined.map("members[{}]".format),
-        st.tuples(joined, part).map(lambda pair: f"members[{pair[0]}].{pair[1]}"),
+        conditions.map("members[{}]".format),
+        st.tuples(conditions, part).map(lambda pair: f"members[{pair[0]}].{pair[1]}"),
         st.sampled_from(("displayName", "externalId", "id", "meta.created", "schemas", people.SITE, "nope", "")),
         st.sampled_from(
             (f"{people.SITE}:value", f"{people.SITE}.displayName", f"{people.USER}:userName", people.GROUP)
         ),
         st.sampled_from((None, 7, [], " members ")),
     )
-    whole = st.dictionaries(
+    resource = st.dictionaries(
         st.sampled_from(("members", "displayName", "externalId", "id", "nope", people.SITE, 'members[type eq "User"]')),
         value,
         max_size=3,
     )
     operation = st.fixed_dictionaries(
         {"op": st.sampled_from(("add", "Add", "replace", "REPLACE", "remove", "Remove", "move", None))},
-        optional={"path": path, "value": value | whole},
+        optional={"path": path, "value": value | resource},
     )
     return st.lists(operation, min_size=1, max_size=4)
 
@@ -179,9 +179,9 @@ def test_a_random_patch_of_a_group_does_what_it_says_or_nothing(
     users = [scim.add_user(f"u{number}")["id"] for number in range(3)]
     inner = scim.add_group("Inner", users[0])["id"]
     group = scim.add_group("Team", *users[:2])["id"]
-    outer, taken = scim.add_group("Outer", group)["id"], scim.add_group("Taken")["id"]
+    outer, other_group = scim.add_group("Outer", group)["id"], scim.add_group("Taken")["id"]
     elsewhere = Scim(people.make_token(people.make_directory(other_site))).add_user("theirs")["id"]
-    known = [*users, inner]
+    member_ids = [*users, inner]
     strangers = [group, outer, elsewhere, str(uuid.UUID(int=7))]
     statuses = set()
 
@@ -189,21 +189,21 @@ def test_a_random_patch_of_a_group_does_what_it_says_or_nothing(
         rows = RoleMembership.objects.order_by("pk").values()
         return list(Role.objects.order_by("pk").values()), list(rows), Change.objects.count()
 
-    @BOUNDED
-    @given(operations([*known, taken], strangers))
-    def check(asked: list[dict[str, Any]]) -> None:
+    @LIMITS
+    @given(operations([*member_ids, other_group], strangers))
+    def check(operations_sent: list[dict[str, Any]]) -> None:
         before = state()
-        answer = scim.send("PATCH", f"/Groups/{group}", {"Operations": asked})
+        answer = scim.send("PATCH", f"/Groups/{group}", {"Operations": operations_sent})
         statuses.add(answer.status_code)
-        assert answer.status_code in (200, 204, 400, 409), (asked, answer.content)
+        assert answer.status_code in (200, 204, 400, 409), (operations_sent, answer.content)
         if answer.status_code >= 400:
-            assert answer.json().get("scimType"), (asked, answer.content)
-            assert state() == before, asked
+            assert answer.json().get("scimType"), (operations_sent, answer.content)
+            assert state() == before, operations_sent
             return
         after = scim.get(f"/Groups/{group}").json()
-        assert answer.status_code == 204 or answer.json() == after, asked
-        assert {one["value"] for one in after["members"]} <= {*known, taken}, asked
-        assert scim.members(taken) == set()
+        assert answer.status_code == 204 or answer.json() == after, operations_sent
+        assert {one["value"] for one in after["members"]} <= {*member_ids, other_group}, operations_sent
+        assert scim.members(other_group) == set()
 
     check()
     assert {400, 204 if dialect == Dialect.ENTRA else 200} <= statuses
@@ -217,8 +217,8 @@ def test_a_random_patch_of_a_user_does_what_it_says_or_nothing(scim: Scim, setti
     plain = st.sampled_from((None, "a@b.test", "Baker", "", " ", "True", "x" * 256, 7, True, boss, user))
     entry = st.dictionaries(st.sampled_from(("value", "type", "primary", "display", "$ref", "nope")), plain, max_size=3)
     value = st.one_of(plain, entry, st.lists(entry | plain, max_size=3), st.dictionaries(st.sampled_from(NAMES), plain))
-    selected = st.tuples(st.sampled_from(NAMES), expressions()).map(lambda pair: f"{pair[0]}[{pair[1]}]")
-    path = st.one_of(st.sampled_from(NAMES), selected, selected.map("{}.value".format))
+    selection = st.tuples(st.sampled_from(NAMES), expressions()).map(lambda pair: f"{pair[0]}[{pair[1]}]")
+    path = st.one_of(st.sampled_from(NAMES), selection, selection.map("{}.value".format))
     operation = st.fixed_dictionaries(
         {"op": st.sampled_from(("add", "Replace", "remove"))}, optional={"path": path, "value": value}
     )
@@ -226,16 +226,16 @@ def test_a_random_patch_of_a_user_does_what_it_says_or_nothing(scim: Scim, setti
     def state() -> tuple[Any, ...]:
         return scim.user(user), list(User.objects.filter(pk=user).values()), Change.objects.count()
 
-    @BOUNDED
+    @LIMITS
     @given(st.lists(operation, min_size=1, max_size=3))
-    def check(asked: list[dict[str, Any]]) -> None:
+    def check(operations_sent: list[dict[str, Any]]) -> None:
         before = state()
-        answer = scim.send("PATCH", f"/Users/{user}", json.dumps({"operations": asked}))
-        assert answer.status_code in (200, 400, 409), (asked, answer.content)
+        answer = scim.send("PATCH", f"/Users/{user}", json.dumps({"operations": operations_sent}))
+        assert answer.status_code in (200, 400, 409), (operations_sent, answer.content)
         if answer.status_code >= 400:
-            assert answer.json().get("scimType"), (asked, answer.content)
-            assert state() == before, asked
+            assert answer.json().get("scimType"), (operations_sent, answer.content)
+            assert state() == before, operations_sent
         else:
-            assert scim.user(user) == answer.json(), asked
+            assert scim.user(user) == answer.json(), operations_sent
 
     check()

@@ -7,14 +7,9 @@ import pytest
 from records.accounts.models import Dialect
 from scim.models import ProvisioningCall
 from tests.scim import people
-from tests.scim.conftest import assert_error
+from tests.scim.conftest import assert_error, last_outcome
 
 MANAGER = f"{people.ENTERPRISE}:manager"
-
-
-def logged() -> str:
-    """Return how the newest call ended, as the log has it."""
-    return ProvisioningCall.objects.latest("id").outcome
 
 
 @pytest.fixture
@@ -59,9 +54,9 @@ def test_a_member_is_called_what_it_is_in_any_case(team):
 def test_a_type_does_not_tell_whether_an_id_exists(team, other_site):
     both, _, _, group = team
     strange = people.make_directory(other_site)
-    theirs = type(both)(people.make_token(strange)).add_user("zoe")["id"]
+    key_elsewhere = type(both)(people.make_token(strange)).add_user("zoe")["id"]
     details = []
-    for key in (theirs, "a3c1b2d4-0000-4000-8000-000000000000"):
+    for key in (key_elsewhere, "a3c1b2d4-0000-4000-8000-000000000000"):
         answer = both.put(f"/Groups/{group}", {"members": [{"value": key, "type": "Group"}]})
         assert_error(answer, 400, "invalidValue")
         details.append(answer.json()["detail"].replace(key, ""))
@@ -71,14 +66,14 @@ def test_a_type_does_not_tell_whether_an_id_exists(team, other_site):
 def test_a_reference_to_another_id_than_the_members_is_named_in_the_log(team):
     both, user, inner, group = team
     entry = {"value": user, "$ref": f"../Users/{inner}"}
-    said = "Ignored, because value names the member: members.$ref."
+    note = "Ignored, because value names the member: members.$ref."
     assert both.put(f"/Groups/{group}", {"members": [entry]}).status_code == 200
-    assert said in logged()
+    assert note in last_outcome()
     both.apply(f"/Groups/{group}", {"op": "add", "path": "members", "value": [entry]})
-    assert said in logged()
+    assert note in last_outcome()
     assert both.members(group) == {user}
     both.apply(f"/Groups/{group}", {"op": "add", "path": "members", "value": [{**entry, "$ref": f"x/{user.upper()}"}]})
-    assert logged() == "Nothing changed: everything was as asked for already."
+    assert last_outcome() == "Nothing changed: everything was as asked for already."
 
 
 def test_a_path_and_a_value_that_name_two_members_are_refused(scim):
@@ -87,8 +82,8 @@ def test_a_path_and_a_value_that_name_two_members_are_refused(scim):
     operation = {"op": "add", "path": f'members[value eq "{user}"]', "value": {"value": other}}
     assert_error(scim.patch(f"/Groups/{group}", operation), 400, "invalidValue")
     assert scim.members(group) == set()
-    named = {"display": "M.", "type": "User"}
-    answer = scim.patch(f"/Groups/{group}", {**operation, "value": named})
+    value = {"display": "M.", "type": "User"}
+    answer = scim.patch(f"/Groups/{group}", {**operation, "value": value})
     assert [one["display"] for one in answer.json()["members"]] == ["M."]
 
 
@@ -115,7 +110,7 @@ def test_a_member_that_a_path_selects_may_be_told_again(scim, op, value):
     answer = scim.patch(f"/Groups/{group['id']}", operation)
     assert answer.status_code == 200, answer.content
     assert answer.json() == group
-    assert ("members.nope" in logged()) == ("nope" in text)
+    assert ("members.nope" in last_outcome()) == ("nope" in text)
 
 
 @pytest.mark.parametrize("value", [None, "", "x", 7, [], ["x"], [{"value": "x"}, {"value": "y"}]])
@@ -159,16 +154,16 @@ def test_a_member_that_was_added_before_in_the_same_request_may_be_told_again(sc
 def test_unknown_names_of_a_member_are_named_in_the_log_of_every_write(team):
     both, user, _, group = team
     entry = {"value": user, "displayName": "Mira", "rank": 1}
-    said = "Ignored, because the schemas do not declare it: members.displayName, members.rank."
+    note = "Ignored, because the schemas do not declare it: members.displayName, members.rank."
     both.put(f"/Groups/{group}", {"members": [entry]})
-    assert said in logged()
+    assert note in last_outcome()
     for operation in (
         {"op": "add", "path": "members", "value": [entry]},
         {"op": "replace", "value": {"members": [entry]}},
         {"op": "remove", "path": "members", "value": [entry]},
     ):
         both.apply(f"/Groups/{group}", operation)
-        assert said in logged()
+        assert note in last_outcome()
 
 
 @pytest.mark.parametrize("path", [MANAGER, "manager", None])
@@ -176,17 +171,17 @@ def test_unknown_names_of_a_member_are_named_in_the_log_of_every_write(team):
 def test_the_name_of_a_manager_in_a_patch_is_named_in_the_log(scim, path, op):
     boss = scim.add_user("boss", displayName="The Boss")
     user = scim.add_user("mira", **{people.ENTERPRISE: {"manager": {"value": boss["id"]}}})
-    said = f"Ignored, because it is read-only: {MANAGER}.displayName."
+    note = f"Ignored, because it is read-only: {MANAGER}.displayName."
     for name, is_said in (("Somebody", True), ("The Boss", False)):
         value = {"value": boss["id"], "displayName": name}
         operation = {"op": op, "path": path, "value": value} if path else {"op": op, "value": {MANAGER: value}}
         answer = scim.patch(f"/Users/{user['id']}", operation)
         assert answer.json()[people.ENTERPRISE]["manager"]["displayName"] == "The Boss"
-        assert (said in logged()) == is_said
+        assert (note in last_outcome()) == is_said
     alone = {"op": op, "path": MANAGER, "value": {"displayName": "Somebody"}}
     answer = scim.patch(f"/Users/{user['id']}", alone)
     assert answer.json()[people.ENTERPRISE]["manager"]["value"] == boss["id"]
-    assert said in logged()
+    assert note in last_outcome()
 
 
 @pytest.mark.parametrize(
@@ -202,7 +197,7 @@ def test_the_name_of_a_manager_in_a_patch_is_named_in_the_log(scim, path, op):
 def test_unknown_names_in_a_value_with_a_path_are_ignored_and_named(scim, path, value, name):
     user = scim.add_user("mira")
     assert scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": path, "value": value}).status_code == 200
-    assert f"Ignored, because the schemas do not declare it: {name}." in logged()
+    assert f"Ignored, because the schemas do not declare it: {name}." in last_outcome()
 
 
 def test_unknown_names_of_a_patch_are_named_and_misspelt_ones_refused(scim):
@@ -210,7 +205,7 @@ def test_unknown_names_of_a_patch_are_named_and_misspelt_ones_refused(scim):
     path, operation = f"/Users/{user['id']}", {"op": "replace", "path": "title", "value": "Lead"}
     answer = scim.send("PATCH", path, {"Operations": [{**operation, "comment": "x"}], "reason": "y"})
     assert (answer.status_code, answer.json()["title"]) == (200, "Lead")
-    assert "Ignored, because the schemas do not declare it: reason, comment." in logged()
+    assert "Ignored, because the schemas do not declare it: reason, comment." in last_outcome()
     for wrong in ({"vlaue": "Head"}, {"pth": "nickName"}, {"opp": "remove"}):
         answer = scim.send("PATCH", path, {"Operations": [{**operation, "value": "Head", **wrong}]})
         assert_error(answer, 400, "invalidSyntax")
@@ -221,8 +216,8 @@ def test_unknown_names_of_a_bulk_are_named(both):
     add = {"method": "POST", "path": "/Users", "bulkId": "1", "data": people.user_body("mira"), "comment": "x"}
     answer = both.post("/Bulk", {"Operations": [add], "reason": "y"})
     assert (answer.status_code, answer.json()["Operations"][0]["status"]) == (200, "201")
-    said = ProvisioningCall.objects.filter(line__endswith="/Bulk").latest("id").outcome
-    assert "Ignored, because the schemas do not declare it: reason, comment." in said
+    outcome = ProvisioningCall.objects.filter(line__endswith="/Bulk").latest("id").outcome
+    assert "Ignored, because the schemas do not declare it: reason, comment." in outcome
 
 
 def test_the_log_names_what_was_ignored_without_anybodys_data(scim):
@@ -230,9 +225,9 @@ def test_the_log_names_what_was_ignored_without_anybodys_data(scim):
     path = 'emails[value eq "mira@corp.local"].nope'
     off = {"op": "replace", "path": "active", "value": False}
     scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": path, "value": "x"}, off)
-    assert 'emails[value eq "…"].nope' in logged()
+    assert 'emails[value eq "…"].nope' in last_outcome()
     scim.patch(f"/Users/{user['id']}", {"op": "replace", "value": {path: "x"}})
-    assert 'emails[value eq "…"].nope' in logged()
+    assert 'emails[value eq "…"].nope' in last_outcome()
     assert "mira" not in " ".join(ProvisioningCall.objects.values_list("outcome", flat=True))
 
 
@@ -242,7 +237,7 @@ def test_every_form_of_false_ends_access_beside_a_path_that_is_not_declared(scim
     operations = [{"op": "replace", "path": path, "value": false} for path in ("nope", "active")]
     answer = scim.patch(f"/Users/{user['id']}", *operations)
     assert (answer.status_code, answer.json().get("active")) == (200, False), answer.content
-    assert "Ignored, because the schemas do not declare it: nope." in logged()
+    assert "Ignored, because the schemas do not declare it: nope." in last_outcome()
 
 
 @pytest.mark.parametrize(
@@ -277,7 +272,7 @@ OLD = {"created": "2020-01-01T00:00:00.000Z", "lastModified": "2020-01-01T00:00:
 
 @pytest.mark.parametrize("dialect", Dialect)
 @pytest.mark.parametrize(
-    ("value", "named"),
+    ("value", "names"),
     [
         ({"meta": OLD}, "meta.created"),
         ({"META": {"location": "https://elsewhere.example"}}, "META.location"),
@@ -288,7 +283,7 @@ OLD = {"created": "2020-01-01T00:00:00.000Z", "lastModified": "2020-01-01T00:00:
         ({f"{MANAGER}.displayName": "Somebody"}, f"{MANAGER}.displayName"),
     ],
 )
-def test_read_only_attributes_in_a_patch_without_a_path_are_ignored_and_named(scim_of, dialect, value, named):
+def test_read_only_attributes_in_a_patch_without_a_path_are_ignored_and_named(scim_of, dialect, value, names):
     scim = scim_of(dialect)
     boss = scim.add_user("boss")
     user = scim.add_user("mira", **{people.ENTERPRISE: {"manager": {"value": boss["id"]}}})
@@ -297,12 +292,12 @@ def test_read_only_attributes_in_a_patch_without_a_path_are_ignored_and_named(sc
     for op in ("add", "replace"):
         answer = scim.patch(path, {"op": op, "value": {**value, "title": f"Lead {op}"}})
         assert answer.status_code == 200, answer.content
-        assert logged() == f"Changed: title. Ignored, because it is read-only: {named}."
+        assert last_outcome() == f"Changed: title. Ignored, because it is read-only: {names}."
         after = scim.user(user["id"])
         assert after["title"] == f"Lead {op}"
         assert {**after, "title": "", "meta": ""} == {**before, "title": "", "meta": ""}
     scim.patch(f"{path}?attributes=userName", {"op": "add", "value": {**after, "title": "Lead"}})
-    assert logged() == "Changed: title."
+    assert last_outcome() == "Changed: title."
     assert_error(
         scim.patch(path, {"op": "replace", "path": "meta", "value": {"created": OLD["created"]}}), 400, "mutability"
     )
@@ -312,18 +307,18 @@ def test_read_only_attributes_in_a_patch_without_a_path_are_ignored_and_named(sc
 def test_what_is_read_only_of_a_group_is_ignored_and_named_and_ids_are_read_in_any_case(scim_of, site, dialect):
     scim = scim_of(dialect)
     group = scim.add_group("Team", scim.add_user("mira")["id"])
-    path, here = f"/Groups/{group['id']}", str(site.pk)
+    path, site_id = f"/Groups/{group['id']}", str(site.pk)
     for form in (
-        {"value": {people.SITE: {"value": here.upper(), "displayName": "Elsewhere"}, "id": group["id"].upper()}},
-        {"path": people.SITE, "value": {"value": here, "displayName": "Elsewhere"}},
-        {"value": {f"{people.SITE}:value": here.upper(), f"{people.SITE}:displayName": "Elsewhere"}},
+        {"value": {people.SITE: {"value": site_id.upper(), "displayName": "Elsewhere"}, "id": group["id"].upper()}},
+        {"path": people.SITE, "value": {"value": site_id, "displayName": "Elsewhere"}},
+        {"value": {f"{people.SITE}:value": site_id.upper(), f"{people.SITE}:displayName": "Elsewhere"}},
     ):
         answer = scim.patch(path, {"op": "replace", **form}, {"op": "replace", "path": "displayName", "value": "Team"})
         assert answer.status_code == (204 if dialect == Dialect.ENTRA else 200), answer.content
-        assert logged() == f"Nothing changed. Ignored, because it is read-only: {people.SITE}:displayName."
-    for form in ({"path": f"{people.SITE}:value", "value": here.upper()}, {"value": {"meta": group["meta"]}}):
+        assert last_outcome() == f"Nothing changed. Ignored, because it is read-only: {people.SITE}:displayName."
+    for form in ({"path": f"{people.SITE}:value", "value": site_id.upper()}, {"value": {"meta": group["meta"]}}):
         assert scim.patch(path, {"op": "replace", **form}).status_code in (200, 204)
-        assert logged() == "Nothing changed: everything was as asked for already."
+        assert last_outcome() == "Nothing changed: everything was as asked for already."
     elsewhere = {"op": "replace", "path": f"{people.SITE}:value", "value": "A3C1B2D4-0000-4000-8000-000000000000"}
     assert_error(scim.patch(path, elsewhere), 400, "mutability")
     answer = scim.patch(path, {"op": "replace", "path": "displayName", "value": "Crew"})
@@ -337,20 +332,20 @@ def test_what_is_read_only_of_a_group_is_ignored_and_named_and_ids_are_read_in_a
 def test_a_manager_named_by_any_reference_is_set_and_not_called_ignored(both, form):
     boss, other = both.add_user("boss")["id"], both.add_user("other")["id"]
     user = both.add_user("mira", **{people.ENTERPRISE: {"manager": {"$ref": form.format(boss)}}})
-    assert "sent" not in logged()
+    assert "sent" not in last_outcome()
     path = f"/Users/{user['id']}"
     body = {**user, people.ENTERPRISE: {"manager": {"$ref": form.format(other.upper())}}}
     assert both.put(path, body).json()[people.ENTERPRISE]["manager"]["value"] == other
-    assert logged() == "Changed: manager."
+    assert last_outcome() == "Changed: manager."
     both.apply(path, {"op": "replace", "path": MANAGER, "value": {"$ref": form.format(boss)}})
-    assert (both.user(user["id"])[people.ENTERPRISE]["manager"]["value"], logged()) == (boss, "Answered.")
+    assert (both.user(user["id"])[people.ENTERPRISE]["manager"]["value"], last_outcome()) == (boss, "Answered.")
     body = {**user, people.ENTERPRISE: {"manager": {"value": boss, "$ref": form.format(boss)}}}
     both.put(path, body)
-    assert logged() == "Nothing changed: everything was as asked for already."
-    said = {"value": boss, "$ref": form.format(other)}
-    for manager, named in (
-        (said, f"{MANAGER}.value"),
+    assert last_outcome() == "Nothing changed: everything was as asked for already."
+    manager_value = {"value": boss, "$ref": form.format(other)}
+    for manager, name in (
+        (manager_value, f"{MANAGER}.value"),
         ({"value": "nobody", "$ref": form.format(boss)}, f"{MANAGER}.$ref"),
     ):
         both.put(path, {**user, people.ENTERPRISE: {"manager": manager}})
-        assert f"Not stored as sent: {named}." in logged()
+        assert f"Not stored as sent: {name}." in last_outcome()

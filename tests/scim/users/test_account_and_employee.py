@@ -7,9 +7,9 @@ import pytest
 from records.accounts.models import User
 from records.employees import actions as employee_actions
 from records.employees.models import Employee
-from scim.models import ProvisioningCall
 from tests import make
 from tests.scim import people
+from tests.scim.conftest import last_outcome
 
 
 def test_account_and_employee_are_one_person(scim, site):
@@ -79,32 +79,32 @@ def test_what_the_back_office_empties_or_sets_is_not_undone_by_another_change(sc
         ("new@x.test", "99", "088", "3 Mill St\nEly"),
         ("last@x.test", "1", "2", "4 Mill St"),
     ):
-        changed = dict(zip(FACTS, values, strict=True))
-        employee_actions.update_employee(site.pk, uuid.UUID(user["id"]), changed, author=make.SYSTEM)
-        shown = scim.user(user["id"])
-        assert scim.put(f"/Users/{user['id']}", shown).json()["meta"] == shown["meta"]
+        values_set = dict(zip(FACTS, values, strict=True))
+        employee_actions.update_employee(site.pk, uuid.UUID(user["id"]), values_set, author=make.SYSTEM)
+        document = scim.user(user["id"])
+        assert scim.put(f"/Users/{user['id']}", document).json()["meta"] == document["meta"]
         if sent_back:
-            scim.put(f"/Users/{user['id']}", {**shown, "nickName": values[0]})
+            scim.put(f"/Users/{user['id']}", {**document, "nickName": values[0]})
         else:
             scim.apply(f"/Users/{user['id']}", {"op": "add", "path": "nickName", "value": values[0] or "Mi"})
         assert Employee.objects.values_list(*FACTS).get(pk=user["id"]) == values
         assert User.objects.get(pk=user["id"]).email == values[0]
-        shown = scim.user(user["id"])
-        told = {
-            name: [(one.get("value") or one.get("formatted"), one["type"]) for one in shown[name]] for name in CONTACTS
+        after = scim.user(user["id"])
+        lists = {
+            name: [(one.get("value") or one.get("formatted"), one["type"]) for one in after[name]] for name in CONTACTS
         }
         email, phone, mobile, address = values
-        assert sorted(told["emails"]) == sorted([("home@x.test", "home"), *([(email, "work")] if email else [])])
-        assert sorted(told["phoneNumbers"]) == sorted(
+        assert sorted(lists["emails"]) == sorted([("home@x.test", "home"), *([(email, "work")] if email else [])])
+        assert sorted(lists["phoneNumbers"]) == sorted(
             [("66", "home"), *([(phone, "work"), (mobile, "mobile")] if phone else [])]
         )
-        assert sorted(told["addresses"]) == sorted([("2 Low St", "home"), *([(address, "work")] if address else [])])
+        assert sorted(lists["addresses"]) == sorted([("2 Low St", "home"), *([(address, "work")] if address else [])])
 
 
 def test_a_directory_sets_what_the_back_office_has_emptied(scim, site):
     user = scim.add_user("mira", **CONTACTS)
-    emptied = dict.fromkeys(FACTS, "")
-    employee_actions.update_employee(site.pk, uuid.UUID(user["id"]), emptied, author=make.SYSTEM)
+    empty_values = dict.fromkeys(FACTS, "")
+    employee_actions.update_employee(site.pk, uuid.UUID(user["id"]), empty_values, author=make.SYSTEM)
     scim.put(f"/Users/{user['id']}", {**user, **CONTACTS})
     assert Employee.objects.values_list(*FACTS).get(pk=user["id"]) == ("work@x.test", "55", "077", "1 High St")
 
@@ -112,12 +112,12 @@ def test_a_directory_sets_what_the_back_office_has_emptied(scim, site):
 def test_a_whole_address_of_the_directory_replaces_the_one_that_staff_wrote(scim, site):
     parts = {"streetAddress": "1 High St", "locality": "Ely", "postalCode": "CB7", "type": "work"}
     user = scim.add_user("mira", addresses=[parts])
-    path, kept = f"/Users/{user['id']}", Employee.objects.values_list("address", flat=True)
+    path, addresses = f"/Users/{user['id']}", Employee.objects.values_list("address", flat=True)
 
     def staff_write(text):
         employee_actions.update_employee(site.pk, uuid.UUID(user["id"]), {"address": text}, author=make.SYSTEM)
 
-    def sent(**values):
+    def address_after(**values):
         operations = [
             {"op": "replace", "path": f'addresses[type eq "work"].{name}', "value": value}
             for name, value in values.items()
@@ -127,27 +127,27 @@ def test_a_whole_address_of_the_directory_replaces_the_one_that_staff_wrote(scim
         return answer.json()["addresses"]
 
     staff_write("2 Low St\nEly")
-    told = sent(locality="Bath")
-    assert told == [{"formatted": "2 Low St\nEly", "locality": "Bath", "type": "work"}]
-    assert kept.get(pk=user["id"]) == "2 Low St\nEly"
-    logged = ProvisioningCall.objects.latest("pk").outcome
-    assert "The address of the employee stays, because the parts that were sent have no street." in logged
+    addresses_after = address_after(locality="Bath")
+    assert addresses_after == [{"formatted": "2 Low St\nEly", "locality": "Bath", "type": "work"}]
+    assert addresses.get(pk=user["id"]) == "2 Low St\nEly"
+    outcome = last_outcome()
+    assert "The address of the employee stays, because the parts that were sent have no street." in outcome
 
-    sent(streetAddress="9 New Rd", postalCode="BA1")
-    assert kept.get(pk=user["id"]) == "9 New Rd\nBA1 Bath"
-    sent(locality="Wells")
-    assert kept.get(pk=user["id"]) == "9 New Rd\nBA1 Wells"
-    shown = scim.user(user["id"])
-    assert scim.put(path, shown).json()["meta"] == shown["meta"]
+    address_after(streetAddress="9 New Rd", postalCode="BA1")
+    assert addresses.get(pk=user["id"]) == "9 New Rd\nBA1 Bath"
+    address_after(locality="Wells")
+    assert addresses.get(pk=user["id"]) == "9 New Rd\nBA1 Wells"
+    document = scim.user(user["id"])
+    assert scim.put(path, document).json()["meta"] == document["meta"]
 
     staff_write("3 Mill St")
     assert scim.user(user["id"])["addresses"] == [{"formatted": "3 Mill St", "type": "work"}]
-    sent(streetAddress="9 New Rd", formatted="Whole 1")
-    assert kept.get(pk=user["id"]) == "Whole 1"
-    sent(streetAddress="10 New Rd")
-    assert kept.get(pk=user["id"]) == "10 New Rd"
+    address_after(streetAddress="9 New Rd", formatted="Whole 1")
+    assert addresses.get(pk=user["id"]) == "Whole 1"
+    address_after(streetAddress="10 New Rd")
+    assert addresses.get(pk=user["id"]) == "10 New Rd"
     assert scim.apply(path, {"op": "remove", "path": 'addresses[type eq "work"].streetAddress'}).status_code == 200
-    assert kept.get(pk=user["id"]) == "Whole 1"
+    assert addresses.get(pk=user["id"]) == "Whole 1"
 
 
 def test_a_display_name_that_repeats_a_value_leaves_with_it(scim, site):
@@ -161,9 +161,9 @@ def test_a_display_name_that_repeats_a_value_leaves_with_it(scim, site):
     )
     values = {"email_address": "new@x.test", "phone": "66", "mobile": "088"}
     employee_actions.update_employee(site.pk, uuid.UUID(user["id"]), values, author=make.SYSTEM)
-    shown = scim.user(user["id"])
-    assert shown["emails"] == [{"value": "new@x.test", "type": "work", "primary": True}]
-    assert shown["phoneNumbers"] == [
+    document = scim.user(user["id"])
+    assert document["emails"] == [{"value": "new@x.test", "type": "work", "primary": True}]
+    assert document["phoneNumbers"] == [
         {"value": "66", "type": "work"},
         {"value": "088", "display": "On call", "type": "mobile"},
     ]
@@ -173,9 +173,9 @@ def test_a_manager_whom_staff_set_in_place_of_an_unknown_one_leaves_nothing_to_c
     user = scim.add_user("mira", **{people.ENTERPRISE: {"manager": {"value": "nobody"}}})
     superior = Employee.objects.get(pk=scim.add_user("anna")["id"])
     employee_actions.update_employee(site.pk, uuid.UUID(user["id"]), {"reporting_to": superior}, author=make.SYSTEM)
-    shown = scim.user(user["id"])
-    assert shown[people.ENTERPRISE]["manager"]["value"] == str(superior.pk)
-    assert scim.put(f"/Users/{user['id']}", shown).json()["meta"] == shown["meta"]
+    document = scim.user(user["id"])
+    assert document[people.ENTERPRISE]["manager"]["value"] == str(superior.pk)
+    assert scim.put(f"/Users/{user['id']}", document).json()["meta"] == document["meta"]
 
 
 def test_names_that_are_missing_are_made_up(scim):
@@ -183,9 +183,9 @@ def test_names_that_are_missing_are_made_up(scim):
     user = scim.post("/Users", bare).json()
     assert user["name"]["givenName"] == "bare@corp.local"
     assert Employee.objects.get(pk=user["id"]).first_name == "bare@corp.local"
-    shown = scim.post("/Users", {**bare, "userName": "other", "displayName": "Ola N"}).json()
-    assert (shown["name"]["givenName"], shown["displayName"]) == ("Ola N", "Ola N")
-    assert shown[people.EMPLOYEE] == {"position": "Employee", "natureOfEmployment": "Employee", "folder": ""}
+    document = scim.post("/Users", {**bare, "userName": "other", "displayName": "Ola N"}).json()
+    assert (document["name"]["givenName"], document["displayName"]) == ("Ola N", "Ola N")
+    assert document[people.EMPLOYEE] == {"position": "Employee", "natureOfEmployment": "Employee", "folder": ""}
 
 
 def test_what_a_record_needs_has_a_default_and_lists_are_used_where_they_have_an_entry(scim, site):

@@ -24,9 +24,9 @@ def test_an_inactive_user_comes_back_under_the_directorys_own_identifier(both):
 def test_only_the_directory_that_gave_an_identifier_brings_its_user_back(scim, site):
     first = scim.add_user("mira", externalId="hr-7", active=False)
     stranger = Scim(people.make_token(people.make_directory(site)))
-    made = stranger.post("/Users", people.user_body("other", externalId="hr-7"))
-    assert made.status_code == 201
-    assert made.json()["id"] != first["id"]
+    answer = stranger.post("/Users", people.user_body("other", externalId="hr-7"))
+    assert answer.status_code == 201
+    assert answer.json()["id"] != first["id"]
     assert not scim.user(first["id"])["active"]
     scim.delete(f"/Users/{first['id']}")
     again = scim.post("/Users", people.user_body("mira", externalId="hr-7"))

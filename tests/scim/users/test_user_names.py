@@ -55,15 +55,15 @@ def test_a_name_or_address_is_found_as_it_was_sent_in_the_letters_of_every_langu
     address = f"{name.partition('@')[0]}@x.test" if name.isascii() else "İpek@x.test"
     user = both.add_user(name, emails=[{"value": address, "type": "work"}])
     group = both.add_group(name, user["id"])
-    for asked in (name, unicodedata.normalize("NFD", name), name.lower(), name.casefold()):
-        for test in (f'eq "{asked}"', f'sw "{asked[:3]}"', f'co "{asked[1:4]}"', f'ew "{asked[-3:]}"'):
-            assert both.ids("/Users", f"userName {test}") == [user["id"]], (asked, test)
-            assert both.ids("/Groups", f"displayName {test}") == [group["id"]], (asked, test)
+    for form in (name, unicodedata.normalize("NFD", name), name.lower(), name.casefold()):
+        for test in (f'eq "{form}"', f'sw "{form[:3]}"', f'co "{form[1:4]}"', f'ew "{form[-3:]}"'):
+            assert both.ids("/Users", f"userName {test}") == [user["id"]], (form, test)
+            assert both.ids("/Groups", f"displayName {test}") == [group["id"]], (form, test)
     for test in (f'emails eq "{address}"', f'emails[value eq "{address.lower()}"]', f'emails.value sw "{address[:3]}"'):
         assert both.ids("/Users", test) == [user["id"]], test
     path = f'emails[value eq "{address}"].display'
-    changed = both.apply(f"/Users/{user['id']}", {"op": "replace", "path": path, "value": "Shown"}).json()
-    assert [one.get("display") for one in changed["emails"]] == ["Shown"]
+    after = both.apply(f"/Users/{user['id']}", {"op": "replace", "path": path, "value": "Shown"}).json()
+    assert [one.get("display") for one in after["emails"]] == ["Shown"]
     assert_error(both.post("/Users", people.user_body(name.lower())), 409, "uniqueness")
 
 
@@ -116,12 +116,12 @@ def test_keys_of_looks_that_were_stored_before_are_computed_anew(scim: Scim, sit
     for name in names:
         make.make_user(name, site=site)
         User.objects.filter(user_name=name).update(user_name_look=name)
-    gone = make.make_user("\u0261ina", site=site)
-    User.objects.filter(pk=gone.pk).update(user_name_key=None, user_name_look=None)
+    former_user = make.make_user("\u0261ina", site=site)
+    User.objects.filter(pk=former_user.pk).update(user_name_key=None, user_name_look=None)
     migration = import_module("records.accounts.migrations.0016_recompute_user_name_looks")
     migration.recompute(apps, SimpleNamespace(connection=connection))
     assert dict(User.objects.filter(user_name__in=names).values_list("user_name", "user_name_look")) == names
-    assert User.objects.get(pk=gone.pk).user_name_look is None
+    assert User.objects.get(pk=former_user.pk).user_name_look is None
     assert_error(scim.post("/Users", people.user_body("maria")), 409, "uniqueness")
 
 
@@ -145,8 +145,8 @@ def test_the_back_office_refuses_the_same_names(client: Any, site: Site, name: s
     make.make_user("coco", site=site)
     client.force_login(make.make_user("admin", site=site, role=DefaultRole.SITE_ADMINISTRATOR))
     count = User.objects.count()
-    given = {"user_name": name, "given_name": "A", "family_name": "B", "display_name": "", "email": ""}
-    answer = client.post("/admin/accounts/user/add/", given)
+    form = {"user_name": name, "given_name": "A", "family_name": "B", "display_name": "", "email": ""}
+    answer = client.post("/admin/accounts/user/add/", form)
     assert answer.status_code == 200
     assert "errorlist" in answer.text
     assert User.objects.count() == count

@@ -1,4 +1,4 @@
-"""Another writer who holds what a test wants to write."""
+"""Locks that another writer holds on what a test wants to write."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,8 +7,8 @@ from django.db import connections
 
 
 @contextmanager
-def held(*tables: str) -> Iterator[None]:
-    """Let another connection hold the tables for the block; on SQLite it holds the whole database."""
+def lock_tables(*tables: str) -> Iterator[None]:
+    """Let another connection lock the tables for the block; on SQLite it locks the whole database."""
     other = connections.create_connection("default")
     try:
         with other.cursor() as cursor:
