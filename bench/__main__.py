@@ -26,7 +26,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--markdown", type=Path, help="write the table to this file, too")
     parser.add_argument("--only", choices=PARTS, help="measure this part alone")
-    chosen = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="larder-bench-") as folder:
         os.environ |= {
             "DJANGO_SETTINGS_MODULE": "config.settings",
@@ -40,20 +40,20 @@ def main() -> None:
         }
         django.setup()
         table = Table()
-        started = time.time()
+        start = time.time()
         print(" | ".join(Table.HEAD), flush=True)
-        for part in PARTS if chosen.only is None else (chosen.only,):
+        for part in PARTS if arguments.only is None else (arguments.only,):
             import_module(f"bench.{part}").measure(table)
-    print(f"Measured in {time.time() - started:.0f} s.", flush=True)
-    if chosen.markdown:
-        _write(f"{_about()}\n\n{table.markdown()}", chosen.markdown)
+    print(f"Measured in {time.time() - start:.0f} s.", flush=True)
+    if arguments.markdown:
+        _write(f"{_about()}\n\n{table.markdown()}", arguments.markdown)
 
 
 def _write(text: str, file: Path) -> None:
     """Write the table to the file, or replace the table in a page that has one already."""
     page = file.read_text() if file.exists() else ""
-    kept = re.search(r"^Measured on .*\n\n(?:\|.*\n)+", page, re.MULTILINE)
-    file.write_text(page[: kept.start()] + text + page[kept.end() :] if kept else text)
+    section = re.search(r"^Measured on .*\n\n(?:\|.*\n)+", page, re.MULTILINE)
+    file.write_text(page[: section.start()] + text + page[section.end() :] if section else text)
 
 
 def _about() -> str:

@@ -69,11 +69,11 @@ ONLY = os.environ.get("BENCH_ONLY", "").split(",")
 ALL = bool(os.environ.get("BENCH_ALL"))
 TIMES, FIRST_TIMES = 5, 3
 SLOW = 300.0
-COUNTED = (Complaint, Action, AuditRecord, Employee, Item, Customer, Attachment)
+COUNTED_MODELS = (Complaint, Action, AuditRecord, Employee, Item, Customer, Attachment)
 """The kinds of which overviews show figures, apart from documents, which only their versions change."""
 
 
-def wanted(name: str) -> bool:
+def is_chosen(name: str) -> bool:
     """Return whether the page of this name is to be opened."""
     return any(part in name for part in ONLY)
 
@@ -85,7 +85,7 @@ class Visit:
         name = f"bench{time.time_ns()}"
         self.user = make.make_user(site=site, role=DefaultRole.SITE_ADMINISTRATOR, user_name=name)
         self.client = sign_in(self.user, site)
-        self.counted = [model._default_manager.order_by("pk").last() for model in COUNTED]
+        self.samples = [model._default_manager.order_by("pk").last() for model in COUNTED_MODELS]
         self.slow: list[str] = []
         # It limits every wait for the database from now on, and filling takes longer than a page may.
         from config.wsgi import prepare_pages
@@ -94,17 +94,17 @@ class Visit:
         gc.collect()
         gc.freeze()
         connections.close_all()
-        self._newcomers, theirs = Pipe()
+        self._newcomers, child_end = Pipe()
         if os.fork() == 0:
             self._newcomers.close()
-            self._fork_for_each(theirs)
-        theirs.close()
+            self._fork_for_each(child_end)
+        child_end.close()
 
     def _fork_for_each(self, channel: Any) -> None:
         """Open each page that is asked for in a process that has opened none before, and send how long it takes."""
-        failed = 0
+        status = 0
         with suppress(EOFError):
-            while not failed:
+            while not status:
                 where, query = channel.recv()
                 if (process := os.fork()) == 0:
                     try:
@@ -113,17 +113,17 @@ class Visit:
                     finally:
                         traceback.print_exc()
                         os._exit(1)
-                failed = os.waitpid(process, 0)[1]
-        os._exit(failed and 1)
+                status = os.waitpid(process, 0)[1]
+        os._exit(status and 1)
 
     def _open(self, where: str, query: dict[str, Any]) -> tuple[float, float, float, Any, Any]:
         """Return the milliseconds that a page takes, of the processor and of the database, the statements, the page."""
-        with CaptureQueriesContext(connection) as captured:
-            started, cpu = time.perf_counter(), time.process_time()
+        with CaptureQueriesContext(connection) as queries:
+            start, cpu = time.perf_counter(), time.process_time()
             answer = self.client.get(where, query)
-            took, cpu = time.perf_counter() - started, time.process_time() - cpu
+            took, cpu = time.perf_counter() - start, time.process_time() - cpu
         assert answer.status_code == 200, (answer.status_code, where)
-        return 1000 * took, 1000 * cpu, 1000 * sum(float(entry["time"]) for entry in captured), list(captured), answer
+        return 1000 * took, 1000 * cpu, 1000 * sum(float(entry["time"]) for entry in queries), list(queries), answer
 
     def _in_new_process(self, where: str, query: dict[str, Any]) -> float:
         self._newcomers.send((where, query))
@@ -132,7 +132,7 @@ class Visit:
 
     def _after_a_write(self, where: str, query: dict[str, Any]) -> float:
         slowest = 0.0
-        for record in self.counted:
+        for record in self.samples:
             make.archive(record)
             make.archive(record, archived=False)
             slowest = max(slowest, self._open(where, query)[0])
@@ -140,45 +140,45 @@ class Visit:
 
     def open(self, name: str, where: str, **query: Any) -> None:
         """Open a page several times in each way, and print what it takes."""
-        if not wanted(name):
+        if not is_chosen(name):
             return
         new = statistics.median(self._in_new_process(where, query) for _ in range(FIRST_TIMES))
-        written = self._after_a_write(where, query)
-        found = [self._open(where, query) for _ in range(TIMES)]
-        again, cpu, database = (statistics.median(one[part] for one in found) for part in range(3))
-        captured = found[-1][3]
-        mark = "  <-- slow" if max(new, written, again) > SLOW else ""
-        ways = f"new process {new:7.1f}, after a write {written:7.1f}, again {again:7.1f} ms"
-        line = f"{name:50} {len(captured):3} queries, {ways}: {cpu:6.1f} here, {database:6.1f} database{mark}"
+        after_write = self._after_a_write(where, query)
+        results = [self._open(where, query) for _ in range(TIMES)]
+        again, cpu, database = (statistics.median(one[part] for one in results) for part in range(3))
+        queries = results[-1][3]
+        mark = "  <-- slow" if max(new, after_write, again) > SLOW else ""
+        ways = f"new process {new:7.1f}, after a write {after_write:7.1f}, again {again:7.1f} ms"
+        line = f"{name:50} {len(queries):3} queries, {ways}: {cpu:6.1f} here, {database:6.1f} database{mark}"
         print(line, flush=True)
         if mark:
             self.slow.append(line)
             if "--sql" in sys.argv:
-                for entry in sorted(captured, key=lambda entry: -float(entry["time"]))[:2]:
+                for entry in sorted(queries, key=lambda entry: -float(entry["time"]))[:2]:
                     print(f"    {entry['time']} s  {entry['sql'][:1500]}")
 
     def open_parts(self, name: str, where: str) -> None:
         """Open the slowest part of the search on a page, after all of its parts one after the other; print both."""
-        if not wanted(name):
+        if not is_chosen(name):
             return
-        taken, place = dict[str, float](), ""
-        while place or not taken:
+        times, place = dict[str, float](), ""
+        while place or not times:
             took, _, _, _, answer = self._open(where, {"searched": place, "part": ""})
-            taken[place], place = took, answer.context["searched"].following
-        print(f"{name}: {len(taken)} parts, {sum(taken.values()):.0f} ms, the slowest {max(taken.values()):.0f} ms")
-        slowest = max(taken, key=lambda place: taken[place])
+            times[place], place = took, answer.context["searched"].following
+        print(f"{name}: {len(times)} parts, {sum(times.values()):.0f} ms, the slowest {max(times.values()):.0f} ms")
+        slowest = max(times, key=lambda place: times[place])
         self.open(f"{name}, the slowest part", where, searched=slowest, part="")
 
 
 def calls(visit: Visit, site: Site) -> None:
     """Open the profile and the calls of a key that was used as often as there are rows."""
-    if not wanted("calls"):
+    if not is_chosen("calls"):
         return
     make.make_key(site, user=visit.user)
     key, moment = SubscriptionKey.objects.get(user=visit.user), now()
-    given = {"key": key, "operation": "GetItemList", "duration_ms": 12.5, "request_id": uuid.uuid4()}
-    made = (KeyCall(**given, at=moment - timedelta(seconds=n), status=200 if n % 50 else 404) for n in range(ROWS))
-    KeyCall.objects.bulk_create(made, batch_size=1000)
+    values = {"key": key, "operation": "GetItemList", "duration_ms": 12.5, "request_id": uuid.uuid4()}
+    rows = (KeyCall(**values, at=moment - timedelta(seconds=n), status=200 if n % 50 else 404) for n in range(ROWS))
+    KeyCall.objects.bulk_create(rows, batch_size=1000)
     visit.open("calls: profile", reverse("profile"))
     visit.open("calls: of a key", reverse("key-calls", args=(key.pk,)))
     visit.open("calls: failed ones", reverse("key-calls", args=(key.pk,)), outcome="failed")
@@ -186,15 +186,15 @@ def calls(visit: Visit, site: Site) -> None:
 
 def erasures(visit: Visit, site: Site) -> None:
     """Open the page before an erasure, and the parts of the search for other records that name the person."""
-    if not wanted("erasure"):
+    if not is_chosen("erasure"):
         return
-    known = Complaint.objects.at(site).filter(product__isnull=False)[0]
-    needed = {name: getattr(known, name) for name in ("customer", "product", "nonconformance")}
+    example = Complaint.objects.at(site).filter(product__isnull=False)[0]
+    required = {name: getattr(example, name) for name in ("customer", "product", "nonconformance")}
     phone = "0171 2345678"
     for what, name in {"a usual name": "Przybylski", "two letters": "Ng", "two frequent letters": "of"}.items():
         facts = {"address": f"{name}\nWolkengasse 3", "phone": phone, "mobile": "+49 900 5551234"}
         of_consumer = {"last_name": name, "email": "p.wolke@example.com", **facts}
-        complaint = make_complaint(site, **needed, **{f"consumer_{key}": value for key, value in of_consumer.items()})
+        complaint = make_complaint(site, **required, **{f"consumer_{key}": value for key, value in of_consumer.items()})
         contact = {"last_name": name, "phone": phone, "email": "p.wolke@example.com"}
         customer = make_customer(site, name=f"{time.time_ns()}", party_contacts=[contact])
         employee = make.make_employee(site, address=name, phone=phone)
@@ -235,7 +235,7 @@ def lists(visit: Visit, page: Any, model: type[models.Model]) -> None:
     searches = {"two words": "rye flour", "a rare word": f"{ROWS // 2:06x}", "none": "zebra"}
     for what, text in {**searches, "a number": str(ROWS // 2)}.items():
         visit.open(f"{name}: search for {what}", where, q=text)
-    if wanted(name):
+    if is_chosen(name):
         for title, query in filters_of(page, where, visit.client):
             visit.open(f"{name}: filter {title}", where + query)
 
@@ -301,9 +301,9 @@ def overviews(visit: Visit, complaint: Complaint) -> None:
 def main() -> None:
     """Fill, visit and print."""
     setup_test_environment()
-    started = time.perf_counter()
+    start = time.perf_counter()
     site = fill(ROWS, BESIDE)
-    print(f"{ROWS} rows a kind, stored in {time.perf_counter() - started:.0f} s", flush=True)
+    print(f"{ROWS} rows a kind, stored in {time.perf_counter() - start:.0f} s", flush=True)
     visit = Visit(site)
     overviews(visit, Complaint.objects.at(site).order_by("-site_sequence_id")[0])
     calls(visit, site)
@@ -315,11 +315,11 @@ def main() -> None:
             continue
         lists(visit, page, model)
         name = str(model._meta.verbose_name)
-        if any(wanted(f"{name}: {part}") for part in ("add form", "form", "history")):
+        if any(is_chosen(f"{name}: {part}") for part in ("add form", "form", "history")):
             forms(visit, model, name)
         if hasattr(model, "ENTITY") and ALL:
             choices(visit, page, model, site.pk)
-    took = time.perf_counter() - started
+    took = time.perf_counter() - start
     print(f"\nAfter {took:.0f} s: {len(visit.slow)} slower than {SLOW:.0f} ms:", *visit.slow, sep="\n")
 
 

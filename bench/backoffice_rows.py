@@ -59,23 +59,23 @@ def turning(model: Any, count: int, number: str = "n") -> str:
 
 def store(model: Any, count: int, columns: dict[str, str], /, **fields: Any) -> None:
     """Store rows from 1 to `count`: `columns` are expressions of `n`, `fields` values that all rows share."""
-    row, chosen, given = model(**fields), {}, []
+    row, expressions, parameters = model(**fields), {}, []
     for field in model._meta.concrete_fields:
         if field.column in columns:
-            chosen[field.column] = columns[field.column]
+            expressions[field.column] = columns[field.column]
         elif field.primary_key and field.get_internal_type() == "UUIDField":
-            chosen[field.column] = key(model)
+            expressions[field.column] = key(model)
         elif field.column == "site_sequence_id":
-            chosen[field.column] = "n"
+            expressions[field.column] = "n"
         elif getattr(field, "source", None) in columns:
             # The folded copy of a text of ASCII letters.
-            chosen[field.column] = f"lower({columns[field.source]})"
+            expressions[field.column] = f"lower({columns[field.source]})"
         elif not field.primary_key:
-            chosen[field.column] = "%s"
-            given.append(field.get_db_prep_save(getattr(row, field.attname), connection))
-    names = ", ".join(f'"{name}"' for name in chosen)
-    made = f"SELECT {', '.join(chosen.values())} FROM generate_series(1, {count}) n"  # noqa: S608
-    sql(f"INSERT INTO {model._meta.db_table} ({names}) {made}", *given)
+            expressions[field.column] = "%s"
+            parameters.append(field.get_db_prep_save(getattr(row, field.attname), connection))
+    names = ", ".join(f'"{name}"' for name in expressions)
+    select = f"SELECT {', '.join(expressions.values())} FROM generate_series(1, {count}) n"  # noqa: S608
+    sql(f"INSERT INTO {model._meta.db_table} ({names}) {select}", *parameters)
     if hasattr(model, "ENTITY"):
         SiteSequence.objects.update_or_create(site=fields["site"], entity=model.ENTITY, defaults={"last": count})
 
@@ -83,8 +83,8 @@ def store(model: Any, count: int, columns: dict[str, str], /, **fields: Any) -> 
 def fill(rows: int, beside: int) -> Site:
     """Migrate and store the site, unless a run before did: `rows` of each kind, `beside` of some (see BENCH_BESIDE)."""
     call_command("migrate", verbosity=0)
-    if known := Site.objects.filter(name=NAME).first():
-        return known
+    if site := Site.objects.filter(name=NAME).first():
+        return site
     site = make.make_site(NAME)
     # To make all indexes anew afterwards, and to believe that every row exists to which another one points, is much
     # faster than to do both row by row.
@@ -145,14 +145,14 @@ def _records(site: Site, rows: int, beside: int) -> None:
         site=site,
     )
     # One complaint in five minutes: 100,000 of them lie within the last twelve months, which the charts show at first.
-    late, waits = f"({rows} - n)", f"n >= {rows} * 0.98"
-    answered = f"greatest({late} / 288 - mod(n, 40), 0)"
+    age, waits = f"({rows} - n)", f"n >= {rows} * 0.98"
+    response_time = f"greatest({age} / 288 - mod(n, 40), 0)"
     store(
         Complaint,
         rows,
         {
             "record_status": f"CASE WHEN {waits} THEN 'Awaiting Review' ELSE 'Completed' END",
-            "date": f"{_midnight()} + interval '8 hours' - {late} * interval '5 minutes'",
+            "date": f"{_midnight()} + interval '8 hours' - {age} * interval '5 minutes'",
             "customer_id": turning(Customer, beside),
             "product_id": turning(Product, beside, "n * 31::bigint"),
             "nonconformance_id": turning(Nonconformance, 200),
@@ -161,8 +161,8 @@ def _records(site: Site, rows: int, beside: int) -> None:
             "consumer_last_name": WORDS,
             "complaint_description": f"'A piece of blue plastic in the crumb of ' || {WORDS} || '; the rest was kept.'",
             "severity": _one_of(("Minor", "Major", "Critical"), "n"),
-            "target_date": f"{_midnight()} - ({late} / 288 - 14) * interval '1 day'",
-            "answered_on": f"CASE WHEN NOT ({waits}) THEN {_midnight()} - {answered} * interval '1 day' END",
+            "target_date": f"{_midnight()} - ({age} / 288 - 14) * interval '1 day'",
+            "answered_on": f"CASE WHEN NOT ({waits}) THEN {_midnight()} - {response_time} * interval '1 day' END",
         },
         site=site,
         review_report="Seen to.",
@@ -205,7 +205,7 @@ def _records(site: Site, rows: int, beside: int) -> None:
 
 def _follow_up(site: Site, rows: int, beside: int) -> None:
     """Store actions, attachments and readings about the complaints and documents."""
-    closed = f"{_midnight()} - (mod(n, 700) * 24 - 9) * interval '1 hour'"
+    closing_time = f"{_midnight()} - (mod(n, 700) * 24 - 9) * interval '1 hour'"
     store(
         Action,
         rows,
@@ -218,7 +218,7 @@ def _follow_up(site: Site, rows: int, beside: int) -> None:
             "record_status": "CASE WHEN mod(n, 100) < 2 THEN 'Open' WHEN mod(n, 100) = 2 THEN 'Done' ELSE 'Closed' END",
             "result": "CASE WHEN mod(n, 100) < 2 THEN '' ELSE 'Done.' END",
             "effective": "CASE WHEN mod(n, 100) > 2 THEN mod(n, 9) > 0 END",
-            "closed_date": f"CASE WHEN mod(n, 100) > 2 THEN {closed} END",
+            "closed_date": f"CASE WHEN mod(n, 100) > 2 THEN {closing_time} END",
         },
         site=site,
         entity=Entity.COMPLAINT.value,
@@ -311,15 +311,15 @@ def _history(site: Site, rows: int, beside: int) -> None:
     )
     # What is written from now on continues the chain after these changes.
     ChainHead.objects.filter(chain=site.pk).update(number=3_000_000)
-    held = f"{rows} + 1 - n"
+    place = f"{rows} + 1 - n"
     store(
         Change,
         min(HOLDS, rows),
         {
             "id": "md5('hold ' || n)::uuid",
             "number": "2000000 + n",
-            "record_id": key(Complaint, held),
-            "record_name": f"'Complaint ' || ({held})",
+            "record_id": key(Complaint, place),
+            "record_name": f"'Complaint ' || ({place})",
         },
         **shared,
         at=now(),

@@ -56,14 +56,14 @@ def _write(sql: str, environ: dict[str, Any]) -> bytes:
 
 def _upload(environ: dict[str, Any]) -> bytes:
     """Store the text between the last quotation marks, which is base64, piece by piece and flush it to the disk."""
-    left, rest, digest = int(environ["CONTENT_LENGTH"]), b"", hashlib.sha256()
+    remaining, buffer, digest = int(environ["CONTENT_LENGTH"]), b"", hashlib.sha256()
     with tempfile.TemporaryFile() as file:
-        while left:
-            piece = environ["wsgi.input"].read(min(PIECE, left))
-            left -= len(piece)
-            text = rest + piece.rpartition(b'"FileContent":"')[2].partition(b'"')[0]
-            whole = len(text) // 4 * 4
-            content, rest = base64.b64decode(text[:whole]), text[whole:]
+        while remaining:
+            piece = environ["wsgi.input"].read(min(PIECE, remaining))
+            remaining -= len(piece)
+            text = buffer + piece.rpartition(b'"FileContent":"')[2].partition(b'"')[0]
+            length = len(text) // 4 * 4
+            content, buffer = base64.b64decode(text[:length]), text[length:]
             digest.update(content)
             file.write(content)
         file.flush()

@@ -39,24 +39,24 @@ class Table:
 
     HEAD = ("Work", "Larder", "Compared with", "Ratio", "Spread", "Aim", "Load")
 
-    def add(self, work: str, ours: str, other: str, ratios: list[float], aim: str) -> None:
+    def add(self, work: str, product: str, other: str, ratios: list[float], aim: str) -> None:
         """Add a row; `ratios` are ours by the other's, one a round. The load is the machine's in the last minute."""
         ratio = f"{statistics.median(ratios):.2f}" if ratios else "-"
         spread = f"{min(ratios):.2f} to {max(ratios):.2f}" if ratios else "-"
-        self.rows.append((work, ours, other, ratio, spread, aim, f"{os.getloadavg()[0]:.1f}"))
+        self.rows.append((work, product, other, ratio, spread, aim, f"{os.getloadavg()[0]:.1f}"))
         print(" | ".join(self.rows[-1]), flush=True)
 
     def rates(self, work: str, rounds: list[tuple[float, float]], other: str, aim: str) -> None:
         """Add a row of requests a second: a higher ratio is better."""
-        ours, theirs = (statistics.median(column) for column in zip(*rounds, strict=True))
+        product, peer = (statistics.median(column) for column in zip(*rounds, strict=True))
         ratios = [mine / its for mine, its in rounds]
-        self.add(work, f"{ours:.0f}/s", f"{other}: {theirs:.0f}/s", ratios, aim)
+        self.add(work, f"{product:.0f}/s", f"{other}: {peer:.0f}/s", ratios, aim)
 
     def times(self, work: str, rounds: list[tuple[float, float]], other: str, aim: str) -> None:
         """Add a row of milliseconds: a lower ratio is better."""
-        ours, theirs = (statistics.median(column) for column in zip(*rounds, strict=True))
+        product, peer = (statistics.median(column) for column in zip(*rounds, strict=True))
         ratios = [mine / its for mine, its in rounds]
-        self.add(work, f"{ours:.1f} ms", f"{other}: {theirs:.1f} ms", ratios, aim)
+        self.add(work, f"{product:.1f} ms", f"{other}: {peer:.1f} ms", ratios, aim)
 
     def markdown(self) -> str:
         """Return the table as Markdown."""
@@ -81,7 +81,7 @@ def serving(module: str, *, is_at_rest: bool = True, **environment: str) -> Iter
     It is at rest when its workers have loaded what they load in the background after the start.
     """
     folder = module.partition(".")[0]
-    with _started([sys.executable, "-m", "gunicorn", module, "-c", f"{folder}/gunicorn.py"], environment) as base:
+    with _server([sys.executable, "-m", "gunicorn", module, "-c", f"{folder}/gunicorn.py"], environment) as base:
         if is_at_rest:
             _await_rest()
         yield base
@@ -102,12 +102,12 @@ def has_peer(*packages: str) -> bool:
 def serving_asgi(module: str, **environment: str) -> Iterator[str]:
     """Serve an ASGI module by uvicorn with two processes and yield its address."""
     command = [sys.executable, "-m", "uvicorn", module, "--workers", "2", "--no-access-log", "--port"]
-    with _started(command, environment, port_last=True) as base:
+    with _server(command, environment, port_last=True) as base:
         yield base
 
 
 @contextmanager
-def _started(command: list[str], environment: dict[str, str], *, port_last: bool = False) -> Iterator[str]:
+def _server(command: list[str], environment: dict[str, str], *, port_last: bool = False) -> Iterator[str]:
     port = free_port()
     limits = {"RATE_LIMIT": "100000000", "SCIM_RATE_LIMIT": "100000000", "LOG_LEVEL": "warning"}
     env = os.environ | {"PORT": str(port), **limits, **environment}
@@ -145,12 +145,12 @@ def _await_rest() -> None:
 
 def start_to_answer(module: str, path: str, **environment: str) -> float:
     """Return the seconds from the start of a server with one worker to its first good answer."""
-    started = time.perf_counter()
+    start = time.perf_counter()
     with serving(module, is_at_rest=False, WEB_WORKERS="1", **environment) as base:
         for _ in range(1200):
             try:
                 if get(f"{base}{path}")[0] < 500:
-                    return time.perf_counter() - started
+                    return time.perf_counter() - start
             except OSError:
                 time.sleep(0.02)
     raise TimeoutError("The server did not answer.")
@@ -184,8 +184,8 @@ def prepare_demo(**environment: str) -> dict[str, Any]:
     manage, env = [sys.executable, "manage.py"], os.environ | environment
     subprocess.run([*manage, "migrate", "-v0"], cwd=ROOT, check=True, env=env)
     printed = subprocess.run([*manage, "demo", "--json"], cwd=ROOT, check=True, capture_output=True, text=True, env=env)
-    found: dict[str, Any] = json.loads(printed.stdout)
-    return found
+    demo: dict[str, Any] = json.loads(printed.stdout)
+    return demo
 
 
 # --- Load ------------------------------------------------------------------------------------------------------------
@@ -207,22 +207,22 @@ class _Line:
     def __init__(self, address: tuple[str, int]) -> None:
         self.socket = socket.create_connection(address, timeout=60)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.received = b""
+        self.data = b""
         self.sent_at = 0.0
 
     def send(self, request: bytes) -> None:
-        self.received, self.sent_at = b"", time.perf_counter()
+        self.data, self.sent_at = b"", time.perf_counter()
         self.socket.sendall(request)
 
     def is_answered(self) -> bool:
         """Read what has come and return whether the answer is complete; raises AssertionError for a refusal."""
         piece = self.socket.recv(1 << 20)
         assert piece, "The server closed the connection."
-        self.received += piece
-        head, found, body = self.received.partition(b"\r\n\r\n")
-        if not found:
+        self.data += piece
+        head, end, body = self.data.partition(b"\r\n\r\n")
+        if not end:
             return False
-        assert head[9:10] == b"2", self.received[:500]
+        assert head[9:10] == b"2", self.data[:500]
         length = next((line[15:] for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")), b"0")
         return len(body) >= int(length)
 
@@ -243,12 +243,12 @@ def load(
     if body:
         head += "Content-Type: application/json\r\n"
     start = f"{method} {target} HTTP/1.1\r\nHost: {parts.netloc}\r\n{head}".encode()
-    made = 0
+    count = 0
 
     def request() -> bytes:
-        nonlocal made
-        made += 1
-        content = body(made) if callable(body) else body
+        nonlocal count
+        count += 1
+        content = body(count) if callable(body) else body
         return start + (b"Content-Length: %d\r\n\r\n" % len(content) if content else b"\r\n") + content
 
     waiting = selectors.DefaultSelector()
@@ -257,7 +257,7 @@ def load(
         waiting.register(line.socket, selectors.EVENT_READ, line)
         line.send(request())
     times: list[float] = []
-    answered, warm_until = 0, time.perf_counter() + WARM
+    answers, warm_until = 0, time.perf_counter() + WARM
     ends = float("inf")
     while waiting.get_map():
         for key, _ in waiting.select(60):
@@ -265,10 +265,10 @@ def load(
             if not line.is_answered():
                 continue
             moment = time.perf_counter()
-            answered += 1
+            answers += 1
             if moment < ends < float("inf"):
                 times.append((moment - line.sent_at) * 1000)
-            elif answered >= 2 * connections and moment >= warm_until and ends == float("inf"):
+            elif answers >= 2 * connections and moment >= warm_until and ends == float("inf"):
                 ends = moment + seconds
             if moment < ends:
                 line.send(request())
@@ -297,19 +297,19 @@ def pace(url: str, headers: dict[str, str] | None = None) -> Callable[[], float]
     return lambda: 1000 / measure()
 
 
-def paired(ours: Callable[[], float], theirs: Callable[[], float], rounds: int = ROUNDS) -> list[tuple[float, float]]:
+def compare(product: Callable[[], float], peer: Callable[[], float], rounds: int = ROUNDS) -> list[tuple[float, float]]:
     """Run both in turn, each round in the other order, and return the figures of each round."""
-    found = []
+    figures = []
     for number in range(rounds):
         if number % 2:
-            its = theirs()
-            found.append((ours(), its))
+            its = peer()
+            figures.append((product(), its))
         else:
-            found.append((ours(), theirs()))
-    return found
+            figures.append((product(), peer()))
+    return figures
 
 
-def timed(act: Callable[[int], Any], turns: int = 5, *, first: int = 1) -> Callable[[], float]:
+def timer(act: Callable[[int], Any], turns: int = 5, *, first: int = 1) -> Callable[[], float]:
     """Return a function that acts so many times, and returns the median in ms.
 
     The `first` acts do not count. The garbage collector then leaves alone what is loaded, as it does in the server.
@@ -323,9 +323,9 @@ def timed(act: Callable[[int], Any], turns: int = 5, *, first: int = 1) -> Calla
         times = []
         for _ in range(turns):
             this = next(number)
-            started = time.perf_counter()
+            start = time.perf_counter()
             act(this)
-            times.append((time.perf_counter() - started) * 1000)
+            times.append((time.perf_counter() - start) * 1000)
         return statistics.median(times)
 
     return measure

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.conf import settings
 
-from bench.harness import Body, Table, has_peer, paired, rate, serving, serving_asgi
-from bench.rows import adding, migrated, numbered, reading
+from bench.harness import Body, Table, compare, has_peer, rate, serving, serving_asgi
+from bench.rows import adding, migrate, numbered, reading
 from records.complaints.models import Complaint
 from records.customers.models import Customer
 from records.employees.models import Employee
@@ -26,7 +26,7 @@ WRITERS = (1, 8)
 
 def measure(table: Table) -> None:
     """Measure single reads, adds and updates."""
-    migrated()
+    migrate()
     site = make.make_site("Measured")
     api = make_api(site)
     document = make_document(site, b"1")
@@ -56,21 +56,21 @@ def measure(table: Table) -> None:
         floor = servers.enter_context(serving("bench.floor:application", FLOOR_STATEMENTS=json.dumps(statements)))
         peer = ""
         if has_peer("sqlalchemy"):
-            given = {"PEER_TABLES": json.dumps(peers), "PEER_PEPPER": settings.CREDENTIAL_PEPPERS[0]}
-            peer = servers.enter_context(serving_asgi("bench.peer:app", **given))
+            environment = {"PEER_TABLES": json.dumps(peers), "PEER_PEPPER": settings.CREDENTIAL_PEPPERS[0]}
+            peer = servers.enter_context(serving_asgi("bench.peer:app", **environment))
         for name, (path, row) in read.items():
             url = product + (path if "?" in path else f"{path}{row.pk}")
             bare = f"{floor}/{row._meta.model_name}/{row.pk}"
-            rounds = paired(rate(url, headers), rate(bare))
+            rounds = compare(rate(url, headers), rate(bare))
             table.rates(name, rounds, "floor", "≥ 0.6" if name == "GetComplaint" else "≥ 0.5")
             if peer:
                 other = f"{peer}/{row._meta.model_name}/{row.pk}"
-                rounds = paired(rate(url, headers), rate(other, headers))
+                rounds = compare(rate(url, headers), rate(other, headers))
                 table.rates(name, rounds, "FastAPI + SQLAlchemy", "≥ 1.2")
 
         def write(name: str, path: str, name_of_floor: str, content: Body, count: int, aim: str) -> None:
             method = "PUT" if name.startswith("Update") else "POST"
-            rounds = paired(
+            rounds = compare(
                 rate(product + path, headers, connections=count, method=method, body=content),
                 rate(f"{floor}/{name_of_floor}", connections=count, method=method, body=content),
             )
@@ -81,8 +81,8 @@ def measure(table: Table) -> None:
             write("AddComplaintDetail", "/complaint/AddComplaintDetail", "add-complaint", text, count, "≥ 0.4")
             text = json.dumps(make.employee_body()).encode()
             write("AddEmployee", "/employee/AddEmployee", "add-employee", text, count, "≥ 0.4")
-        changed = numbered(json.dumps({**shape, "Position": "Baker @"}))
-        write("UpdateEmployee", f"/employee/UpdateEmployee/{employee.pk}", "update", changed, 1, "≥ 0.3")
+        new_body = numbered(json.dumps({**shape, "Position": "Baker @"}))
+        write("UpdateEmployee", f"/employee/UpdateEmployee/{employee.pk}", "update", new_body, 1, "≥ 0.3")
     _check(site.pk)
 
 

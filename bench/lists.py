@@ -9,8 +9,8 @@ import orjson
 from django.conf import settings
 from django.db import models
 
-from bench.harness import Table, has_peer, pace, paired, serving, serving_asgi, timed
-from bench.rows import call, copy, migrated, sql
+from bench.harness import Table, compare, has_peer, pace, serving, serving_asgi, timer
+from bench.rows import call, copy, migrate, sql
 from materials.models import Material
 from materials.serializers import MaterialSerializer
 from records.operations.json_subqueries import DATE_TIME_FORM
@@ -24,7 +24,7 @@ PAGE = 100
 
 def measure(table: Table) -> None:
     """Measure lists, the search for a code, and upserts."""
-    migrated()
+    migrate()
     site = make.make_site("Lists")
     api = make_api(site)
     copy(
@@ -45,19 +45,21 @@ def measure(table: Table) -> None:
         f"SELECT {columns} FROM materials_material WHERE site_id = %s AND NOT is_archived ORDER BY site_sequence_id, id"  # noqa: S608
     )
     for count, aim in ((1000, "≤ 4"), (PAGE, "-")):
-        listed = asked(api, api.at(limit=count))
+        request = get(api, api.at(limit=count))
 
         def rows(_: int, count: int = count) -> Any:
             return orjson.dumps(sql(f"{page} LIMIT {count}", site.pk), default=str)
 
-        table.times(f"{count:,} of {MATERIALS:,} materials", paired(timed(listed), timed(rows)), "SQL and orjson", aim)
+        table.times(
+            f"{count:,} of {MATERIALS:,} materials", compare(timer(request), timer(rows)), "SQL and orjson", aim
+        )
     against_peer(table, api)
     code = "SELECT * FROM employees_employee WHERE site_id = %s AND UPPER(code) = UPPER(%s)"
-    found = asked(api, "/employee/GetEmployeeList?code=E-35000")
-    rounds = paired(timed(found), timed(lambda _: sql(code, site.pk, "E-35000")))
+    request = get(api, "/employee/GetEmployeeList?code=E-35000")
+    rounds = compare(timer(request), timer(lambda _: sql(code, site.pk, "E-35000")))
     table.times(f"GetEmployeeList?code= of {EMPLOYEES:,}", rounds, "SQL", "≤ 8 ms")
     for count, aim in ((1, "≤ 3.3"), (500, "≤ 2")):
-        rounds = paired(timed(upserted(api, count)), timed(bare_upsert(site.pk, count)))
+        rounds = compare(timer(upsert(api, count)), timer(bare_upsert(site.pk, count)))
         table.times(f"Upsert of {count} materials", rounds, "one statement", aim)
 
 
@@ -66,15 +68,15 @@ def against_peer(table: Table, api: MaterialApi) -> None:
     if not has_peer("asyncpg", "orjson"):
         return
     columns = MaterialSerializer.plan().columns
-    shown = ", ".join(f'{_as_documented(column)} AS "{name}"' for name, column in columns.items())
-    given = {
+    select = ", ".join(f'{_as_documented(column)} AS "{name}"' for name, column in columns.items())
+    environment = {
         "PEER_COLUMNS": json.dumps({name: column.column for name, column in columns.items()}),
-        "PEER_SHOWN": shown,
+        "PEER_SHOWN": select,
         "PEER_PEPPER": settings.CREDENTIAL_PEPPERS[0],
     }
-    with serving("config.wsgi") as product, serving_asgi("bench.page_peer:app", **given) as peer:
-        ours = pace(product + api.at(limit=PAGE), api.headers)
-        rounds = paired(ours, pace(f"{peer}/page?siteId={api.site.pk}&limit={PAGE}", api.headers))
+    with serving("config.wsgi") as product, serving_asgi("bench.page_peer:app", **environment) as peer:
+        product_pace = pace(product + api.at(limit=PAGE), api.headers)
+        rounds = compare(product_pace, pace(f"{peer}/page?siteId={api.site.pk}&limit={PAGE}", api.headers))
     table.times(f"{PAGE} of {MATERIALS:,} materials, served", rounds, "FastAPI + asyncpg + orjson", "≤ 1.3")
 
 
@@ -85,12 +87,12 @@ def _as_documented(column: Any) -> str:
     return f'"{column.column}"'
 
 
-def asked(api: MaterialApi, path: str) -> Callable[[int], Any]:
+def get(api: MaterialApi, path: str) -> Callable[[int], Any]:
     """Return a function that sends the request."""
     return lambda _: call("GET", path, api.headers)
 
 
-def upserted(api: MaterialApi, count: int) -> Callable[[int], Any]:
+def upsert(api: MaterialApi, count: int) -> Callable[[int], Any]:
     """Return a function that changes that many materials, and adds them the first time."""
 
     def act(turn: int) -> None:
@@ -105,7 +107,7 @@ def bare_upsert(site_id: uuid.UUID, count: int) -> Callable[[int], Any]:
     """Return a function that changes that many materials by one statement."""
 
     def act(turn: int) -> None:
-        # Names like those of `upserted`, because the cost of the index of their parts depends on them.
+        # Names like those of `upsert`, because the cost of the index of their parts depends on them.
         rows = json.dumps({f"ERP-{row + 10}": f"Turn {uuid.uuid4()}" for row in range(count)})
         sql(
             "UPDATE materials_material m SET name = g.value, revision = revision + 1 FROM json_each_text(%s::json) g "

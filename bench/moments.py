@@ -25,13 +25,13 @@ RUNS = 2_000
 WRITERS = 50
 
 
-def measured(name: str, act: Callable[[], object]) -> None:
+def measure(name: str, act: Callable[[], object]) -> None:
     """Print the median of the runs in microseconds, with the fifth and the ninety-fifth percentile."""
     times = []
     for _ in range(RUNS):
-        started = time.perf_counter()
+        start = time.perf_counter()
         act()
-        times.append((time.perf_counter() - started) * 1e6)
+        times.append((time.perf_counter() - start) * 1e6)
     parts = statistics.quantiles(times, n=20)
     print(f"{name}: {statistics.median(times):.0f} µs ({parts[0]:.0f} to {parts[-1]:.0f})")
 
@@ -53,21 +53,21 @@ def main() -> None:
             cursor.execute(statement, parameters)
             cursor.fetchall()
 
-    measured("SELECT 1", lambda: ask("SELECT 1"))
-    measured("the time up to which a list is whole", lambda: ask(f"SELECT {column}", values))
+    measure("SELECT 1", lambda: ask("SELECT 1"))
+    measure("the time up to which a list is whole", lambda: ask(f"SELECT {column}", values))
     if connection.vendor != "postgresql":
         return
     with transaction.atomic():
-        measured("the lock and the clock of a write", moments.start_stamping)
+        measure("the lock and the clock of a write", moments.start_stamping)
     connection.larder_clock = None  # type: ignore[attr-defined]
-    with contextlib.ExitStack() as others:
+    with contextlib.ExitStack() as writers:
         for _ in range(WRITERS):
             other = connection.copy()
-            others.callback(other.close)
+            writers.callback(other.close)
             other.set_autocommit(False)
             with other.cursor() as cursor:
                 cursor.execute(moments._ENTER)
-        measured(f"the time up to which a list is whole, beside {WRITERS} writers", lambda: ask(f"SELECT {column}"))
+        measure(f"the time up to which a list is whole, beside {WRITERS} writers", lambda: ask(f"SELECT {column}"))
 
 
 if __name__ == "__main__":

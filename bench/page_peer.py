@@ -32,11 +32,11 @@ SELECT k.id, s.last - s.archived, s.archived
 """Which key it is, if key and token are valid and their account holds a role at the site, with the site's totals."""
 COLUMNS: dict[str, str] = json.loads(os.environ["PEER_COLUMNS"])
 """The columns under their wire names."""
-SHOWN: str = os.environ["PEER_SHOWN"]
+SELECTION: str = os.environ["PEER_SHOWN"]
 """What is selected: the columns under their wire names, times in the documented form."""
 LIMIT = int(os.environ["RATE_LIMIT"])
 pepper = os.environ["PEER_PEPPER"].encode()
-counted: dict[tuple[uuid.UUID, int], int] = defaultdict(int)
+calls_by_minute: dict[tuple[uuid.UUID, int], int] = defaultdict(int)
 """How many requests of each key there were in a minute."""
 pool: Any = None
 
@@ -86,10 +86,10 @@ async def page(
         if caller is None:
             raise HTTPException(401)
         key_id, active, archived = caller
-        headers = _counted(key_id)
+        headers = _limit_headers(key_id)
         # PostgreSQL would plan a limit that is a parameter anew for each page, which doubles its time.
         rows = await connection.fetch(
-            f"SELECT {SHOWN} FROM materials_material "  # noqa: S608
+            f"SELECT {SELECTION} FROM materials_material "  # noqa: S608
             f"WHERE site_id = $1 AND {'' if is_archived else 'NOT '}is_archived "
             f"ORDER BY {column} {order}, id {order} LIMIT {limit:d} OFFSET {start:d}",
             site_id,
@@ -106,10 +106,10 @@ def _digest(secret: str) -> str:
     return hmac.digest(pepper, secret.encode(), "sha256").hex()
 
 
-def _counted(key_id: uuid.UUID) -> dict[str, str]:
+def _limit_headers(key_id: uuid.UUID) -> dict[str, str]:
     """Count a request of a key in this process; returns the headers that tell its limit. Raises the 429."""
     minute, second = divmod(int(time.time()), 60)
-    number = counted[key_id, minute] = counted[key_id, minute] + 1
+    number = calls_by_minute[key_id, minute] = calls_by_minute[key_id, minute] + 1
     if number > LIMIT:
         raise HTTPException(429, headers={"Retry-After": str(60 - second)})
     return {

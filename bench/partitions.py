@@ -31,7 +31,7 @@ Run = Callable[[str], list[tuple[Any, ...]]]
 
 RECORDS_PER_SITE_SHARE = 10
 """Changes for each record: an add and nine updates."""
-MOVED = 5
+SITES_MOVED = 5
 """How many sites are moved out of the table of before; the reads are measured on these."""
 READS, WRITES = 200, 2_000
 MARGIN = 5_000
@@ -171,9 +171,9 @@ class Trial:
     db: psycopg.Connection[Any]
     sites: list[uuid.UUID]
     per_site: int
-    written: int = 0
+    changes_added: int = 0
     """How many changes were appended to each site after the fill."""
-    asked: int = 0
+    reads: int = 0
     """How many records were read: each is read once, so that no measurement finds what the one before has loaded."""
 
     @property
@@ -182,13 +182,13 @@ class Trial:
         return max(1, self.per_site // RECORDS_PER_SITE_SHARE)
 
     @property
-    def measured(self) -> list[uuid.UUID]:
+    def read_sites(self) -> list[uuid.UUID]:
         """Return the sites whose changes are read."""
-        return self.sites[:MOVED]
+        return self.sites[:SITES_MOVED]
 
-    def run(self, sql: str, given: Any = None) -> list[tuple[Any, ...]]:
+    def run(self, sql: str, parameters: Any = None) -> list[tuple[Any, ...]]:
         """Run a statement and return its rows."""
-        cursor = self.db.execute(sql.encode(), given)
+        cursor = self.db.execute(sql.encode(), parameters)
         return cursor.fetchall() if cursor.description else []
 
     def make_sites(self) -> None:
@@ -236,8 +236,8 @@ class Trial:
 
     def append(self, db: psycopg.Connection[Any]) -> None:
         """Append one change to the next site, in a transaction of its own."""
-        place = self.per_site * len(self.sites) + self.written
-        self.written += 1
+        place = self.per_site * len(self.sites) + self.changes_added
+        self.changes_added += 1
         db.execute(self.fill_sql(place, place).encode())
 
     def note(self, what: str) -> None:
@@ -254,7 +254,7 @@ def beside(trial: Trial) -> Iterator[list[float]]:
     def write() -> None:
         with psycopg.connect(trial.db.info.dsn, autocommit=True) as db:
             while not end.is_set():
-                with timed(took):
+                with record_time(took):
                     trial.append(db)
                 end.wait(0.005)
 
@@ -270,46 +270,49 @@ def beside(trial: Trial) -> Iterator[list[float]]:
 
 
 @contextmanager
-def timed(found: list[float]) -> Iterator[None]:
+def record_time(times: list[float]) -> Iterator[None]:
     """Add the milliseconds of the block to the list."""
-    started = time.perf_counter()
+    start = time.perf_counter()
     yield
-    found.append((time.perf_counter() - started) * 1000)
+    times.append((time.perf_counter() - start) * 1000)
 
 
 def median_of(read: Callable[[], Any], times: int = READS) -> float:
     """Return the median of the milliseconds of many calls."""
-    found: list[float] = []
+    durations: list[float] = []
     for _ in range(times):
-        with timed(found):
+        with record_time(durations):
             read()
-    return statistics.median(found)
+    return statistics.median(durations)
 
 
-def measured(trial: Trial) -> dict[str, float]:
+def measure(trial: Trial) -> dict[str, float]:
     """Return the figures of the product's reads of the history, and of appending to it."""
 
     def of_record(also: str) -> Callable[[], Any]:
         def read() -> Any:
-            trial.asked += 1
-            site = trial.measured[trial.asked % MOVED]
+            trial.reads += 1
+            site = trial.read_sites[trial.reads % SITES_MOVED]
             sql = f"SELECT * FROM {TABLE} WHERE record_id = md5(%(site)s::text || %(number)s)::uuid {also} "  # noqa: S608
             return trial.run(
-                f"{sql} ORDER BY number DESC LIMIT 50", {"site": site, "number": trial.asked % trial.records}
+                f"{sql} ORDER BY number DESC LIMIT 50", {"site": site, "number": trial.reads % trial.records}
             )
 
         return read
 
     def of_site(where: str, order: str, limit: int = 100) -> Callable[[], Any]:
         def read() -> Any:
-            trial.asked += 1
-            given = {"site": trial.measured[trial.asked % MOVED], "after": trial.asked * 997 % (trial.per_site - limit)}
-            return trial.run(f"SELECT * FROM {TABLE} WHERE {where} ORDER BY {order} LIMIT {limit}", given)  # noqa: S608
+            trial.reads += 1
+            parameters = {
+                "site": trial.read_sites[trial.reads % SITES_MOVED],
+                "after": trial.reads * 997 % (trial.per_site - limit),
+            }
+            return trial.run(f"SELECT * FROM {TABLE} WHERE {where} ORDER BY {order} LIMIT {limit}", parameters)  # noqa: S608
 
         return read
 
     after = "chain = %(site)s AND number > %(after)s"
-    found = {
+    figures = {
         "history of a record, by its id alone (ms)": median_of(of_record("")),
         "history of a record, with its site (ms)": median_of(of_record("AND chain = %(site)s")),
         "newest 100 changes of a site (ms)": median_of(of_site("site_id = %(site)s", "at DESC")),
@@ -319,11 +322,11 @@ def measured(trial: Trial) -> dict[str, float]:
         "feed of a site, 100 changes (ms)": median_of(of_site(after, "number")),
     }
     rows = min(50_000, trial.per_site // 2)
-    found["changes read in the order of one chain (1/s)"] = rows / median_of(of_site(after, "number", rows), 3) * 1000
-    found["changes appended by one writer, each committed (1/s)"] = 1000 / median_of(
+    figures["changes read in the order of one chain (1/s)"] = rows / median_of(of_site(after, "number", rows), 3) * 1000
+    figures["changes appended by one writer, each committed (1/s)"] = 1000 / median_of(
         lambda: trial.append(trial.db), WRITES
     )
-    return found
+    return figures
 
 
 def carry_out(trial: Trial) -> Iterator[tuple[str, float, float]]:
@@ -333,17 +336,17 @@ def carry_out(trial: Trial) -> Iterator[tuple[str, float, float]]:
     """
 
     def step(name: str, *acts: Callable[[], Any]) -> tuple[str, float, float]:
-        found: list[float] = []
-        with beside(trial) as written, timed(found), trial.db.transaction():
+        times: list[float] = []
+        with beside(trial) as write_times, record_time(times), trial.db.transaction():
             for act in acts:
                 act()
         trial.note(name)
-        return name, found[0], max(written)
+        return name, times[0], max(write_times)
 
     run = trial.run
     yield step("take over the table", lambda: take_over(run))
-    reached = trial.per_site + trial.written // len(trial.sites) + 1
-    first = reached + MARGIN
+    last_number = trial.per_site + trial.changes_added // len(trial.sites) + 1
+    first = last_number + MARGIN
     starts = dict.fromkeys(trial.sites, (first, None))
     yield step("promise which numbers it takes no more (`NOT VALID`)", lambda: promise(run, starts, "ends"))
     yield step("prove it (`VALIDATE`)", lambda: prove(run, "ends"))
@@ -351,22 +354,22 @@ def carry_out(trial: Trial) -> Iterator[tuple[str, float, float]]:
         begin(run, site, first)
     yield step("begin the partition of a site", lambda: begin(run, trial.sites[0], first))
     # From here on, the changes go into the partitions of the sites.
-    trial.written = MARGIN * len(trial.sites) + trial.written
+    trial.changes_added = MARGIN * len(trial.sites) + trial.changes_added
     yield "", 0, 0
-    moved = dict.fromkeys(trial.measured, (0, first))
-    yield step("promise that the changes of some sites leave (`NOT VALID`)", lambda: promise(run, moved, "leave"))
+    ranges = dict.fromkeys(trial.read_sites, (0, first))
+    yield step("promise that the changes of some sites leave (`NOT VALID`)", lambda: promise(run, ranges, "leave"))
     yield step(
-        f"move the changes of {MOVED} sites, prove it, and attach them",
-        *(lambda site=site: move_rows(run, site, first) for site in moved),
+        f"move the changes of {SITES_MOVED} sites, prove it, and attach them",
+        *(lambda site=site: move_rows(run, site, first) for site in ranges),
         lambda: prove(run, "leave"),
-        *(lambda site=site: attach(run, site, first) for site in moved),
+        *(lambda site=site: attach(run, site, first) for site in ranges),
     )
     run(f"VACUUM (ANALYZE) {TABLE}")
     trial.note("vacuumed")
     yield "", 0, 0
     name, end = name_of(trial.sites[0], first), first + 2 * MARGIN
-    bound = f"ALTER TABLE {name} ADD CONSTRAINT full_at CHECK (number < {end}) NOT VALID"
-    yield step("promise the end of a full partition (`NOT VALID`)", lambda: run(bound))
+    constraint = f"ALTER TABLE {name} ADD CONSTRAINT full_at CHECK (number < {end}) NOT VALID"
+    yield step("promise the end of a full partition (`NOT VALID`)", lambda: run(constraint))
     yield step("prove it", lambda: run(f"ALTER TABLE {name} VALIDATE CONSTRAINT full_at"))
     yield step("close it and begin the next", lambda: close(run, trial.sites[0], first, end))
 
@@ -376,14 +379,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--changes", type=int, default=2_000_000)
     parser.add_argument("--sites", type=int, default=50)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     django.setup()
     from django.core.management import call_command
     from django.db import connection
 
     call_command("migrate", verbosity=0)
     with psycopg.connect(**connection.get_connection_params(), autocommit=True) as db:
-        trial = Trial(db, [uuid.uuid4() for _ in range(asked.sites)], asked.changes // asked.sites)
+        trial = Trial(db, [uuid.uuid4() for _ in range(arguments.sites)], arguments.changes // arguments.sites)
         trial.run("SET statement_timeout = 0")
         trial.run(_PATTERN)
         trial.run("ALTER TABLE pattern ADD PRIMARY KEY (k)")
@@ -392,16 +395,16 @@ def main() -> None:
         trial.note("begun")
         trial.fill()
         size = trial.run("SELECT pg_total_relation_size(%s)", [TABLE])[0][0]
-        figures = [measured(trial)]
+        figures = [measure(trial)]
         trial.note("measured")
         steps = []
         for name, took, slowest in carry_out(trial):
             if name:
                 steps.append((name, took, slowest))
             else:
-                figures.append(measured(trial))
+                figures.append(measure(trial))
                 trial.note("measured")
-    print(f"\nBytes for each change, with indexes: {size // asked.changes}\n")
+    print(f"\nBytes for each change, with indexes: {size // arguments.changes}\n")
     print("| Work | One table | Taken over | Site moved |\n|---|---|---|---|")
     for name in figures[0]:
         print(f"| {name} | {' | '.join(f'{column[name]:,.1f}' for column in figures)} |")

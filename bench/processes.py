@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from bench import harness
-from bench.harness import Table, load, paired, serving
-from bench.rows import migrated
+from bench.harness import Table, compare, load, serving
+from bench.rows import migrate
 from tests import make
 
 MIB = 1024 * 1024
@@ -23,7 +23,7 @@ UPLOAD = 50 * MIB
 
 def measure(table: Table) -> None:
     """Measure all of it."""
-    migrated()
+    migrate()
     site = make.make_site("Processes")
     key = make.make_key(site)
     headers = {"Ocp-Apim-Subscription-Key": key.secret}
@@ -41,7 +41,7 @@ def starts(table: Table) -> None:
     for folder in ("bench", "config", "documents", "materials", "records", "scim"):
         compileall.compile_dir(harness.ROOT / folder, quiet=1)
 
-    def started(module: str, path: str, *, cold: bool) -> Callable[[], float]:
+    def starter(module: str, path: str, *, cold: bool) -> Callable[[], float]:
         def measure() -> float:
             if not cold:
                 return harness.start_to_answer(module, path) * 1000
@@ -51,9 +51,9 @@ def starts(table: Table) -> None:
         return measure
 
     for cold, name, aim in ((False, "", "≤ 2.5"), (True, ", without bytecode", "≤ 4")):
-        ours = started("config.wsgi", "/healthz", cold=cold)
-        theirs = started("bench.floor:application", "/", cold=cold)
-        rounds = paired(ours, theirs, min(harness.ROUNDS, 3))
+        product = starter("config.wsgi", "/healthz", cold=cold)
+        floor = starter("bench.floor:application", "/", cold=cold)
+        rounds = compare(product, floor, min(harness.ROUNDS, 3))
         table.times(f"Start to first answer{name}", rounds, "bare gunicorn", aim)
 
 
@@ -67,12 +67,12 @@ def uploads(table: Table, headers: dict[str, str]) -> None:
     def send(url: str) -> float:
         (pid,) = harness.workers()[-1:]
         Path(f"/proc/{pid}/clear_refs").write_text("5")
-        before, started = _memory(pid, "VmRSS"), time.perf_counter()
-        sent = urllib.request.Request(url, text, {"Content-Type": "application/json", **headers})
-        with urllib.request.urlopen(sent, timeout=120) as answer:
+        before, start = _memory(pid, "VmRSS"), time.perf_counter()
+        request = urllib.request.Request(url, text, {"Content-Type": "application/json", **headers})
+        with urllib.request.urlopen(request, timeout=120) as answer:
             assert answer.status == 200, answer.read()
         rises.append((_memory(pid, "VmHWM") - before) / UPLOAD)
-        return (time.perf_counter() - started) * 1000
+        return (time.perf_counter() - start) * 1000
 
     def through(module: str, path: str) -> float:
         with serving(module, WEB_WORKERS="1", WEB_THREADS="1") as base:
@@ -80,12 +80,18 @@ def uploads(table: Table, headers: dict[str, str]) -> None:
                 harness.get(f"{base}/healthz")
             return send(base + path)
 
-    rounds = paired(
+    rounds = compare(
         lambda: through("config.wsgi", "/document/AddDocument"), lambda: through("bench.floor:application", "/upload")
     )
     table.times("Upload of 50 MiB", rounds, "streaming floor", "≤ 1.1")
-    ours = [rise for turn in range(len(rounds)) for rise in rises[2 * turn + turn % 2 : 2 * turn + turn % 2 + 1]]
-    table.add("Upload of 50 MiB, peak memory", f"{statistics.median(ours) * 50:.0f} MiB", "the file", ours, "≤ 0.5")
+    ratios = [rise for turn in range(len(rounds)) for rise in rises[2 * turn + turn % 2 : 2 * turn + turn % 2 + 1]]
+    table.add(
+        "Upload of 50 MiB, peak memory",
+        f"{statistics.median(ratios) * 50:.0f} MiB",
+        "the file",
+        ratios,
+        "≤ 0.5",
+    )
 
 
 def _memory(pid: int, name: str) -> int:
@@ -115,8 +121,8 @@ def sqlite(table: Table) -> None:
         demo: dict[str, Any] = harness.prepare_demo(**apart)
         headers = {"Ocp-Apim-Subscription-Key": demo["subscription_key"]}
         with serving("config.wsgi", WEB_WORKERS="2", **apart) as base:
-            listed = json.loads(harness.get(f"{base}/employee/GetEmployeeList?limit=1", headers)[1])
-            url = f"{base}/employee/GetEmployee/{listed[0]['Id']}"
+            employees = json.loads(harness.get(f"{base}/employee/GetEmployeeList?limit=1", headers)[1])
+            url = f"{base}/employee/GetEmployee/{employees[0]['Id']}"
             nature = json.loads(harness.get(url, headers)[1])["NatureOfEmploymentId"]
             body = json.dumps({**make.employee_body(), "NatureOfEmploymentId": nature}).encode()
             reads = [load(url, headers).rate for _ in range(harness.ROUNDS)]

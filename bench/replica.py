@@ -18,7 +18,7 @@ django.setup()
 from django.db import connections  # noqa: E402
 from django.test import Client, override_settings  # noqa: E402
 
-from bench.rows import copy, migrated, sql  # noqa: E402
+from bench.rows import copy, migrate, sql  # noqa: E402
 from records.sites.models import Entity, SiteSequence  # noqa: E402
 from tests import make  # noqa: E402
 from tests.make.items import make_item  # noqa: E402
@@ -41,7 +41,7 @@ def spent(alias: str) -> float:
     return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e6
 
 
-def measured(client: Client, path: str, aliases: list[str]) -> list[float]:
+def measure(client: Client, path: str, aliases: list[str]) -> list[float]:
     """Return the processor time in ms that each server spends on one list."""
     for _ in range(WARM):
         client.get(path)
@@ -53,14 +53,14 @@ def measured(client: Client, path: str, aliases: list[str]) -> list[float]:
 
 def main() -> None:
     """Fill, measure and print a table in Markdown."""
-    migrated()
+    migrate()
     site = make.make_site("Lists")
     names = {"name": "'Item ' || md5(n::text)", "name_key": "'item ' || md5(n::text)"}
     copy(make_item(site), ITEMS - 1, 2, id="gen_random_uuid()", site_sequence_id="n", **names)
     SiteSequence.objects.filter(site=site, entity=Entity.ITEM).update(last=ITEMS)
     sql("VACUUM ANALYZE items_item")
     client = Client(headers=make.make_key(site).headers)
-    alone = {name: measured(client, path, ["default"])[0] for name, path in LISTS.items()}
+    alone = {name: measure(client, path, ["default"])[0] for name, path in LISTS.items()}
     standby = Standby()
     try:
         standby.catch_up()
@@ -68,7 +68,7 @@ def main() -> None:
         print("| List | Primary alone | Primary with a replica | Replica |\n|---|---|---|---|")
         with override_settings(DATABASE_ROUTERS=["records.history.replica.Router"]):
             for name, path in LISTS.items():
-                primary, replica = measured(client, path, ["default", "replica"])
+                primary, replica = measure(client, path, ["default", "replica"])
                 print(f"| {name} | {alone[name]:.2f} ms | {primary:.2f} ms | {replica:.2f} ms |", flush=True)
     finally:
         standby.remove()

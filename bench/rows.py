@@ -11,7 +11,7 @@ from bench.harness import Body
 from records.operations.calls import buffer
 
 
-def migrated() -> None:
+def migrate() -> None:
     """Migrate the measured database; lines of logs wait in memory as they do in the server."""
     from django.core.management import call_command
 
@@ -58,10 +58,10 @@ def copy(template: Any, count: int, first: int = 1, **columns: str) -> None:
     """Store copies of a row, of which these columns differ: each an expression of `n`, the number of the copy."""
     table = template._meta.db_table
     names = [field.column for field in template._meta.concrete_fields]
-    chosen = ", ".join(columns.get(name, f't."{name}"') for name in names)
+    select = ", ".join(columns.get(name, f't."{name}"') for name in names)
     into = ", ".join(f'"{name}"' for name in names)
     sql(
-        f"INSERT INTO {table} ({into}) SELECT {chosen} "  # noqa: S608
+        f"INSERT INTO {table} ({into}) SELECT {select} "  # noqa: S608
         f"FROM {table} t, generate_series({first}, {first + count - 1}) n WHERE t.id = '{template.pk}'"
     )
 
@@ -76,12 +76,12 @@ def adding(template: Any) -> str:
     """Return the statement that copies the template's row under a fresh key and the next number of its site."""
     table = template._meta.db_table
     columns = [field.column for field in template._meta.concrete_fields]
-    copied = {"id": "%(key)s::uuid", "site_sequence_id": "taken.last"}
-    chosen = ", ".join(copied.get(column, f"t.{column}") for column in columns)
-    taken = f"UPDATE sites_sitesequence SET last = last + 1 WHERE site_id = '{template.site_id}'"  # noqa: S608
-    taken += f" AND entity = '{template.ENTITY}' RETURNING last"
-    copied_row = f"SELECT {chosen} FROM {table} t, taken WHERE t.id = '{template.pk}'"  # noqa: S608
-    return f"WITH taken AS ({taken}) INSERT INTO {table} ({', '.join(columns)}) {copied_row}"
+    values = {"id": "%(key)s::uuid", "site_sequence_id": "taken.last"}
+    select = ", ".join(values.get(column, f"t.{column}") for column in columns)
+    next_number = f"UPDATE sites_sitesequence SET last = last + 1 WHERE site_id = '{template.site_id}'"  # noqa: S608
+    next_number += f" AND entity = '{template.ENTITY}' RETURNING last"
+    copied_row = f"SELECT {select} FROM {table} t, taken WHERE t.id = '{template.pk}'"  # noqa: S608
+    return f"WITH taken AS ({next_number}) INSERT INTO {table} ({', '.join(columns)}) {copied_row}"
 
 
 def numbered(text: str) -> Body:

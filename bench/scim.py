@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 from django.db import transaction
 
-from bench.harness import Table, paired, timed
-from bench.rows import call, copy, migrated, sql
+from bench.harness import Table, compare, timer
+from bench.rows import call, copy, migrate, sql
 from records.accounts import actions, directories
 from records.accounts.models import (
     Dialect,
@@ -33,7 +33,7 @@ from records.sites.models import Site
 from tests import make
 
 USERS, GROUPS, LARGE = 50_000, 1_000, 10_000
-PREPARED = 24
+PREPARED_AFTER = 24
 """After so many writes of a connection, PostgreSQL keeps the plans of both kinds, which take turns."""
 AUTHOR = Author(None, "Bench", Channel.SYSTEM)
 
@@ -50,19 +50,20 @@ def measure(table: Table) -> None:
         "ON e.user_id = u.id WHERE m.role_id = %s AND u.home_site_id = %s AND u.removed IS NULL "
         "AND NOT u.is_service_account ORDER BY m.created, m.id"
     )
-    read = timed(lambda _: caller.send("GET", f"/Groups/{large.pk}"), 3)
-    bare = timed(lambda _: sql(members, large.pk, site_id), 3)
-    table.times(f"SCIM group of {LARGE:,} members", paired(read, bare), "SQL", "≤ 4")
+    read = timer(lambda _: caller.send("GET", f"/Groups/{large.pk}"), 3)
+    bare = timer(lambda _: sql(members, large.pk, site_id), 3)
+    table.times(f"SCIM group of {LARGE:,} members", compare(read, bare), "SQL", "≤ 4")
     member = people[-1][0]
-    steady = partial(timed, first=PREPARED)
-    one = paired(steady(in_turn(caller, large, member)), steady(lambda turn: one_row(large, member, turn)))
+    steady = partial(timer, first=PREPARED_AFTER)
+    one = compare(steady(in_turn(caller, large, member)), steady(lambda turn: one_row(large, member, turn)))
     table.times(f"SCIM PATCH of one member of {LARGE:,}", one, "one-row SQL", "≤ 6")
-    flat = paired(steady(in_turn(caller, large, member)), steady(in_turn(caller, small, member)))
+    flat = compare(steady(in_turn(caller, large, member)), steady(in_turn(caller, small, member)))
     table.times(f"SCIM PATCH of one member of {LARGE:,}", flat, "of 20", "≤ 1.3")
     keys = [key for key, _ in people[: LARGE * 3 // 2]]
-    wanted = itertools.cycle((keys[:LARGE], keys[LARGE // 2 :]))
-    put = paired(
-        timed(lambda _: replace(caller, large, next(wanted)), 1), timed(lambda _: set_based(large, next(wanted)), 1)
+    members_sent = itertools.cycle((keys[:LARGE], keys[LARGE // 2 :]))
+    put = compare(
+        timer(lambda _: replace(caller, large, next(members_sent)), 1),
+        timer(lambda _: set_based(large, next(members_sent)), 1),
     )
     table.times(f"SCIM PUT of {LARGE:,} members, half of them new", put, "SQL of the same rows", "≤ 4")
     removals(table, caller, large, keys[:1000])
@@ -70,7 +71,7 @@ def measure(table: Table) -> None:
 
 def fill() -> tuple["Caller", Role, Role]:
     """Store users, groups and members, and return the caller, the large role and a small one."""
-    migrated()
+    migrate()
     site = actions.add_site(Site(name="Bench"), author=AUTHOR)
     directory = directories.add_directory("Bench", site, author=AUTHOR)
     person, key = uuid.uuid4(), "md5('user' || n)::uuid"
@@ -84,9 +85,9 @@ def fill() -> tuple["Caller", Role, Role]:
     external = ExternalId.objects.create(directory=directory, user=user, value="ext0")
     role = Role.objects.create(site=site, name="Group 0", name_key="group 0", directory=directory)
     name = "'person' || n || '@corp.local'"
-    given, family = "'Given' || n % 977", "'Family' || n % 1999"
-    copy(user, USERS, id=key, user_name=name, user_name_key=name, given_name=given, family_name=family, email=name)
-    copy(employee, USERS, 2, id=_shifted(key), user_id=_shifted(key), site_sequence_id="n", email_address="''")
+    given_name, family = "'Given' || n % 977", "'Family' || n % 1999"
+    copy(user, USERS, id=key, user_name=name, user_name_key=name, given_name=given_name, family_name=family, email=name)
+    copy(employee, USERS, 2, id=_shift(key), user_id=_shift(key), site_sequence_id="n", email_address="''")
     copy(email, USERS, id="gen_random_uuid()", user_id=key, value=name, value_key=name)
     number = "nextval(pg_get_serial_sequence('accounts_externalid', 'id'))"
     copy(external, USERS, id=number, user_id=key, value="'ext' || n")
@@ -102,7 +103,7 @@ def fill() -> tuple["Caller", Role, Role]:
     return Caller(secret), large, small
 
 
-def _shifted(key: str) -> str:
+def _shift(key: str) -> str:
     """Return the key of the person before: employees are numbered from 2 on, after the first."""
     return key.replace("n)", "n - 1)")
 
@@ -119,11 +120,11 @@ class Caller:
 
     def members(self, role: Role, *operations: tuple[str, Any]) -> None:
         """Send a PATCH of the role's members: operations with their values, or for a text value with that path."""
-        found = [
+        bodies = [
             {"op": op, "path": value} if isinstance(value, str) else {"op": op, "path": "members", "value": value}
             for op, value in operations
         ]
-        self.send("PATCH", f"/Groups/{role.pk}", {"Operations": found})
+        self.send("PATCH", f"/Groups/{role.pk}", {"Operations": bodies})
 
 
 def entries(keys: list[uuid.UUID]) -> list[dict[str, str]]:
@@ -133,14 +134,14 @@ def entries(keys: list[uuid.UUID]) -> list[dict[str, str]]:
 
 def reads(table: Table, caller: Caller, site_id: uuid.UUID, people: list[tuple[uuid.UUID, str]]) -> None:
     """Measure the page of users, and one user by id and by name."""
-    seen = (
+    source = (
         "FROM accounts_user u JOIN employees_employee e ON e.user_id = u.id WHERE u.home_site_id = %s "
         "AND u.removed IS NULL AND NOT u.is_service_account"
     )
 
     def rows(where: str, *parameters: Any) -> None:
-        found = sql(f"SELECT u.*, e.position, e.code {seen} {where}", site_id, *parameters)
-        keys = [row[0] for row in found if isinstance(row[0], uuid.UUID)] or [people[0][0]]
+        users = sql(f"SELECT u.*, e.position, e.code {source} {where}", site_id, *parameters)
+        keys = [row[0] for row in users if isinstance(row[0], uuid.UUID)] or [people[0][0]]
         sql(
             f'SELECT user_id, value, type, display, "primary" FROM accounts_useremail WHERE user_id IN ({ids_sql()})',
             ids_parameter(keys),
@@ -153,24 +154,24 @@ def reads(table: Table, caller: Caller, site_id: uuid.UUID, people: list[tuple[u
         )
 
     def page(_: int) -> None:
-        sql(f"SELECT COUNT(*) {seen}", site_id)
+        sql(f"SELECT COUNT(*) {source}", site_id)
         rows("ORDER BY u.id LIMIT 100")
 
     def django_read(turn: int) -> None:
         user = User.objects.select_related("employee").get(pk=people[turn][0])
         json.dumps([user.user_name, *user.emails.values_list("value", flat=True)])
 
-    listed = timed(lambda _: caller.send("GET", "/Users?count=100"))
-    table.times(f"SCIM page of 100 of {USERS:,} users", paired(listed, timed(page)), "SQL", "≤ 2.5")
-    by_id = timed(lambda turn: caller.send("GET", f"/Users/{people[turn][0]}"), 20)
-    table.times("SCIM user by id", paired(by_id, timed(django_read, 20)), "plain Django read", "≤ 1.3")
+    list_request = timer(lambda _: caller.send("GET", "/Users?count=100"))
+    table.times(f"SCIM page of 100 of {USERS:,} users", compare(list_request, timer(page)), "SQL", "≤ 2.5")
+    by_id = timer(lambda turn: caller.send("GET", f"/Users/{people[turn][0]}"), 20)
+    table.times("SCIM user by id", compare(by_id, timer(django_read, 20)), "plain Django read", "≤ 1.3")
 
-    def named(turn: int) -> None:
+    def by_name(turn: int) -> None:
         expression = quote(f'userName eq "{people[turn][1]}"')
         caller.send("GET", f"/Users?filter={expression}")
 
-    found = timed(named, 20)
-    table.times("SCIM user by userName", paired(found, timed(django_read, 20)), "plain Django read", "≤ 1.3")
+    by_user_name = timer(by_name, 20)
+    table.times("SCIM user by userName", compare(by_user_name, timer(django_read, 20)), "plain Django read", "≤ 1.3")
 
 
 def in_turn(caller: Caller, role: Role, member: uuid.UUID) -> Callable[[int], None]:
@@ -201,18 +202,21 @@ def replace(caller: Caller, role: Role, keys: list[uuid.UUID]) -> None:
 def set_based(role: Role, keys: list[uuid.UUID]) -> None:
     """Make these the members in a statement each: memberships, revisions of people, lines of the security log."""
     with transaction.atomic():
-        there = set(RoleMembership.objects.filter(role=role).values_list("user_id", flat=True))
-        gone, new = there.difference(keys), [key for key in keys if key not in there]
-        RoleMembership.objects.filter(role=role, user_id__in=ids(gone)).delete()
+        present = set(RoleMembership.objects.filter(role=role).values_list("user_id", flat=True))
+        removed_keys, new = present.difference(keys), [key for key in keys if key not in present]
+        RoleMembership.objects.filter(role=role, user_id__in=ids(removed_keys)).delete()
         alike = {"role": role.pk, "created": now(), "display": ""}
         events = {"at": now(), "kind": SecurityKind.ROLE_GIVEN, "site": role.site_id, "detail": role.name}
         texts = dict.fromkeys(("address", "author_name", "channel", "request_id"), "")
         together(
             [
                 insertion(RoleMembership, alike, ("id", "user"), [(uuid.uuid4(), key) for key in new]),
-                touching([*gone, *new]),
+                touching([*removed_keys, *new]),
                 insertion(
-                    SecurityEvent, events | texts, ("account_id", "account_name"), [(k, "") for k in (*gone, *new)]
+                    SecurityEvent,
+                    events | texts,
+                    ("account_id", "account_name"),
+                    [(k, "") for k in (*removed_keys, *new)],
                 ),
             ]
         )
@@ -223,10 +227,10 @@ def removals(table: Table, caller: Caller, role: Role, keys: list[uuid.UUID]) ->
 
     def act(*operations: tuple[str, Any]) -> float:
         caller.members(role, ("add", entries(keys)))
-        started = time.perf_counter()
+        start = time.perf_counter()
         caller.members(role, *operations)
-        return (time.perf_counter() - started) * 1000
+        return (time.perf_counter() - start) * 1000
 
     each = [("remove", f'members[value eq "{key}"]') for key in keys]
-    rounds = paired(lambda: act(*each), lambda: act(("remove", entries(keys))))
+    rounds = compare(lambda: act(*each), lambda: act(("remove", entries(keys))))
     table.times(f"SCIM {len(keys):,} x remove members[value eq …]", rounds, "one list", "≤ 3")

@@ -79,7 +79,7 @@ class SlowClients:
     def __init__(self, front: Front, count: int) -> None:
         self.front, self.count = front, count
         self.open: list[socket.socket] = []
-        self.ended = threading.Event()
+        self.stop = threading.Event()
         self.thread = threading.Thread(target=self._drop, daemon=True)
 
     def __enter__(self) -> "SlowClients":
@@ -94,13 +94,13 @@ class SlowClients:
         return self
 
     def _drop(self) -> None:
-        while not self.ended.wait(DROP_SECONDS):
+        while not self.stop.wait(DROP_SECONDS):
             for client in self.open:
                 with suppress(OSError):
                     client.send(b"a")
 
     def __exit__(self, *_: object) -> None:
-        self.ended.set()
+        self.stop.set()
         self.thread.join()
         for client in self.open:
             with suppress(OSError):
@@ -109,7 +109,7 @@ class SlowClients:
 
 def read(front: Front) -> float:
     """Read once on a new connection and return the milliseconds; raises AssertionError unless it is answered."""
-    started = time.perf_counter()
+    start = time.perf_counter()
     client = http.client.HTTPConnection(ADDRESS, front.port, timeout=20)
     client.sock = front.connect()
     client.request("GET", "/")
@@ -117,7 +117,7 @@ def read(front: Front) -> float:
     answer.read()
     client.close()
     assert answer.status == 200, answer.status
-    return (time.perf_counter() - started) * 1000
+    return (time.perf_counter() - start) * 1000
 
 
 async def serve(port: int) -> None:
@@ -140,9 +140,9 @@ async def serve(port: int) -> None:
 
 def connections_to(port: int) -> int:
     """Return how many connections to a port of this machine are open, seen from their clients."""
-    wanted = f"0100007F:{port:04X}"
+    address = f"0100007F:{port:04X}"
     lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
-    return sum(1 for line in lines if line.split()[2] == wanted and line.split()[3] == "01")
+    return sum(1 for line in lines if line.split()[2] == address and line.split()[3] == "01")
 
 
 def children(pid: int) -> list[int]:
@@ -156,7 +156,7 @@ def fronts(services: Services, server: int) -> Iterator[list[Front]]:
     proxy = Proxy(services)
     proxy.configure([server])
     proxy.start()
-    found = [Front("nginx", proxy.port, children(services.running["nginx"].pid))]
+    running = [Front("nginx", proxy.port, children(services.running["nginx"].pid))]
     if shutil.which("caddy"):
         port, tls = free_port(), proxy.folder / "tls"
         file = services.folder / "Caddyfile"
@@ -164,8 +164,8 @@ def fronts(services: Services, server: int) -> Iterator[list[Front]]:
         file.write_text(_CADDYFILE.format(address=ADDRESS, port=port, upstream=server, **names))
         services.start("caddy", ["caddy", "run", "--adapter", "caddyfile", "--config", file], HOME=str(services.folder))
         wait_for("caddy", port)
-        found.append(Front("Caddy", port, children(services.running["caddy"].pid)))
-    yield found
+        running.append(Front("Caddy", port, children(services.running["caddy"].pid)))
+    yield running
 
 
 def main() -> None:
@@ -173,16 +173,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--clients", type=int, default=1000)
     parser.add_argument("--serve", type=int, help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.serve:
-        asyncio.run(serve(asked.serve))
+    arguments = parser.parse_args()
+    if arguments.serve:
+        asyncio.run(serve(arguments.serve))
         return
     with tempfile.TemporaryDirectory(prefix="larder-slow-") as name:
         services, server = Services(Path(name)), free_port()
         services.start("server", [sys.executable, "-m", "bench.slow_clients", "--serve", str(server)])
         wait_for("server", server)
         try:
-            with fronts(services, server) as found:
+            with fronts(services, server) as running:
                 heads = (
                     "Proxy",
                     "Slow clients",
@@ -192,22 +192,22 @@ def main() -> None:
                     "Memory (MiB)",
                 )
                 print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
-                for front in found:
-                    for clients in (0, asked.clients):
-                        print(f"| {' | '.join(map(str, measured(front, clients, server)))} |", flush=True)
+                for front in running:
+                    for clients in (0, arguments.clients):
+                        print(f"| {' | '.join(map(str, measure(front, clients, server)))} |", flush=True)
         finally:
             services.end_all()
 
 
-def measured(front: Front, clients: int, server: int) -> list[object]:
+def measure(front: Front, clients: int, server: int) -> list[object]:
     """Return a row of the table."""
     with SlowClients(front, clients):
         times, ends = [], time.monotonic() + MEASURED_SECONDS
         while time.monotonic() < ends:
             times.append(read(front))
-        reached = connections_to(server)
+        open_connections = connections_to(server)
         memory = f"{front.memory() / 2**20:.0f}"
-    return [front.name, clients, f"{statistics.median(times):.1f}", f"{max(times):.0f}", reached, memory]
+    return [front.name, clients, f"{statistics.median(times):.1f}", f"{max(times):.0f}", open_connections, memory]
 
 
 if __name__ == "__main__":

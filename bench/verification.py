@@ -52,21 +52,21 @@ def fill(changes: int) -> None:
     for turn in range(TIMES):
         item_actions.update_item(site.pk, item.pk, {"location": f"Room {turn}."}, author=make.SYSTEM, reason="Moved")
         employee_actions.update_employee(site.pk, employee.pk, {"notes": f"{turn}."}, author=make.SYSTEM)
-    known: dict[Any, Any] = {
+    histories: dict[Any, Any] = {
         model: (model.objects.get(pk=key), list(Change.objects.filter(record_id=key).order_by("number")))
         for model, key in ((Item, item.pk), (Employee, employee.pk))
     }
     head = ChainHead.objects.get(chain=site.pk)
     sequence = 1
     while head.number < changes:
-        for model, (record, history) in known.items():
+        for model, (record, history) in histories.items():
             records, rows = [], []
             for _ in range(BATCH):
                 sequence += 1
-                copied = copy.copy(record)
-                copied.pk, copied.site_sequence_id = uuid.uuid4(), sequence
-                records.append(copied)
-                rows += [_copied(change, copied, head) for change in history]
+                record_copy = copy.copy(record)
+                record_copy.pk, record_copy.site_sequence_id = uuid.uuid4(), sequence
+                records.append(record_copy)
+                rows += [_copy_change(change, record_copy, head) for change in history]
             model.objects.bulk_create(records)
             _insert(rows)
         head.save()
@@ -74,20 +74,20 @@ def fill(changes: int) -> None:
     print(file=sys.stderr)
 
 
-def _copied(change: Any, record: Any, head: Any) -> Any:
+def _copy_change(change: Any, record: Any, head: Any) -> Any:
     """Return a copy of a change that is about another record and follows the head of the chain, which moves on."""
     from records.history.digests import digest
 
-    copied = copy.copy(change)
-    copied.pk, copied.record_id = uuid.uuid4(), record.pk
-    copied.number, copied.previous_hash = head.number + 1, head.hash
-    copied.fields = [
+    change_copy = copy.copy(change)
+    change_copy.pk, change_copy.record_id = uuid.uuid4(), record.pk
+    change_copy.number, change_copy.previous_hash = head.number + 1, head.hash
+    change_copy.fields = [
         {**entry, "new": record.site_sequence_id} if entry["field"] == "site_sequence_id" else entry
         for entry in change.fields
     ]
-    copied.hash = digest(copied)
-    head.number, head.previous, head.hash = copied.number, copied.previous_hash, copied.hash
-    return copied
+    change_copy.hash = digest(change_copy)
+    head.number, head.previous, head.hash = change_copy.number, change_copy.previous_hash, change_copy.hash
+    return change_copy
 
 
 def _insert(changes: list[Any]) -> None:
@@ -115,9 +115,9 @@ def main() -> None:
     fill(changes)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
-    started, used = time.perf_counter(), _processor_time()
+    start, used = time.perf_counter(), _processor_time()
     report = verification.verify(int(os.environ.get("BENCH_PROCESSES", "0")) or None)
-    seconds, used = time.perf_counter() - started, _processor_time() - used
+    seconds, used = time.perf_counter() - start, _processor_time() - used
     assert not report.faults, report.faults[:3]
     peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 1024
     print(
@@ -128,8 +128,8 @@ def main() -> None:
 
 
 def _processor_time() -> float:
-    found = os.times()
-    return found.user + found.system + found.children_user + found.children_system
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
 
 
 if __name__ == "__main__":

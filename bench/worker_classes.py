@@ -31,9 +31,9 @@ CLASSES = {
 
 def slowest(base: str, path: str, headers: dict[str, str], times: int = 10) -> float:
     """Return the milliseconds of the slowest answer; those of the patience if one was not answered."""
-    found = []
+    durations = []
     for _ in range(times):
-        started = time.perf_counter()
+        start = time.perf_counter()
         client = http.client.HTTPConnection(urlsplit(base).netloc, timeout=PATIENCE)
         try:
             client.request("GET", path, headers=headers)
@@ -42,8 +42,8 @@ def slowest(base: str, path: str, headers: dict[str, str], times: int = 10) -> f
             return PATIENCE * 1000
         finally:
             client.close()
-        found.append((time.perf_counter() - started) * 1000)
-    return max(found)
+        durations.append((time.perf_counter() - start) * 1000)
+    return max(durations)
 
 
 def among_half_heads(base: str, ask: Callable[[], float]) -> float:
@@ -66,10 +66,10 @@ def main() -> None:
         os.environ |= {"ALLOWED_HOSTS": "127.0.0.1,testserver", "RATE_LIMIT": "100000000"}
         django.setup()
         from bench.harness import load, serving
-        from bench.rows import copy, migrated
+        from bench.rows import copy, migrate
         from tests import make
 
-        migrated()
+        migrate()
         site = make.make_site("Workers")
         headers = {"Ocp-Apim-Subscription-Key": make.make_key(site).secret}
         employee: Any = make.make_employee(site)
@@ -81,17 +81,17 @@ def main() -> None:
             for _ in range(ROUNDS):
                 with serving("config.wsgi", WEB_WORKERS="2", GUNICORN_CMD_ARGS=options) as base:
                     plain = load(base + one, headers)
-                    held = among_half_heads(base, lambda base=base: slowest(base, one, headers))  # type: ignore[misc]
+                    slowest_time = among_half_heads(base, lambda base=base: slowest(base, one, headers))  # type: ignore[misc]
                 with serving("config.wsgi", WEB_WORKERS="2", GUNICORN_CMD_ARGS=options) as base:
                     beside = threading.Thread(
                         target=load, args=(base + many, headers), kwargs={"connections": 2, "seconds": 3}
                     )
                     beside.start()
                     time.sleep(0.5)
-                    rows.append((plain.rate, plain.p99, held, slowest(base, one, headers, 30)))
+                    rows.append((plain.rate, plain.p99, slowest_time, slowest(base, one, headers, 30)))
                     beside.join()
-            rate, p99, held, delayed = map(statistics.median, zip(*rows, strict=True))
-            print(f"{name} | {rate:.0f} | {p99:.0f} ms | {held:.0f} ms | {delayed:.0f} ms", flush=True)
+            rate, p99, slowest_time, slowest_alone = map(statistics.median, zip(*rows, strict=True))
+            print(f"{name} | {rate:.0f} | {p99:.0f} ms | {slowest_time:.0f} ms | {slowest_alone:.0f} ms", flush=True)
 
 
 if __name__ == "__main__":

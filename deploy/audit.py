@@ -14,41 +14,41 @@ from typing import Any
 CLEAN, VULNERABLE, NOT_CHECKED = 0, 1, 2
 
 
-def looked_up(tool: str, lock: Path) -> list[dict[str, Any]] | None:
+def look_up(tool: str, lock: Path) -> list[dict[str, Any]] | None:
     """Return what the tool found for each package of a lock, or None where it could not look them up."""
     command = [tool, "--disable-pip", "--require-hashes", "--vulnerability-service=osv", "--format=json"]
     done = subprocess.run(
         [*command, "--progress-spinner=off", "--requirement", str(lock)], capture_output=True, text=True, check=False
     )
     try:
-        found: list[dict[str, Any]] = json.loads(done.stdout)["dependencies"]
+        packages: list[dict[str, Any]] = json.loads(done.stdout)["dependencies"]
     except (ValueError, KeyError, TypeError):
         # Without a network the tool prints a traceback; its last line says what was wrong.
         print(done.stderr.strip().rpartition("\n")[2], file=sys.stderr)
         return None
-    return found
+    return packages
 
 
 def audit(tool: str, locks: Sequence[Path]) -> int:
     """Look up every lock, print what was found, and return the exit code."""
     codes = {CLEAN}
     for lock in locks:
-        packages = looked_up(tool, lock)
+        packages = look_up(tool, lock)
         if not packages:
             print(f"{lock}: NOTHING WAS CHECKED. The data of known vulnerabilities could not be read.")
             codes.add(NOT_CHECKED)
             continue
-        skipped = [package for package in packages if "skip_reason" in package]
+        unchecked = [package for package in packages if "skip_reason" in package]
         vulnerable = [package for package in packages if package.get("vulns")]
-        for package in skipped:
+        for package in unchecked:
             print(f"{lock}: {package['name']} was not checked: {package['skip_reason']}")
         for package in vulnerable:
             for one in package["vulns"]:
-                repaired = ", ".join(one.get("fix_versions", [])) or "no version yet"
-                print(f"{lock}: {package['name']} {package['version']} has {one['id']}; repaired in {repaired}.")
-        print(f"{lock}: {len(packages) - len(skipped)} packages checked, {len(vulnerable)} vulnerable.")
+                fixes = ", ".join(one.get("fix_versions", [])) or "no version yet"
+                print(f"{lock}: {package['name']} {package['version']} has {one['id']}; repaired in {fixes}.")
+        print(f"{lock}: {len(packages) - len(unchecked)} packages checked, {len(vulnerable)} vulnerable.")
         codes |= {VULNERABLE} if vulnerable else set()
-        codes |= {NOT_CHECKED} if skipped else set()
+        codes |= {NOT_CHECKED} if unchecked else set()
     return VULNERABLE if VULNERABLE in codes else max(codes)
 
 

@@ -18,8 +18,8 @@ from django.db import models
 from django.db.models import NOT_PROVIDED
 
 TOP = Path(__file__).resolve().parents[1]
-RELEASED = Path(__file__).resolve().parent / "released_migrations.txt"
-OURS = ("records.", "documents", "materials", "scim")
+RELEASE_FILE = Path(__file__).resolve().parent / "released_migrations.txt"
+OWN_APPS = ("records.", "documents", "materials", "scim")
 
 
 def faults_of(migration: Any, state: Any) -> Iterator[str]:
@@ -77,22 +77,23 @@ def main(arguments: list[str]) -> int:
     from django.db.migrations.loader import MigrationLoader
 
     loader = MigrationLoader(None)
-    ours = {config.label for config in apps.get_app_configs() if config.name.startswith(OURS)}
-    names = sorted(f"{app}.{name}" for app, name in loader.disk_migrations if app in ours)
+    labels = {config.label for config in apps.get_app_configs() if config.name.startswith(OWN_APPS)}
+    names = sorted(f"{app}.{name}" for app, name in loader.disk_migrations if app in labels)
     if "--release" in arguments:
-        RELEASED.write_text("\n".join(names) + "\n", encoding="ascii")
+        RELEASE_FILE.write_text("\n".join(names) + "\n", encoding="ascii")
         return 0
-    released = set(RELEASED.read_text(encoding="ascii").split())
-    found = []
+    old_names = set(RELEASE_FILE.read_text(encoding="ascii").split())
+    faults = []
     for app, name in loader.disk_migrations:
-        if app in ours and f"{app}.{name}" not in released:
+        if app in labels and f"{app}.{name}" not in old_names:
             migration = loader.disk_migrations[app, name]
             state = loader.project_state((app, name), at_end=False)
-            found += [f"{app}.{name}: {fault}" for fault in faults_of(migration, state)]
+            faults += [f"{app}.{name}: {fault}" for fault in faults_of(migration, state)]
     print(
-        "\n".join(found) or f"{len(names) - len(released & set(names))} new migrations can run while the service does."
+        "\n".join(faults)
+        or f"{len(names) - len(old_names & set(names))} new migrations can run while the service does."
     )
-    return 1 if found else 0
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":

@@ -31,43 +31,43 @@ Text = tuple[str, str, str]
 
 def texts() -> dict[Text, str]:
     """Return all texts of pages, mails and papers, and where each was first found."""
-    found: dict[Text, str] = {}
+    places: dict[Text, str] = {}
     for path in sorted(path for room in ROOMS for path in (TOP / room).rglob("*.py") if "migrations" not in path.parts):
         for text in _of_code(ast.parse(path.read_text())):
-            found.setdefault(text, str(path.relative_to(TOP)))
+            places.setdefault(text, str(path.relative_to(TOP)))
     for path in sorted(_templates()):
         for text in _of_template(path.read_text()):
-            found.setdefault(text, str(path.relative_to(TOP)))
+            places.setdefault(text, str(path.relative_to(TOP)))
     for name in _of_models():
-        found.setdefault(("", name, ""), "names of models, fields and permissions")
+        places.setdefault(("", name, ""), "names of models, fields and permissions")
     for name in _of_operations():
-        found.setdefault(("", name, ""), "operations of the history")
-    return found
+        places.setdefault(("", name, ""), "operations of the history")
+    return places
 
 
 def texts_of_scripts() -> dict[Text, str]:
     """Return all texts that scripts show, and where each was first found."""
-    found: dict[Text, str] = {}
+    places: dict[Text, str] = {}
     for path in sorted((TOP / "static").rglob("*.js")):
         for text in IN_SCRIPT.findall(path.read_text()):
-            found.setdefault(("", text, ""), str(path.relative_to(TOP)))
-    return found
+            places.setdefault(("", text, ""), str(path.relative_to(TOP)))
+    return places
 
 
-WANTED = {"django": texts, "djangojs": texts_of_scripts}
+TEXTS = {"django": texts, "djangojs": texts_of_scripts}
 """What each catalogue holds, by the name of its file."""
 
 
 def _of_code(tree: ast.AST) -> Iterator[Text]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            given = [one.value for one in node.args if isinstance(one, ast.Constant) and isinstance(one.value, str)]
-            if node.func.id in ONE and len(given) == 1:
-                yield "", given[0], ""
-            elif node.func.id in SEVERAL and len(given) == 2:
-                yield "", given[0], given[1]
-            elif node.func.id in WITH_CONTEXT and len(given) == 2:
-                yield given[0], given[1], ""
+            strings = [one.value for one in node.args if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+            if node.func.id in ONE and len(strings) == 1:
+                yield "", strings[0], ""
+            elif node.func.id in SEVERAL and len(strings) == 2:
+                yield "", strings[0], strings[1]
+            elif node.func.id in WITH_CONTEXT and len(strings) == 2:
+                yield strings[0], strings[1], ""
 
 
 def _templates() -> Iterator[Path]:
@@ -114,21 +114,21 @@ def _of_operations() -> Iterator[str]:
 
     from records.backoffice.wording import VERBS, operation_label
 
-    named = re.compile(rf'"((?:{"|".join(VERBS)})(?:[A-Z][A-Za-z]*)?)"')
+    verbs = re.compile(rf'"((?:{"|".join(VERBS)})(?:[A-Z][A-Za-z]*)?)"')
     operations: set[str] = set()
     for path in (path for room in ROOMS for path in (TOP / room).rglob("*.py") if "migrations" not in path.parts):
-        operations |= set(named.findall(path.read_text()))
+        operations |= set(verbs.findall(path.read_text()))
     kinds = [model._meta.label for model in apps.get_models()]
     operations |= {f"{verb}{kind.rpartition('.')[2]}" for verb in ("Archive", "Restore", "Import") for kind in kinds}
     names = {kind.rpartition(".")[2] for kind in kinds}
     for operation in sorted(operations):
-        shown = {operation_label(operation, kind) for kind in kinds}
+        labels = {operation_label(operation, kind) for kind in kinds}
         # An operation on a kind that it names is shown without the name; any other one is shown with all of its words.
-        yield min(shown, key=len)
+        yield min(labels, key=len)
         if re.sub("^[A-Z][a-z]*", "", operation) not in names or operation.startswith(
             ("Set", "Add", "Remove", "Show", "Choose")
         ):
-            yield max(shown, key=len)
+            yield max(labels, key=len)
 
 
 def catalogues() -> Iterable[Path]:
@@ -136,7 +136,7 @@ def catalogues() -> Iterable[Path]:
     return sorted((TOP / "locale").glob("*/LC_MESSAGES/*.po"))
 
 
-def compiled(catalogue: Any) -> bytes:
+def compile_catalogue(catalogue: Any) -> bytes:
     """Return what Django reads; the same for the same catalogue."""
     content: bytes = catalogue.to_binary()
     return content
@@ -144,42 +144,42 @@ def compiled(catalogue: Any) -> bytes:
 
 def update(path: Path) -> None:
     """Write the catalogue anew with all its texts, each with the translation that it has already."""
-    wanted = WANTED[path.stem]()
+    expected = TEXTS[path.stem]()
     old = {(one.msgctxt or "", one.msgid, one.msgid_plural): one for one in polib.pofile(str(path), wrapwidth=100)}
     new = polib.POFile(wrapwidth=100)
     new.metadata = polib.pofile(str(path)).metadata
-    for (context, text, plural), where in sorted(wanted.items(), key=lambda item: (item[1], item[0][1])):
-        known = old.get((context, text, plural))
+    for (context, text, plural), where in sorted(expected.items(), key=lambda item: (item[1], item[0][1])):
+        former = old.get((context, text, plural))
         entry = polib.POEntry(msgctxt=context or None, msgid=text, msgid_plural=plural, occurrences=[(where, "")])
         if plural:
-            entry.msgstr_plural = known.msgstr_plural if known else {0: "", 1: ""}
+            entry.msgstr_plural = former.msgstr_plural if former else {0: "", 1: ""}
         else:
-            entry.msgstr = known.msgstr if known else ""
+            entry.msgstr = former.msgstr if former else ""
         if re.search(r"%\(\w+\)", text):
             entry.flags.append("python-format")
         new.append(entry)
     new.save(str(path))
-    path.with_suffix(".mo").write_bytes(compiled(new))
+    path.with_suffix(".mo").write_bytes(compile_catalogue(new))
 
 
 def faults(path: Path) -> Iterator[str]:
     """Yield what is wrong with a catalogue."""
-    wanted = WANTED[path.stem]()
+    expected = TEXTS[path.stem]()
     catalogue = polib.pofile(str(path))
     have = {(one.msgctxt or "", one.msgid, one.msgid_plural): one for one in catalogue}
     language = path.parts[-3]
-    for text in wanted.keys() - have.keys():
-        yield f"{language}: not in the catalogue: {text[1]!r} ({wanted[text]})"
-    for text in have.keys() - wanted.keys():
+    for text in expected.keys() - have.keys():
+        yield f"{language}: not in the catalogue: {text[1]!r} ({expected[text]})"
+    for text in have.keys() - expected.keys():
         yield f"{language}: not used any more: {text[1]!r}"
     for text, entry in have.items():
-        given = list(entry.msgstr_plural.values()) if entry.msgid_plural else [entry.msgstr]
-        if not all(given) or entry.fuzzy:
+        translations = list(entry.msgstr_plural.values()) if entry.msgid_plural else [entry.msgstr]
+        if not all(translations) or entry.fuzzy:
             yield f"{language}: not translated: {text[1]!r}"
-        for one in filter(None, given):
+        for one in filter(None, translations):
             if extra := placeholders(one) - placeholders(text[1] + text[2]):
                 yield f"{language}: {text[1]!r} has no {', '.join(sorted(extra))}"
-    if path.with_suffix(".mo").read_bytes() != compiled(catalogue):
+    if path.with_suffix(".mo").read_bytes() != compile_catalogue(catalogue):
         yield f"{language}: not compiled: run python deploy/translations.py"
 
 
@@ -197,9 +197,9 @@ def main(arguments: list[str]) -> int:
         for path in catalogues():
             update(path)
         return 0
-    found = [fault for path in catalogues() for fault in faults(path)]
-    print("\n".join(found) or "The catalogues are complete.")
-    return 1 if found else 0
+    lines = [fault for path in catalogues() for fault in faults(path)]
+    print("\n".join(lines) or "The catalogues are complete.")
+    return 1 if lines else 0
 
 
 if __name__ == "__main__":

@@ -36,16 +36,16 @@ from deploy.drill.services import (
 )
 from deploy.drill.smoke import browse, expect, read_from_the_replica, smoke
 
-NEEDED = ("nginx", "pgbouncer", "redis-server", "openssl")
+PROGRAMS = ("nginx", "pgbouncer", "redis-server", "openssl")
 
 
 @contextmanager
 def step(title: str) -> Iterator[list[str]]:
     """Print the step with what was noted in it and how long it took."""
-    started, notes = time.monotonic(), list[str]()
+    start, notes = time.monotonic(), list[str]()
     print(f"- {title} …", flush=True)
     yield notes
-    print(f"  {'; '.join(notes) or 'done'} ({time.monotonic() - started:.1f} s)", flush=True)
+    print(f"  {'; '.join(notes) or 'done'} ({time.monotonic() - start:.1f} s)", flush=True)
 
 
 class Drill:
@@ -58,7 +58,7 @@ class Drill:
         self.etc.mkdir()
         self.web_ports = [free_port(), free_port()]
         self.metrics_ports = [free_port(), free_port()]
-        self.made: dict[str, Any] = {}
+        self.demo: dict[str, Any] = {}
 
     def release(self, *words: str) -> str:
         """Run the shipped release script with the drill's folders and return what it printed."""
@@ -158,7 +158,7 @@ class Drill:
         """Install a release with the shipped script, make the first credentials and start everything."""
         self.release("prepare", str(TOP), "one")
         self.release("switch", "one")
-        self.made = json.loads(
+        self.demo = json.loads(
             self.manage("bootstrap", "--site", "Drill Mill", "--email", "drill@example.com", "--json")
         )
         for number in range(2):
@@ -169,23 +169,23 @@ class Drill:
 
     def replica_reads(self) -> dict[str, int]:
         """Return how many lists the replica answered, and how many the primary because of what."""
-        found: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for port in self.metrics_ports:
             with urllib.request.urlopen(f"http://{ADDRESS}:{port}/metrics", timeout=20) as answer:
                 text = answer.read().decode()
             for outcome, count in re.findall(
                 r'^larder_replica_reads_total\{outcome="(\w+)"\} (\S+)', text, re.MULTILINE
             ):
-                found[outcome] = found.get(outcome, 0) + int(float(count))
-        return found
+                counts[outcome] = counts.get(outcome, 0) + int(float(count))
+        return counts
 
     def caller(self) -> Caller:
         """Return a caller with the Manager's key."""
-        return Caller(self.proxy.url, {"Ocp-Apim-Subscription-Key": self.made["subscription_key"]})
+        return Caller(self.proxy.url, {"Ocp-Apim-Subscription-Key": self.demo["subscription_key"]})
 
     def load(self) -> Load:
         """Return writers with the Manager's key."""
-        return Load(self.proxy.url, self.made["subscription_key"])
+        return Load(self.proxy.url, self.demo["subscription_key"])
 
 
 def lose_a_web_server(drill: Drill, notes: list[str]) -> None:
@@ -193,15 +193,15 @@ def lose_a_web_server(drill: Drill, notes: list[str]) -> None:
     with drill.load() as load:
         time.sleep(3)
         drill.services.end("web-0", signal.SIGKILL)
-        before, deadline = len(load.added), time.monotonic() + 60
+        before, deadline = len(load.items), time.monotonic() + 60
         # What was added before may be noted after: each of the writers has one request under way.
-        while len(load.added) <= before + load.writers and time.monotonic() < deadline:
+        while len(load.items) <= before + load.writers and time.monotonic() < deadline:
             time.sleep(0.1)
         time.sleep(3)
-        after = len(load.added)
+        after = len(load.items)
     expect(after > before + load.writers, "Nothing was added after the loss.")
-    expect(not load.lost(), "Acknowledged items are gone.")
-    notes.append(f"{len(load.added)} added, {len(load.refused)} refused, {load.unanswered} unanswered, none lost")
+    expect(not load.lost_items(), "Acknowledged items are gone.")
+    notes.append(f"{len(load.items)} added, {len(load.refusals)} refused, {load.errors} unanswered, none lost")
     drill.start_web(0)
 
 
@@ -210,17 +210,17 @@ def fail_over(drill: Drill, notes: list[str]) -> None:
     with drill.load() as load:
         time.sleep(2)
         drill.services.end("postgres-a", signal.SIGINT)
-        started = time.monotonic()
+        start = time.monotonic()
         drill.replica.promote()
         drill.bouncer.point_at(drill.replica)
-        before = len(load.added)
-        while len(load.added) == before and time.monotonic() - started < 60:
+        before = len(load.items)
+        while len(load.items) == before and time.monotonic() - start < 60:
             time.sleep(0.1)
-        away = time.monotonic() - started
+        away = time.monotonic() - start
         time.sleep(3)
-    expect(len(load.added) > before, "Nothing was added after the failover.")
-    expect(not load.lost(), "Acknowledged items are gone.")
-    notes.append(f"writes again after {away:.1f} s; {len(load.added)} added, {len(load.refused)} refused, none lost")
+    expect(len(load.items) > before, "Nothing was added after the failover.")
+    expect(not load.lost_items(), "Acknowledged items are gone.")
+    notes.append(f"writes again after {away:.1f} s; {len(load.items)} added, {len(load.refusals)} refused, none lost")
 
 
 def restore_elsewhere(drill: Drill, notes: list[str]) -> None:
@@ -251,17 +251,17 @@ def upgrade_and_go_back(drill: Drill, notes: list[str]) -> None:
                 drill.services.end(f"web-{number}", signal.SIGTERM)
                 drill.start_web(number)
     expect((drill.prefix / "current").resolve().name == "one", "The release is not the one before.")
-    expect(not load.lost(), "Acknowledged items are gone.")
-    notes.append(f"{len(load.added)} added, {len(load.refused)} refused, {load.unanswered} unanswered, none lost")
+    expect(not load.lost_items(), "Acknowledged items are gone.")
+    notes.append(f"{len(load.items)} added, {len(load.refusals)} refused, {load.errors} unanswered, none lost")
 
 
 def main() -> int:
     """Run every step and return the exit code."""
-    missing = [name for name in NEEDED if shutil.which(name) is None and not Path("/usr/sbin", name).exists()]
+    missing = [name for name in PROGRAMS if shutil.which(name) is None and not Path("/usr/sbin", name).exists()]
     if missing:
         print(f"The drill needs {', '.join(missing)}: install them from Debian's packages.", file=sys.stderr)
         return 2
-    started = time.monotonic()
+    start = time.monotonic()
     folder = Path(tempfile.mkdtemp(prefix="larder-drill-"))
     drill = Drill(folder)
     try:
@@ -289,7 +289,7 @@ def main() -> int:
     finally:
         drill.services.end_all()
     shutil.rmtree(folder, ignore_errors=True)
-    print(f"The drill passed in {time.monotonic() - started:.0f} s.")
+    print(f"The drill passed in {time.monotonic() - start:.0f} s.")
     return 0
 
 

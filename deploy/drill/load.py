@@ -22,11 +22,11 @@ class Caller:
     def call(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any, dict[str, str]]:
         """Send one request and return status, body and headers; raises OSError where no answer came."""
         data = None if body is None else json.dumps(body)
-        sent = {"Content-Type": "application/json", **self.headers, **headers}
+        all_headers = {"Content-Type": "application/json", **self.headers, **headers}
         try:
             if self.connection is None:
                 self.connection = http.client.HTTPSConnection(self.address, timeout=60, context=self.context)
-            self.connection.request(method, path, data, sent)
+            self.connection.request(method, path, data, all_headers)
             response = self.connection.getresponse()
             text = response.read()
         except (OSError, http.client.HTTPException) as error:
@@ -43,11 +43,11 @@ class Load:
     base_url: str
     key: str
     writers: int = 4
-    added: dict[str, str] = field(default_factory=dict)
+    items: dict[str, str] = field(default_factory=dict)
     """What was acknowledged: the Id of each item by its name."""
-    refused: list[int] = field(default_factory=list)
+    refusals: list[int] = field(default_factory=list)
     """The statuses of the answers that were not a success."""
-    unanswered: int = 0
+    errors: int = 0
     longest: float = 0
 
     def __enter__(self) -> "Load":
@@ -70,24 +70,24 @@ class Load:
         while not self._end.is_set():
             count += 1
             name = f"Drill {id(self)}-{number}-{count}"
-            started = time.monotonic()
+            start = time.monotonic()
             try:
                 status, body, _ = caller.call("POST", "/item/AddItem", {"Name": name}, **{"Idempotency-Key": name})
             except OSError:
-                self.unanswered += 1
+                self.errors += 1
                 time.sleep(0.2)
                 continue
-            self.longest = max(self.longest, time.monotonic() - started)
+            self.longest = max(self.longest, time.monotonic() - start)
             if status == 200:
-                self.added[name] = body["Id"]
+                self.items[name] = body["Id"]
             else:
-                self.refused.append(status)
+                self.refusals.append(status)
                 time.sleep(0.2)
 
-    def lost(self) -> list[str]:
+    def lost_items(self) -> list[str]:
         """Return the names of acknowledged items that the service does not have any more."""
         caller = Caller(self.base_url, {"Ocp-Apim-Subscription-Key": self.key})
-        return [name for name, key in self.added.items() if not _has(caller, key, name)]
+        return [name for name, key in self.items.items() if not _has(caller, key, name)]
 
 
 def _has(caller: Caller, key: str, name: str) -> bool:

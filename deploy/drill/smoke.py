@@ -30,14 +30,14 @@ def smoke(drill: "Drill", notes: list[str]) -> None:
     expect(status == 200, f"AddDocument answered {status}: {body}")
     status, body, _ = caller.call("GET", f"/document/GetDocument/{body['Id']}?WithContent=true")
     expect(body.get("FileContent") == "cGxhbg==", f"The file did not come back: {status} {body}")
-    oauth = drill.made["oauth"]
+    oauth = drill.demo["oauth"]
     form = f"grant_type=client_credentials&client_id={oauth['client_id']}&client_secret={oauth['client_secret']}"
     token = form_post(drill, "/oauth/token", form)["access_token"]
     status, body, _ = caller.call(
-        "GET", f"/materials/?siteId={drill.made['site']['id']}", Authorization=f"Bearer {token}"
+        "GET", f"/materials/?siteId={drill.demo['site']['id']}", Authorization=f"Bearer {token}"
     )
     expect(status == 200, f"GET /materials/ answered {status}: {body}")
-    scim = Caller(drill.proxy.url, {"Authorization": f"Bearer {drill.made['scim_token']}"})
+    scim = Caller(drill.proxy.url, {"Authorization": f"Bearer {drill.demo['scim_token']}"})
     status, body, _ = scim.call("GET", "/scim/Users?count=1")
     expect(status == 200 and "totalResults" in body, f"SCIM answered {status}: {body}")
     status, body, headers = Caller(drill.proxy.url, {}).call("GET", "/admin/")
@@ -51,13 +51,13 @@ def read_from_the_replica(drill: "Drill", notes: list[str]) -> None:
     """Add items and list them at once, then only list: each list is whole, and the replica answers."""
     caller = drill.caller()
     newest = "/item/GetItemList?sort=SiteSequenceId&order=desc&limit=1"
-    started, before = time.monotonic(), drill.replica_reads()
+    start, before = time.monotonic(), drill.replica_reads()
     for number in range(100):
         status, body, _ = caller.call("POST", "/item/AddItem", {"Name": f"Scale {number}"})
         expect(status == 200, f"AddItem answered {status}: {body}")
         status, rows, _ = caller.call("GET", newest)
         expect(status == 200 and rows[0]["Id"] == body["Id"], f"The newest item is not listed first: {rows}")
-    written, before = _since(before, drill), drill.replica_reads()
+    after_writes, before = _since(before, drill), drill.replica_reads()
     for _ in range(100):
         status, rows, _ = caller.call("GET", newest)
         expect(status == 200 and rows[0]["Id"] == body["Id"], f"The newest item is not listed any more: {rows}")
@@ -66,8 +66,10 @@ def read_from_the_replica(drill: "Drill", notes: list[str]) -> None:
     while not drill.replica_reads().get("replica") and time.monotonic() < deadline:
         caller.call("GET", newest)
         time.sleep(0.1)
-    expect(bool(drill.replica_reads().get("replica")), f"The replica answered no list: {written}, {quiet}")
-    notes.append(f"lists right behind a write: {written}, without writes: {quiet}; {time.monotonic() - started:.1f} s")
+    expect(bool(drill.replica_reads().get("replica")), f"The replica answered no list: {after_writes}, {quiet}")
+    notes.append(
+        f"lists right behind a write: {after_writes}, without writes: {quiet}; {time.monotonic() - start:.1f} s"
+    )
 
 
 def _since(before: dict[str, int], drill: "Drill") -> dict[str, int]:
@@ -105,8 +107,8 @@ def browse(drill: "Drill", notes: list[str]) -> None:
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on("response", lambda answer: faults.append(answer.url) if answer.status >= 400 else None)
         page.goto("/admin/")
-        page.get_by_label("User name").fill(drill.made["admin"]["username"])
-        page.get_by_label("Password").fill(drill.made["admin"]["password"])
+        page.get_by_label("User name").fill(drill.demo["admin"]["username"])
+        page.get_by_label("Password").fill(drill.demo["admin"]["password"])
         page.get_by_role("button", name="Sign in").click()
         shown(page.get_by_role("button", name="Log out")).to_be_visible(timeout=30_000)
         page.goto("/admin/items/item/")

@@ -74,8 +74,12 @@ def packages_page(lock: str) -> str:
             for text in meta.get_all("Classifier") or []
             if text.startswith(LICENCE_CLASSIFIER)
         ]
-        named = [*(meta.get_all("License-Expression") or []), ", ".join(classifiers), *(meta.get_all("License") or [])]
-        licence = next((text.split("\n")[0] for text in named if text), "")
+        texts = [
+            *(meta.get_all("License-Expression") or []),
+            ", ".join(classifiers),
+            *(meta.get_all("License") or []),
+        ]
+        licence = next((text.split("\n")[0] for text in texts if text), "")
         rows.append(f"| {name} | {version} | {licence[:80] or 'not stated'} |")
     return "\n".join(["# Packages and licences", "", "| Package | Version | Licence |", "|---|---|---|", *rows, ""])
 
@@ -92,9 +96,9 @@ def configuration(pages: Path) -> str:
     """Return the configuration of the site, with the navigation of the pages that exist."""
     groups = []
     for section, entries in NAVIGATION.items():
-        found = ", ".join(f'{{ "{title}" = "{file}" }}' for title, file in entries if (pages / file).is_file())
-        if found:
-            groups.append(f'  {{ "{section}" = [{found}] }},')
+        links = ", ".join(f'{{ "{title}" = "{file}" }}' for title, file in entries if (pages / file).is_file())
+        if links:
+            groups.append(f'  {{ "{section}" = [{links}] }},')
     navigation = "\n".join(groups)
     return f"""[project]
 site_name = "Larder"
@@ -124,11 +128,11 @@ pymdownx.highlight.anchor_linenums = true
 """
 
 
-def unlisted(pages: Path) -> list[str]:
+def pages_without_link(pages: Path) -> list[str]:
     """Return the pages that no section of the navigation names."""
-    listed = {file for entries in NAVIGATION.values() for _, file in entries} | {"index.md"}
-    found = (file.relative_to(pages).as_posix() for file in pages.rglob("*.md"))
-    return sorted(file for file in found if file not in listed and not file.startswith("decisions/"))
+    linked = {file for entries in NAVIGATION.values() for _, file in entries} | {"index.md"}
+    files = (file.relative_to(pages).as_posix() for file in pages.rglob("*.md"))
+    return sorted(file for file in files if file not in linked and not file.startswith("decisions/"))
 
 
 def main(output: Path) -> int:
@@ -137,15 +141,15 @@ def main(output: Path) -> int:
     shutil.rmtree(output, ignore_errors=True)
     shutil.copytree(TOP / "docs", pages)
     (pages / "index.md").write_text(start_page((TOP / "README.md").read_text(encoding="utf-8")), encoding="utf-8")
-    made = {
+    texts = {
         "settings.md": settings_page(TOP),
         "decisions/index.md": decisions_page(TOP / "docs" / "decisions"),
         "packages.md": packages_page((TOP / "deploy" / "requirements.lock").read_text(encoding="utf-8")),
         "changelog.md": (TOP / "CHANGELOG.md").read_text(encoding="utf-8"),
     }
-    for name, text in made.items():
+    for name, text in texts.items():
         (pages / name).write_text(text, encoding="utf-8")
-    missing = unlisted(pages)
+    missing = pages_without_link(pages)
     if missing:
         print(f"No section of the navigation names {', '.join(missing)}.", file=sys.stderr)
         return 1

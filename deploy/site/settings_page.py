@@ -36,15 +36,15 @@ class Setting:
 
 def settings_read(top: Path) -> dict[str, Setting]:
     """Return the variables that the code reads, by name, in the order in which they are read."""
-    found: dict[str, Setting] = {}
+    settings: dict[str, Setting] = {}
     for source in SOURCES:
         for call in _calls(ast.parse((top / source).read_text(encoding="utf-8"))):
             setting = _setting(call, source)
-            known = found.get(setting.name)
+            former = settings.get(setting.name)
             # A variable is read more than once where its presence alone matters; the call with the default counts.
-            if setting.name not in INTERNAL and (known is None or not known.default):
-                found[setting.name] = setting
-    return found
+            if setting.name not in INTERNAL and (former is None or not former.default):
+                settings[setting.name] = setting
+    return settings
 
 
 def _calls(tree: ast.Module) -> Iterator[ast.Call]:
@@ -64,29 +64,29 @@ def _calls(tree: ast.Module) -> Iterator[ast.Call]:
 def _setting(call: ast.Call, source: str) -> Setting:
     reader = call.func.attr  # type: ignore[attr-defined]
     name = str(call.args[0].value)  # type: ignore[attr-defined]
-    given = {keyword.arg: keyword.value for keyword in call.keywords}
+    keywords = {keyword.arg: keyword.value for keyword in call.keywords}
     kind = READERS[reader]
-    default = given.get("default") or (call.args[-1] if len(call.args) > 1 else None)
+    default = keywords.get("default") or (call.args[-1] if len(call.args) > 1 else None)
     if reader == "integer":
-        lowest, highest = (_shown(given.get(bound)) for bound in ("minimum", "maximum"))
+        lowest, highest = (_text_of(keywords.get(bound)) for bound in ("minimum", "maximum"))
         kind += f", {lowest or 1} or more" if not highest else f" from {lowest or 1} to {highest}"
     elif reader == "choice":
         kind += " " + ", ".join(f"`{word}`" for word in ast.literal_eval(call.args[1]))
     elif name.endswith("_URL"):
         kind = "address"
-    return Setting(name, kind, "" if reader == "secret" else _shown(default), source)
+    return Setting(name, kind, "" if reader == "secret" else _text_of(default), source)
 
 
-def _shown(node: ast.expr | None) -> str:
+def _text_of(node: ast.expr | None) -> str:
     """Return a default as a reader of the page would write it; empty if it is computed from other things."""
     if node is None:
         return ""
     if isinstance(node, ast.IfExp) and ast.unparse(node.test) == "PRODUCTION":
-        return f"{_shown(node.body)} in production, otherwise {_shown(node.orelse)}"
+        return f"{_text_of(node.body)} in production, otherwise {_text_of(node.orelse)}"
     if isinstance(node, ast.Name) and node.id == "PRODUCTION":
         return "on in production, otherwise off"
     if isinstance(node, ast.BinOp):
-        return _shown(ast.Constant(_number(node)))
+        return _text_of(ast.Constant(_number(node)))
     if isinstance(node, ast.Constant):
         return ("on" if node.value else "off") if isinstance(node.value, bool) else str(node.value)
     return ""
@@ -95,40 +95,40 @@ def _shown(node: ast.expr | None) -> str:
 def _number(node: ast.expr) -> int:
     """Return the value of an arithmetic expression of whole numbers."""
     if isinstance(node, ast.BinOp):
-        left, right = _number(node.left), _number(node.right)
+        first, second = _number(node.left), _number(node.right)
         match node.op:
             case ast.Mult():
-                return left * right
+                return first * second
             case ast.Add():
-                return left + right
+                return first + second
             case ast.Pow():
-                return int(left**right)
+                return int(first**second)
             case ast.FloorDiv():
-                return left // right
+                return first // second
     return int(ast.literal_eval(node))
 
 
 def explanations(example: str) -> dict[str, tuple[str, str]]:
     """Return each setting's example value and explanation; a setting without text of its own shares the one before."""
-    found: dict[str, tuple[str, str]] = {}
+    examples: dict[str, tuple[str, str]] = {}
     notes: list[str] = []
     follows_setting = False
     for line in example.splitlines():
         setting = re.match(r"#([A-Z][A-Z0-9_]*)=(.*)", line)
         if setting:
-            found[setting[1]] = (setting[2], " ".join(notes))
+            examples[setting[1]] = (setting[2], " ".join(notes))
             follows_setting = True
         elif line.startswith("# "):
             notes = [line[2:]] if follows_setting else [*notes, line[2:]]
             follows_setting = False
         else:
             notes, follows_setting = [], False
-    return found
+    return examples
 
 
 def settings_page(top: Path) -> str:
     """Return the page: a table with each setting, what it holds, its default, an example and what it does."""
-    explained = explanations((top / ".env.example").read_text(encoding="utf-8"))
+    examples = explanations((top / ".env.example").read_text(encoding="utf-8"))
     read = settings_read(top)
     lines = [
         "# Settings",
@@ -139,9 +139,9 @@ def settings_page(top: Path) -> str:
         "| Setting | What it holds | Default | Example | Meaning |",
         "|---|---|---|---|---|",
     ]
-    for name in explained:
+    for name in examples:
         setting = read[name]
-        example, meaning = explained[name]
+        example, meaning = examples[name]
         cells = [f"`{name}`", setting.kind, setting.default, f"`{example}`" if example else "", meaning]
         lines.append(f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |")
     return "\n".join([*lines, ""])
