@@ -28,7 +28,6 @@ from records.history.moments import now
 from records.history.verification import verify
 from records.sites.models import Site
 from tests import make
-from tests.documents.test_update_document import together
 from tests.make import documents as docs
 from tests.make.backoffice import address, browser, sign_in
 from tests.make.pdfs import change_pdf, pdf, texts_of
@@ -106,7 +105,7 @@ def test_copies_are_counted_for_each_version_and_proved_by_the_history(site: Sit
 def test_two_people_who_print_at_once_get_copies_1_and_2(site: Site) -> None:
     document = make_pdf(site)
     clients = [browser(site, DefaultRole.READER) for _ in range(2)]
-    answers = together(*(lambda client=client: print_copy(client, document) for client in clients))
+    answers = make.at_once(*(lambda client=client: print_copy(client, document) for client in clients))
     assert not [one for one in answers if isinstance(one, Exception)]
     numbers = sorted(texts_of(one)[0].partition("Copy ")[2][0] for one in answers)
     assert numbers == ["1", "2"]

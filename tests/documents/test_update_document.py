@@ -1,41 +1,17 @@
 """UpdateDocument: always the next version, the earlier ones kept, also under simultaneous writers."""
 
-import threading
 import uuid
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connections
 
 from documents.models import IN_FORCE, WAITING, Document, DocumentVersion, Notice, Signature
 from records.history.models import Change
 from records.sites.models import Site
+from tests import make
 from tests.documents.conftest import files_in
 from tests.make import documents as docs
-
-
-def together(*works: Callable[[], Any]) -> list[Any]:
-    """Run the works at the same time, each on a connection of its own; return results or exceptions in order."""
-    barrier = threading.Barrier(len(works))
-    results: list[Any] = [None] * len(works)
-
-    def run(index: int, work: Callable[[], Any]) -> None:
-        barrier.wait()
-        try:
-            results[index] = work()
-        except Exception as error:
-            results[index] = error
-        finally:
-            connections.close_all()
-
-    threads = [threading.Thread(target=run, args=pair) for pair in enumerate(works)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
 
 
 def test_an_update_makes_the_next_version_and_keeps_the_earlier_one(api: Any) -> None:
@@ -137,7 +113,7 @@ def test_there_is_no_version_after_the_last_number(api: Any) -> None:
 def test_parallel_updates_give_the_next_numbers_without_gap_or_repeat(site: Site, files: Path) -> None:
     document = docs.make_document(site)
     works = [lambda: docs.add_version(document) for _ in range(6)]
-    results = together(*works)
+    results = make.at_once(*works)
     assert not [one for one in results if isinstance(one, Exception)]
     versions = DocumentVersion.objects.filter(document=document).order_by("version")
     assert [one.version for one in versions] == [1, 2, 3, 4, 5, 6, 7]
@@ -153,12 +129,12 @@ def test_an_approval_and_a_newer_file_at_once_leave_one_newest_and_one_in_force(
     document = docs.make_document(site, user_to_approve=[])
     docs.add_version(document, user_to_approve=[approver])
     waiting = docs.version_of(document)
-    outcome = together(
+    results = make.at_once(
         lambda: docs.sign(waiting, approver, "approve"), lambda: docs.add_version(document, user_to_approve=[approver])
     )
-    assert not isinstance(outcome[1], Exception)
+    assert not isinstance(results[1], Exception)
     statuses = docs.statuses(document)
-    if isinstance(outcome[0], Exception):
+    if isinstance(results[0], Exception):
         assert statuses == ["Issued", "Superseded", "Awaiting Approval"]
     else:
         assert statuses == ["Superseded", "Approved", "Awaiting Approval"]
@@ -176,12 +152,14 @@ def test_two_signatures_at_once_move_the_version_exactly_once(site: Site) -> Non
     first, second, approver = (docs.make_signer(site) for _ in range(3))
     document = docs.make_document(site, user_to_review=[first, second], user_to_approve=[approver])
     version = docs.version_of(document)
-    outcome = together(lambda: docs.sign(version, first), lambda: docs.sign(version, second))
-    assert not [one for one in outcome if isinstance(one, Exception)], outcome
+    results = make.at_once(lambda: docs.sign(version, first), lambda: docs.sign(version, second))
+    assert not [one for one in results if isinstance(one, Exception)], results
     assert docs.statuses(document) == ["Awaiting Approval"]
     assert Signature.objects.filter(version=version).count() == 2
     assert Notice.objects.filter(kind=Notice.Kind.APPROVE, user=approver).count() == 1
-    twice = together(lambda: docs.sign(version, approver, "approve"), lambda: docs.sign(version, approver, "approve"))
+    twice = make.at_once(
+        lambda: docs.sign(version, approver, "approve"), lambda: docs.sign(version, approver, "approve")
+    )
     assert len([one for one in twice if isinstance(one, Exception)]) == 1
     assert docs.statuses(document) == ["Approved"]
     assert Signature.objects.filter(version=version, user=approver).count() == 1

@@ -1,11 +1,7 @@
 """Numbers of complaints under real concurrent writers."""
 
-import threading
-from typing import Any
-
 import pytest
 from django.core.exceptions import ValidationError
-from django.db import connection
 
 from records.complaints import workflow
 from records.complaints.models import Complaint
@@ -19,31 +15,12 @@ from tests.make.complaints import complaint_body, make_draft, required_of
 WRITERS = 50
 
 
-def together(acts: list[Any]) -> None:
-    """Run the acts at once, each in a thread with a connection of its own."""
-    start = threading.Barrier(len(acts))
-
-    def run(act: Any) -> None:
-        try:
-            start.wait()
-            act()
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=run, args=(act,)) for act in acts]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-
 @pytest.mark.django_db(transaction=True)
 def test_fifty_parallel_adds_give_fifty_consecutive_numbers() -> None:
     site = make.make_site("Hillside Bakery")
     key = make.make_key(site)
     body = complaint_body(site)
-    answers: list[Any] = []
-    together([lambda: answers.append(Api(key).post("/complaint/AddComplaintDetail", body))] * WRITERS)
+    answers = make.at_once(*[lambda: Api(key).post("/complaint/AddComplaintDetail", body)] * WRITERS)
     assert [answer.status_code for answer in answers] == [200] * WRITERS, {answer.content for answer in answers}
     assert len({answer.json()["Id"] for answer in answers}) == WRITERS
     numbers = Complaint.objects.order_by("site_sequence_id").values_list("site_sequence_id", flat=True)
@@ -64,7 +41,7 @@ def test_a_draft_that_two_submit_at_once_takes_one_number() -> None:
         except ValidationError as fault:
             faults.append(fault.messages[0])
 
-    together([submit] * 4)
+    make.at_once(*[submit] * 4)
     assert len(faults) == 3
     assert all("Awaiting Review" in fault for fault in faults)
     assert SiteSequence.objects.get(site=site, entity="complaint").last == 1
@@ -78,6 +55,6 @@ def test_adds_that_fail_beside_others_leave_no_gap() -> None:
     good = complaint_body(site)
     bad = {**good, "ManufactureDate": "2024-05-02", "ExpirationDate": "2024-05-01"}
     api = Api(key)
-    together([lambda body=body: api.post("/complaint/AddComplaintDetail", body) for body in [good, bad] * 6])
+    make.at_once(*(lambda body=body: api.post("/complaint/AddComplaintDetail", body) for body in [good, bad] * 6))
     numbers = Complaint.objects.order_by("site_sequence_id").values_list("site_sequence_id", flat=True)
     assert list(numbers) == list(range(1, 7))
