@@ -1,4 +1,4 @@
-"""What the documents' tests share: a look into the storage of a test, and documents that wait behind others."""
+"""What the documents' tests share: the files in a test's storage, and documents whose newest version waits."""
 
 from dataclasses import dataclass
 from pathlib import Path

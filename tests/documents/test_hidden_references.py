@@ -41,7 +41,7 @@ PENDING = "documents.view_pending_version"
 
 @dataclass(frozen=True)
 class Reference:
-    """One way in which a record refers to documents: where it is read, and what is shown of the targets."""
+    """How a record refers to documents: the paths of the record and the list, and which Ids an answer shows."""
 
     model: type[SiteRecord]
     field: str

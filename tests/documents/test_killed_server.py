@@ -31,7 +31,7 @@ SIZE = 2 * 1024 * 1024
 
 
 class Server:
-    """The product in processes of its own, on data of its own."""
+    """The product in separate processes, with a separate database and files."""
 
     def __init__(self, folder: Path) -> None:
         with socket.socket() as probe:
@@ -80,7 +80,7 @@ class Server:
 
 
 def upload_until_it_ends(server: Server, hashes: dict[str, str]) -> None:
-    """Add documents one after the other until the server is gone, noting each that was answered."""
+    """Add documents one by one until the server is gone; put the hash of each one that is stored into `hashes`."""
     while True:
         content = os.urandom(SIZE)
         body = {"Name": "Kept", "FileType": "application/octet-stream", "FileName": "kept.bin"}

@@ -29,7 +29,7 @@ STANDARD, MANAGER, READER = DefaultRole.STANDARD, DefaultRole.MANAGER, DefaultRo
 
 
 def day(text: str) -> datetime.datetime:
-    """Return a day as days are kept: its midnight UTC."""
+    """Return midnight UTC of a day, as days are stored."""
     return datetime.datetime.fromisoformat(f"{text}T00:00:00+00:00")
 
 

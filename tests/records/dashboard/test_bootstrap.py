@@ -24,22 +24,22 @@ def bootstrap(*options: str) -> str:
 
 @pytest.mark.django_db
 def test_bootstrap_makes_what_opens_every_door() -> None:
-    made = json.loads(bootstrap("--json", "--time-zone", "Europe/Paris"))
+    report = json.loads(bootstrap("--json", "--time-zone", "Europe/Paris"))
     site = Site.objects.get()
-    assert made["site"] == {"id": str(site.pk), "name": "Northgate Mill"}
+    assert report["site"] == {"id": str(site.pk), "name": "Northgate Mill"}
     assert site.time_zone == "Europe/Paris"
-    admin = User.objects.get(user_name=made["admin"]["username"])
+    admin = User.objects.get(user_name=report["admin"]["username"])
     assert admin.is_superuser
-    assert admin.check_password(made["admin"]["password"])
-    key = {"Ocp-Apim-Subscription-Key": made["subscription_key"]}
-    added = Client().post("/item/AddItem", json.dumps({"Name": "Scale"}), content_type="application/json", headers=key)
-    assert added.status_code == 200
-    client = OAuthClient.objects.get(pk=made["oauth"]["client_id"])
-    token = fetch_token(client, made["oauth"]["client_secret"])
+    assert admin.check_password(report["admin"]["password"])
+    key = {"Ocp-Apim-Subscription-Key": report["subscription_key"]}
+    answer = Client().post("/item/AddItem", json.dumps({"Name": "Scale"}), content_type="application/json", headers=key)
+    assert answer.status_code == 200
+    client = OAuthClient.objects.get(pk=report["oauth"]["client_id"])
+    token = fetch_token(client, report["oauth"]["client_secret"])
     materials = Api(None, **key, Authorization=f"Bearer {token}").get("/materials/", {"siteId": str(site.pk)})
     assert materials.status_code == 200
     for name in ("scim_token", "scim_rfc_token", "scim_entra_token"):
-        users = Client().get("/scim/Users", headers={"Authorization": f"Bearer {made[name]}"})
+        users = Client().get("/scim/Users", headers={"Authorization": f"Bearer {report[name]}"})
         assert users.status_code == 200
     assert Change.objects.filter(operation="Bootstrap").exists()
 

@@ -53,14 +53,14 @@ def test_every_bar_leads_to_as_many_complaints_as_it_counts(site: Site) -> None:
         "record_status__in=Completed",
         "record_status__exact=Awaiting+Review&severity__exact=",
     ):
-        found = charts(client.get(f"{CHARTS}?{query}&{SPRING}"))
-        for chart in found.values():
+        charts_by_key = charts(client.get(f"{CHARTS}?{query}&{SPRING}"))
+        for chart in charts_by_key.values():
             for name, count, *_ in chart.table.rows if chart.table else ():
                 if name.url:
                     assert counted_by(client, name.url) == int(count.text), (query, chart.key, name)
-    found = charts(client.get(f"{CHARTS}?product__id__exact={rye.pk}&{SPRING}"))
-    assert [row[1].text for row in found["by-month"].table.rows] == ["1", "3", "0"]
-    assert [row[0].text for row in found["by-product"].table.rows] == ["Rye loaf"]
+    charts_by_key = charts(client.get(f"{CHARTS}?product__id__exact={rye.pk}&{SPRING}"))
+    assert [row[1].text for row in charts_by_key["by-month"].table.rows] == ["1", "3", "0"]
+    assert [row[0].text for row in charts_by_key["by-product"].table.rows] == ["Rye loaf"]
 
 
 def test_the_list_leads_to_its_charts_and_back_with_its_filter(site: Site) -> None:
@@ -122,9 +122,9 @@ def test_the_page_costs_the_same_for_few_and_for_many_complaints(
         make_units_sold(site, f"{year}-04", 1_000_000)
         for day in ("2026-03-05", "2026-04-02"):
             make_complaint(site, date=noon(day))
-        with django_assert_max_num_queries(40) as captured:
+        with django_assert_max_num_queries(40) as queries:
             client.get(f"{CHARTS}?{SPRING}&archived=all")
-        costs.append(len(captured))
+        costs.append(len(queries))
     assert costs[0] == costs[1]
 
 
@@ -193,6 +193,6 @@ def test_who_may_not_see_the_units_sees_no_rates(site: Site) -> None:
     make_units_sold(site, "2026-04", 1_000_000)
     clerk = make.make_user(site=site)
     make.make_role(site, ["complaints.view_complaint"], [clerk])
-    found = charts(sign_in(clerk, site).get(f"{CHARTS}?{SPRING}"))
-    assert "per-million" not in found
-    assert "by-month" in found
+    charts_by_key = charts(sign_in(clerk, site).get(f"{CHARTS}?{SPRING}"))
+    assert "per-million" not in charts_by_key
+    assert "by-month" in charts_by_key

@@ -75,19 +75,19 @@ def complaints_make_sense() -> None:
     """Two years of complaints, and one cluster."""
     for site in Site.objects.all():
         complaints = Complaint.objects.filter(site=site)
-        numbered = complaints.exclude(record_status=RecordStatus.DRAFT)
-        assert 100 < numbered.count() < 900
-        assert list(numbered.values_list("site_sequence_id", flat=True)) == list(range(1, numbered.count() + 1))
-        dates = [date for date in numbered.values_list("date", flat=True) if date is not None]
-        assert len(dates) == numbered.count()
+        entries = complaints.exclude(record_status=RecordStatus.DRAFT)
+        assert 100 < entries.count() < 900
+        assert list(entries.values_list("site_sequence_id", flat=True)) == list(range(1, entries.count() + 1))
+        dates = [date for date in entries.values_list("date", flat=True) if date is not None]
+        assert len(dates) == entries.count()
         assert dates == sorted(dates)
         assert dates[-1] - dates[0] > datetime.timedelta(days=700)
         assert set(complaints.values_list("record_status", flat=True)) == set(RecordStatus.values)
         assert not complaints.filter(is_archived=True).exists()
         assert Customer.objects.filter(site=site).count() >= 12
         assert Item.objects.filter(site=site).count() >= 10
-        offered = {model._meta.label for model in kinds_with_history()}
-        assert {*Change.objects.values_list("model", flat=True).order_by().distinct()} <= offered
+        labels = {model._meta.label for model in kinds_with_history()}
+        assert {*Change.objects.values_list("model", flat=True).order_by().distinct()} <= labels
         assert Change.objects.filter(site=site, model="complaints.Complaint").count() >= complaints.count()
         assert list(broken_links(site.pk)) == []
     main = Complaint.objects.filter(site__code="HILL")
@@ -118,8 +118,8 @@ def audits_make_sense() -> None:
             assert due not in free_due_dates(audit.audit_program, 1)
             assert due <= audit.due_date < due + datetime.timedelta(days=27)
         assert not records.filter(is_archived=True).exists()
-        scored = records.filter(record_status="Completed", rating_scale__isnull=False, score__isnull=False)
-        assert scored.count() > 10
+        with_score = records.filter(record_status="Completed", rating_scale__isnull=False, score__isnull=False)
+        assert with_score.count() > 10
 
 
 def the_pack_is_whole(folder: Path) -> None:
@@ -145,8 +145,8 @@ def the_pack_is_whole(folder: Path) -> None:
     assert len(list((folder / "documents").iterdir())) == in_force.count() > 3
     signatures = Signature.objects.filter(version__in=in_force)
     assert len(packs.sheet(folder, "documents - signatures")) == signatures.count() > 0
-    attached = Attachment.objects.filter(site=pack.site)
-    assert len([path for path in (folder / "attachments").rglob("*") if path.is_file()]) == attached.count() > 3
+    attachments = Attachment.objects.filter(site=pack.site)
+    assert len([path for path in (folder / "attachments").rglob("*") if path.is_file()]) == attachments.count() > 3
     elsewhere = Site.objects.exclude(pk=pack.site_id).get()
     assert elsewhere.name.encode() not in (folder / "changes" / "changes.jsonl").read_bytes()
 
@@ -180,25 +180,25 @@ def every_page_opens() -> None:
     ):
         client = sign_in(user, site)
         assert client.get(reverse("admin:index")).status_code == 200
-        opened = 0
+        count = 0
         for model in admin.site._registry:
             app, name = model._meta.app_label, model._meta.model_name
-            listed = client.get(list_address(model))
-            assert listed.status_code in (200, 403), model
-            if listed.status_code == 403:
+            answer = client.get(list_address(model))
+            assert answer.status_code in (200, 403), model
+            if answer.status_code == 403:
                 assert not user.is_superuser, model
                 continue
-            found = client.get(list_address(model) + "?q=a")
-            assert found.status_code == 200, model
+            search = client.get(list_address(model) + "?q=a")
+            assert search.status_code == 200, model
             if model is SecurityEvent:
                 continue  # The log is a list alone.
             assert client.get(reverse(f"admin:{app}_{name}_add")).status_code in (200, 403), model
-            for record in found.context["cl"].result_list[:each]:
+            for record in search.context["cl"].result_list[:each]:
                 assert client.get(address(record)).status_code == 200, (model, record)
                 if model not in (Change, Delivery):  # What happened once has no history of its own.
                     assert client.get(address(record, "history")).status_code == 200, (model, record)
-                opened += 1
-        assert opened > 20
+                count += 1
+        assert count > 20
         assert rating is None or client.get(address(rating)).status_code == 200
 
 
@@ -229,10 +229,10 @@ def test_of_two_demo_commands_at_once_the_second_waits(monkeypatch: pytest.Monke
     monkeypatch.setattr(filling, "PARTS", ("lists", "people"))
     monkeypatch.setattr(filling, "_parts_of_rooms_above", list)
     outputs = [io.StringIO(), io.StringIO()]
-    found = make.at_once(*(partial(call_command, "demo", "--json", stdout=one) for one in outputs))
+    results = make.at_once(*(partial(call_command, "demo", "--json", stdout=one) for one in outputs))
     # SQLite gives up waiting after 10 seconds.
-    assert all(one is None or "perhaps another demo command" in str(one) for one in found)
-    assert None in found
+    assert all(one is None or "perhaps another demo command" in str(one) for one in results)
+    assert None in results
     assert Change.objects.filter(operation="FillDemo").count() == 1
     keys = [json.loads(one.getvalue())["subscription_key"] for one in outputs if one.getvalue()]
     headers = [{"Ocp-Apim-Subscription-Key": key} for key in keys]

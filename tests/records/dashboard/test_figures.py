@@ -41,7 +41,7 @@ UTC = zoneinfo.ZoneInfo("UTC")
 HALF_YEAR = Period(datetime.date(2026, 1, 1), datetime.date(2026, 6, 1), UTC, datetime.date(2026, 6, 15))
 
 
-def counted(site: Site) -> Any:
+def rows_at(site: Site) -> Any:
     return complaints.counted_complaints(site.pk)
 
 
@@ -51,8 +51,8 @@ def test_lines_across_columns_are_named_above_the_highest_column_at_different_en
     draw_columns(chart, columns, [("upper limit 8.0", 8, "limit"), ("mean 5.5", 5.5, "mean")])
     room_for_an_arrow = 14
     assert chart.legend <= min(float(mark.y) for mark in chart.marks) - room_for_an_arrow
-    named = {line.label: (line.label_x, line.anchor) for line in chart.lines if line.kind != "grid"}
-    assert named == {
+    labels = {line.label: (line.label_x, line.anchor) for line in chart.lines if line.kind != "grid"}
+    assert labels == {
         "- - upper limit 8.0": (str(chart.right), "end"),
         "— mean 5.5": (str(chart.left), "start"),
     }
@@ -64,9 +64,9 @@ def test_cumulative_shares_are_dots_on_their_bars_and_no_line_crosses_the_names(
     assert chart.path == ""
     for dot, mark in zip(chart.dots, chart.marks, strict=True):
         assert float(mark.y) < float(dot.y) < float(mark.y) + float(mark.height)
-    drawn = render_to_string(chart.template, {"chart": chart})
-    assert drawn.count("trend-dot") == 2
-    assert "polyline" not in drawn
+    svg = render_to_string(chart.template, {"chart": chart})
+    assert svg.count("trend-dot") == 2
+    assert "polyline" not in svg
 
 
 def test_control_limits_are_three_roots_of_the_mean_around_it() -> None:
@@ -93,7 +93,7 @@ def test_months_before_the_first_complaint_and_the_running_month_are_not_average
     # February 1, March 1, April 1, May 9; June, which still runs, 2. January lies before the first complaint.
     days = ["2026-02-10", "2026-03-10", "2026-04-10", *["2026-05-10"] * 9, "2026-06-01", "2026-06-14"]
     make_complaints(site, [noon(day) for day in days])
-    months, limits = complaints.by_month(counted(site), HALF_YEAR, counted(site))
+    months, limits = complaints.by_month(rows_at(site), HALF_YEAR, rows_at(site))
     assert [month.count for month in months] == [0, 1, 1, 1, 9, 2]
     assert [month.is_averaged for month in months] == [False, True, True, True, True, False]
     assert limits is not None
@@ -112,7 +112,7 @@ def test_complaints_per_million_units_have_limits_by_the_units_of_their_month(si
     make_units_sold(site, "2025-12", 9_000_000)
     make_units_sold(site, "2026-07", 9_000_000)
     make_units_sold(other_site, "2026-03", 9_000_000)
-    months, _ = complaints.by_month(counted(site), HALF_YEAR, counted(site))
+    months, _ = complaints.by_month(rows_at(site), HALF_YEAR, rows_at(site))
     rates = complaints.per_million(months, complaints.units_sold(site.pk, HALF_YEAR))
     assert [rate.value for rate in rates] == [None, 1, None, 1, 6, 2]
     assert {rate.limits.mean for rate in rates if rate.limits} == {2}
@@ -125,21 +125,21 @@ def test_complaints_per_million_units_have_limits_by_the_units_of_their_month(si
 def test_units_of_no_averaged_month_give_rates_without_limits(site: Site) -> None:
     make_complaints(site, [noon("2026-06-02")] * 3)
     make_units_sold(site, "2026-06", 1_500_000)
-    months, _ = complaints.by_month(counted(site), HALF_YEAR, counted(site))
+    months, _ = complaints.by_month(rows_at(site), HALF_YEAR, rows_at(site))
     rates = complaints.per_million(months, complaints.units_sold(site.pk, HALF_YEAR))
     assert (rates[-1].value, rates[-1].limits, rates[-1].is_beyond) == (2, None, False)
     assert complaints.per_million(months, {})[-1].value is None
 
 
 def test_drafts_archived_complaints_and_other_sites_are_not_counted(site: Site, other_site: Site) -> None:
-    [kept, gone] = make_complaints(site, [noon("2026-03-10"), noon("2026-03-11")])
-    make.archive(gone, reason="Entered twice")
+    [present, archived] = make_complaints(site, [noon("2026-03-10"), noon("2026-03-11")])
+    make.archive(archived, reason="Entered twice")
     make_draft(site, date=noon("2026-03-12"))
     make_complaints(other_site, [noon("2026-03-10")] * 3)
-    months, _ = complaints.by_month(counted(site), HALF_YEAR, counted(site))
+    months, _ = complaints.by_month(rows_at(site), HALF_YEAR, rows_at(site))
     assert [month.count for month in months] == [0, 0, 1, 0, 0, 0]
-    assert [share.key for share in complaints.paretos(counted(site), HALF_YEAR, {"customer": 1})["customer"]] == [
-        kept.customer_id
+    assert [share.key for share in complaints.paretos(rows_at(site), HALF_YEAR, {"customer": 1})["customer"]] == [
+        present.customer_id
     ]
 
 
@@ -148,24 +148,24 @@ def test_a_month_is_that_of_the_sites_clocks_and_a_bare_date_keeps_its_own(site:
     period = Period(datetime.date(2026, 2, 1), datetime.date(2026, 3, 1), zone, datetime.date(2026, 6, 1))
     bare, evening = "2026-03-01T00:00:00+00:00", "2026-03-01T03:30:00+00:00"
     make_complaints(site, [datetime.datetime.fromisoformat(text) for text in (bare, evening)])
-    months, _ = complaints.by_month(counted(site), period, counted(site))
+    months, _ = complaints.by_month(rows_at(site), period, rows_at(site))
     assert [month.count for month in months] == [1, 1]
     after = datetime.datetime.fromisoformat("2026-04-01T03:30:00+00:00")
     make_complaints(site, [after])
-    assert [month.count for month in complaints.by_month(counted(site), period, counted(site))[0]] == [1, 2]
+    assert [month.count for month in complaints.by_month(rows_at(site), period, rows_at(site))[0]] == [1, 2]
 
 
 def test_a_complaint_without_a_date_stands_in_no_month(site: Site) -> None:
     complaint = make_complaint(site)
     Complaint.objects.filter(pk=complaint.pk).update(date=None)
-    assert sum(month.count for month in complaints.by_month(counted(site), HALF_YEAR, counted(site))[0]) == 0
+    assert sum(month.count for month in complaints.by_month(rows_at(site), HALF_YEAR, rows_at(site))[0]) == 0
 
 
 def test_pareto_puts_the_most_frequent_first_and_adds_up_the_shares(site: Site) -> None:
     kinds = {name: make_entry(Nonconformance, site, name) for name in ("Glass", "Mould", "Weight")}
     for name, count in (("Glass", 3), ("Mould", 5), ("Weight", 2)):
         make_complaints(site, [noon("2026-03-10")] * count, nonconformance=kinds[name])
-    shares = complaints.paretos(counted(site), HALF_YEAR, {"nonconformance": 10})["nonconformance"]
+    shares = complaints.paretos(rows_at(site), HALF_YEAR, {"nonconformance": 10})["nonconformance"]
     assert [(share.name, share.count, share.cumulative) for share in shares] == [
         ("Mould", 5, 0.5),
         ("Glass", 3, 0.8),
@@ -177,7 +177,7 @@ def test_pareto_sums_up_what_lies_beyond_the_first_ten(site: Site) -> None:
     for index in range(12):
         kind = make_entry(Nonconformance, site, f"Kind {index:02}")
         make_complaints(site, [noon("2026-03-10")] * (2 if index < 10 else 1), nonconformance=kind)
-    shares = complaints.paretos(counted(site), HALF_YEAR, {"nonconformance": 22})["nonconformance"]
+    shares = complaints.paretos(rows_at(site), HALF_YEAR, {"nonconformance": 22})["nonconformance"]
     assert [share.name for share in shares[:10]] == [f"Kind {index:02}" for index in range(10)]
     assert [(share.name, share.key, share.count, share.cumulative) for share in shares[10:]] == [
         ("All others", None, 2, 1.0)
@@ -192,9 +192,9 @@ def test_open_audits_are_counted_by_how_long_they_are_overdue(site: Site) -> Non
         make_audits.make_audit(program, due_date=due)
     make_audits.cancel(make_audits.make_audit(program, due_date=noon("2026-01-01")))
     assert [delay.count for delay in delays(audits.open_audits(site.pk), HALF_YEAR.today)] == [1, 2, 2, 2]
-    late = [audit.due_date for audit in audits.longest_overdue(site.pk, HALF_YEAR) if audit.due_date]
-    assert len(late) == 5
-    assert late == sorted(late)
+    dates = [audit.due_date for audit in audits.longest_overdue(site.pk, HALF_YEAR) if audit.due_date]
+    assert len(dates) == 5
+    assert dates == sorted(dates)
 
 
 def test_scores_are_those_of_completed_audits_finished_in_the_period(site: Site) -> None:
@@ -202,11 +202,11 @@ def test_scores_are_those_of_completed_audits_finished_in_the_period(site: Site)
     program = make_audits.make_program(site, rating=rating)
     for day in ("2026-02-03", "2025-12-31"):
         audit = make_audits.start(make_audits.make_audit(program, due_date=noon(day)), start_date=noon(day))
-        given = [make_audits.response(rating, name) for name in ("Yes", "Partly")]
-        audit = make_audits.find(audit, *given, values={"finish_date": noon(day)})
+        responses = [make_audits.response(rating, name) for name in ("Yes", "Partly")]
+        audit = make_audits.find(audit, *responses, values={"finish_date": noon(day)})
         make_audits.complete(make_audits.submit(audit))
-    found, has_more = audits.scores(site.pk, HALF_YEAR)
-    assert [(score.day.isoformat(), score.score, score.rating) for score in found] == [("2026-02-03", 75.0, "B")]
+    scores, has_more = audits.scores(site.pk, HALF_YEAR)
+    assert [(score.day.isoformat(), score.score, score.rating) for score in scores] == [("2026-02-03", 75.0, "B")]
     assert not has_more
 
 
@@ -247,9 +247,9 @@ def test_a_share_reads_100_only_when_it_is_all_and_long_names_are_shortened() ->
 
 
 def test_effectiveness_counts_what_was_closed_in_the_period_and_how_it_was_judged(site: Site, other_site: Site) -> None:
-    for place, judged in ((site, True), (site, True), (site, False), (other_site, True)):
+    for place, effective in ((site, True), (site, True), (site, False), (other_site, True)):
         action = move(make_action(place), Status.DONE, make.make_user(site=place))
-        move(action, Status.CLOSED, make.make_user(site=place), effective=judged)
+        move(action, Status.CLOSED, make.make_user(site=place), effective=effective)
     make_action(site)
     month = now().date().replace(day=1)
     rows = actions.visible_actions(site.pk, make.make_user(site=site, role=DefaultRole.MANAGER))
@@ -258,15 +258,15 @@ def test_effectiveness_counts_what_was_closed_in_the_period_and_how_it_was_judge
 
 
 @pytest.mark.parametrize(
-    ("role", "seen"), [(DefaultRole.READER, 1), (DefaultRole.STANDARD, 1), (DefaultRole.MANAGER, 2)]
+    ("role", "count"), [(DefaultRole.READER, 1), (DefaultRole.STANDARD, 1), (DefaultRole.MANAGER, 2)]
 )
 def test_actions_about_documents_that_do_not_exist_for_somebody_are_not_counted(
-    site: Site, role: DefaultRole, seen: int
+    site: Site, role: DefaultRole, count: int
 ) -> None:
     make_action(site)
     make_action(site, about=make_document(site, user_to_review=[make_signer(site)]))
     rows = actions.visible_actions(site.pk, make.make_user(site=site, role=role))
-    assert actions.unfinished(rows).count() == seen
+    assert actions.unfinished(rows).count() == count
 
 
 def test_names_in_tables_and_in_links_of_dots_are_text() -> None:

@@ -29,8 +29,8 @@ def key_of(api: Api) -> SubscriptionKey:
     return SubscriptionKey.objects.get(user=api.key.user)
 
 
-def noted(key: SubscriptionKey) -> list[tuple[str, int]]:
-    """Write what was noted and return operation and status of the key's calls, oldest first."""
+def stored_calls(key: SubscriptionKey) -> list[tuple[str, int]]:
+    """Flush the buffer and return the operation and status of the key's stored calls, oldest first."""
     buffer.flush()
     return list(KeyCall.objects.filter(key=key).order_by("id").values_list("operation", "status"))
 
@@ -45,7 +45,7 @@ def test_calls_are_kept_however_they_ended(api: Api, site: Site, settings: Any) 
     api.get(LIST)
     keys.revoke_key(key.pk, author=make.SYSTEM)
     answer = api.get(LIST)
-    assert noted(key) == [
+    assert stored_calls(key) == [
         ("GetEmployeeList", 200),
         ("GetEmployee", 400),
         ("AddEmployee", 400),
@@ -65,7 +65,7 @@ def test_calls_under_a_role_too_low_or_an_expired_key_or_a_wrong_token_are_kept(
     reader.get("/materials/", {"siteId": str(site.pk)}, Authorization="Bearer la_nothing")
     SubscriptionKey.objects.filter(user=reader.key.user).update(expires=now() - datetime.timedelta(seconds=1))
     reader.get(LIST)
-    assert noted(key_of(reader)) == [("AddEmployee", 403), ("GetListOfMaterial", 401), ("GetEmployeeList", 401)]
+    assert stored_calls(key_of(reader)) == [("AddEmployee", 403), ("GetListOfMaterial", 401), ("GetEmployeeList", 401)]
 
 
 def test_a_key_that_nobody_has_leaves_nothing(db: None) -> None:
@@ -79,7 +79,7 @@ def test_noting_a_call_asks_the_database_nothing(api: Api, site: Site, django_as
     api.get(one)
     with django_assert_num_queries(1):
         api.get(one)
-    assert len(noted(key_of(api))) == 2
+    assert len(stored_calls(key_of(api))) == 2
 
 
 def test_only_the_newest_calls_of_a_week_are_kept(api: Api) -> None:
@@ -89,8 +89,8 @@ def test_only_the_newest_calls_of_a_week_are_kept(api: Api) -> None:
     keeper = kept_calls.CallKeeper()
     for start in range(0, 180, 60):
         keeper.keep([row(key, number) for number in range(start, start + 60)])
-    stored = list(KeyCall.objects.filter(key=key).order_by("id").values_list("operation", flat=True))
-    assert stored == [f"Call {number}" for number in range(80, 180)]
+    operations = list(KeyCall.objects.filter(key=key).order_by("id").values_list("operation", flat=True))
+    assert operations == [f"Call {number}" for number in range(80, 180)]
     assert [call.operation for call in kept_calls.recent_calls([key.pk], 2)] == ["Call 179", "Call 178"]
 
 
@@ -102,20 +102,20 @@ def row(key: SubscriptionKey, number: int) -> KeyCall:
 def test_memory_holds_the_newest_calls_of_so_many_keys_and_no_more(monkeypatch: Any) -> None:
     monkeypatch.setattr(calls, "MOST_KEYS", 2)
     apart = calls.CallBuffer()
-    written: list[KeyCall] = []
-    monkeypatch.setattr(apart._keeper, "keep", written.extend)
+    batch: list[KeyCall] = []
+    monkeypatch.setattr(apart._keeper, "keep", batch.extend)
     ids = [uuid.uuid4() for _ in range(3)]
     for number in range(kept_calls.NEWEST + 5):
         for key_id in ids:
             apart.note(key_id, f"Call {number}", 200, 1.0, str(uuid.uuid4()))
     assert apart.flush() == 2 * kept_calls.NEWEST
-    assert {call.key_id for call in written} == set(ids[:2])
-    assert {call.operation for call in written} == {f"Call {number}" for number in range(5, kept_calls.NEWEST + 5)}
+    assert {call.key_id for call in batch} == set(ids[:2])
+    assert {call.operation for call in batch} == {f"Call {number}" for number in range(5, kept_calls.NEWEST + 5)}
 
 
-@pytest.mark.parametrize(("error", "kept"), [(OperationalError, 2), (DatabaseError, 1)])
+@pytest.mark.parametrize(("error", "count"), [(OperationalError, 2), (DatabaseError, 1)])
 def test_calls_wait_while_the_database_is_away_and_a_faulty_one_holds_up_nothing(
-    monkeypatch: Any, error: type[Exception], kept: int
+    monkeypatch: Any, error: type[Exception], count: int
 ) -> None:
     apart = calls.CallBuffer()
     apart.note(uuid.uuid4(), "First", 200, 1.0, str(uuid.uuid4()))
@@ -128,23 +128,23 @@ def test_calls_wait_while_the_database_is_away_and_a_faulty_one_holds_up_nothing
         apart.flush()
     apart.note(uuid.uuid4(), "Second", 200, 1.0, str(uuid.uuid4()))
     monkeypatch.setattr(apart._keeper, "keep", lambda rows: None)
-    assert apart.flush() == kept
+    assert apart.flush() == count
 
 
 def test_a_call_is_answered_where_the_system_has_no_thread_left_and_the_next_one_starts_it(monkeypatch: Any) -> None:
-    apart, started = calls.CallBuffer(), list[threading.Thread]()
+    apart, threads = calls.CallBuffer(), list[threading.Thread]()
     apart._is_enabled = True
 
     def no_thread(thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
     def note_thread(thread: threading.Thread) -> None:
-        started.append(thread)
+        threads.append(thread)
 
     for start in (no_thread, note_thread, note_thread):
         monkeypatch.setattr(threading.Thread, "start", start)
         apart.note(uuid.uuid4(), "AddItem", 200, 1.0, str(uuid.uuid4()))
-    assert [thread.name for thread in started] == ["recent calls"]
+    assert [thread.name for thread in threads] == ["recent calls"]
     assert len(apart._calls) == 3
 
 
@@ -152,25 +152,25 @@ def test_a_thread_writes_from_the_first_call_on_and_once_more_at_the_end(monkeyp
     monkeypatch.setattr(calls, "EVERY", 0.01)
     apart = calls.CallBuffer()
     apart._is_enabled = True
-    written: list[str] = []
+    operations: list[str] = []
     first = threading.Event()
 
     def flush() -> int:
         with apart._lock:
-            taken, apart._calls = apart._calls, {}
-        written.extend(call.operation for of_key in taken.values() for call in of_key)
+            batch, apart._calls = apart._calls, {}
+        operations.extend(call.operation for of_key in batch.values() for call in of_key)
         first.set()
-        return len(taken)
+        return len(batch)
 
     monkeypatch.setattr(apart, "_flush_apart", flush)
     apart.note(uuid.uuid4(), "First", 200, 1.0, str(uuid.uuid4()))
     assert first.wait(10)
     monkeypatch.setattr(calls, "EVERY", 60.0)
     apart.note(uuid.uuid4(), "Second", 200, 1.0, str(uuid.uuid4()))
-    started = time.monotonic()
+    start = time.monotonic()
     apart.end()
-    assert written == ["First", "Second"]
-    assert time.monotonic() - started < 30
+    assert operations == ["First", "Second"]
+    assert time.monotonic() - start < 30
 
 
 def test_the_profile_shows_the_calls_of_the_own_keys(site: Site) -> None:
@@ -184,16 +184,16 @@ def test_the_profile_shows_the_calls_of_the_own_keys(site: Site) -> None:
     api.get(LIST)
     api.post("/employee/AddEmployee", {})
     buffer.flush()
-    shown = client.get("/profile/").content.decode()
-    assert "GetEmployeeList" in shown
-    assert page in shown
+    profile = client.get("/profile/").content.decode()
+    assert "GetEmployeeList" in profile
+    assert page in profile
     lines = client.get(page).context["calls"]
     assert [(line["row"].operation, line["row"].status, line["meaning"]) for line in lines] == [
         ("AddEmployee", 403, "Forbidden"),
         ("GetEmployeeList", 200, "OK"),
     ]
-    failed = client.get(f"{page}?outcome=failed")
-    assert [line["row"].operation for line in failed.context["calls"]] == ["AddEmployee"]
+    answer = client.get(f"{page}?outcome=failed")
+    assert [line["row"].operation for line in answer.context["calls"]] == ["AddEmployee"]
 
 
 def test_a_page_of_calls_costs_the_same_for_any_number(site: Site, django_assert_max_num_queries: Any) -> None:

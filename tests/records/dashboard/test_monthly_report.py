@@ -51,32 +51,32 @@ def last_month() -> datetime.date:
     return months_on(now().date().replace(day=1), -1)
 
 
-def stored(day: datetime.date) -> datetime.datetime:
-    """Return a day as it is stored."""
+def midnight(day: datetime.date) -> datetime.datetime:
+    """Return midnight UTC of a day, as days are stored."""
     return datetime.datetime(day.year, day.month, day.day, tzinfo=datetime.UTC)
 
 
 def make_audit_finished(site: Site, rating: Any, day: datetime.datetime, *answers: str) -> AuditRecord:
-    """Make an audit that was finished on the day and answered so."""
+    """Make an audit that was finished on the day with these responses, by name."""
     program = make_audits.make_program(site, rating=rating)
     audit = make_audits.start(make_audits.make_audit(program, due_date=day), start_date=day)
-    found = make_audits.find(
+    audit = make_audits.find(
         audit, *(make_audits.response(rating, name) for name in answers), values={"finish_date": day}
     )
-    return make_audits.complete(make_audits.submit(found))
+    return make_audits.complete(make_audits.submit(audit))
 
 
 def make_readers(site: Site, count: int) -> tuple[Any, list[User]]:
-    """Make a role of the site with so many members."""
+    """Make a role of the site with that many members."""
     role = make.make_role(site, ["items.view_item"])
     people = [make_signer(site) for _ in range(count)]
     set_members(role, add=people, author=make.SYSTEM)
     return role, people
 
 
-def make_document_to_read(site: Site, in_force: datetime.datetime, asked: int, read: int) -> Document:
-    """Make a document that so many people must read, of whom some have."""
-    role, people = make_readers(site, asked)
+def make_document_to_read(site: Site, in_force: datetime.datetime, readers: int, read: int) -> Document:
+    """Make a document that `readers` people must read, of whom `read` have done so."""
+    role, people = make_readers(site, readers)
     document = make_document(site, must_read=[role])
     version = version_of(document)
     for person in people[:read]:
@@ -91,32 +91,32 @@ def busy(site: Site, other_site: Site) -> Site:
     month, today = last_month(), now().date()
     rating = make_audits.make_rating(site)
     for place in (site, other_site):
-        first = stored(month)
+        first = midnight(month)
         days = [first + datetime.timedelta(days=2, hours=9)] * 3
-        one, two, late = make_complaints(place, days)
-        for complaint, answered, target in ((one, 4, 10), (two, 9, 5), (late, 20, None)):
+        one, two, third = make_complaints(place, days)
+        for complaint, answer_days, target in ((one, 4, 10), (two, 9, 5), (third, 20, None)):
             Complaint.objects.filter(pk=complaint.pk).update(
-                answered_on=first + datetime.timedelta(days=answered),
+                answered_on=first + datetime.timedelta(days=answer_days),
                 target_date=None if target is None else first + datetime.timedelta(days=target),
             )
         for back in (1, 40, 500):
             [waiting] = make_complaints(place, [first])
-            Complaint.objects.filter(pk=waiting.pk).update(target_date=stored(today - datetime.timedelta(days=back)))
+            Complaint.objects.filter(pk=waiting.pk).update(target_date=midnight(today - datetime.timedelta(days=back)))
             action = make_action(place)
-            Action.objects.filter(pk=action.pk).update(due_date=stored(today - datetime.timedelta(days=back)))
-        closed = [move(make_action(place), Status.DONE, make.make_user(site=place)) for _ in range(3)]
-        for index, action in enumerate(closed):
+            Action.objects.filter(pk=action.pk).update(due_date=midnight(today - datetime.timedelta(days=back)))
+        closed_actions = [move(make_action(place), Status.DONE, make.make_user(site=place)) for _ in range(3)]
+        for index, action in enumerate(closed_actions):
             move(action, Status.CLOSED, make.make_user(site=place), effective=index > 0)
             Action.objects.filter(pk=action.pk).update(closed_date=first + datetime.timedelta(days=index, hours=8))
     for answers in (("Yes", "Yes"), ("Yes", "No")):
-        make_audit_finished(site, rating, stored(month) + datetime.timedelta(days=3, hours=10), *answers)
-    make_audits.make_audit(make_audits.make_program(site), due_date=stored(today - datetime.timedelta(days=35)))
+        make_audit_finished(site, rating, midnight(month) + datetime.timedelta(days=3, hours=10), *answers)
+    make_audits.make_audit(make_audits.make_program(site), due_date=midnight(today - datetime.timedelta(days=35)))
     make_units_sold(site, f"{month:%Y-%m}", 3_000_000)
-    make_document_to_read(site, stored(month) - datetime.timedelta(days=10), asked=3, read=1)
-    make_document_to_read(other_site, stored(month), asked=2, read=0)
+    make_document_to_read(site, midnight(month) - datetime.timedelta(days=10), readers=3, read=1)
+    make_document_to_read(other_site, midnight(month), readers=2, read=0)
     document = make_document(site, user_to_approve=[make_signer(site)])
-    DocumentVersion.objects.filter(document=document).update(created=stored(today - datetime.timedelta(days=9)))
-    Document.objects.filter(pk=document.pk).update(review_date=stored(today - datetime.timedelta(days=3)))
+    DocumentVersion.objects.filter(document=document).update(created=midnight(today - datetime.timedelta(days=9)))
+    Document.objects.filter(pk=document.pk).update(review_date=midnight(today - datetime.timedelta(days=3)))
     return site
 
 
@@ -133,7 +133,7 @@ def test_a_lower_limit_of_a_share_is_three_deviations_below_the_mean() -> None:
 def test_the_running_month_is_judged_and_not_averaged() -> None:
     months = [datetime.date(2026, month, 1) for month in (4, 5, 6)]
     parts = ((90, 100), (70, 100), (10, 100))
-    shares = [Share(month, part, whole, ()) for month, (part, whole) in zip(months, parts, strict=True)]
+    shares = [Share(month, part, total, ()) for month, (part, total) in zip(months, parts, strict=True)]
     mean = mean_of(shares, HALF_YEAR)
     assert mean == 0.8  # of April and May; June still runs
     assert [is_below(share, mean) for share in shares] == [False, False, True]
@@ -145,15 +145,15 @@ def test_answers_are_counted_in_the_month_of_the_answer(site: Site, other_site: 
     dates = [noon("2026-02-27")] * 4
     rows = make_complaints(site, dates)
     answers = (("2026-02-28", "2026-03-10"), ("2026-03-02", "2026-03-01"), ("2026-03-30", None), ("2025-12-31", None))
-    for row, (answered, target) in zip(rows, answers, strict=True):
+    for row, (answer_day, target) in zip(rows, answers, strict=True):
         target_date = target and bare(target)
-        Complaint.objects.filter(pk=row.pk).update(answered_on=bare(answered), target_date=target_date)
+        Complaint.objects.filter(pk=row.pk).update(answered_on=bare(answer_day), target_date=target_date)
     [elsewhere] = make_complaints(other_site, dates[:1])
     Complaint.objects.filter(pk=elsewhere.pk).update(answered_on=bare("2026-03-02"))
-    found = figures.responses(Complaint.objects.filter(site=site), HALF_YEAR)
-    assert [counts["rows"] for counts in found] == [0, 1, 2, 0, 0, 0]
-    assert [counts["by_target"] for counts in found] == [0, 1, 0, 0, 0, 0]
-    assert (found[2]["with_target"], found[2]["span3"], found[2]["spanmore"]) == (1, 1, 1)
+    by_month = figures.responses(Complaint.objects.filter(site=site), HALF_YEAR)
+    assert [counts["rows"] for counts in by_month] == [0, 1, 2, 0, 0, 0]
+    assert [counts["by_target"] for counts in by_month] == [0, 1, 0, 0, 0, 0]
+    assert (by_month[2]["with_target"], by_month[2]["span3"], by_month[2]["spanmore"]) == (1, 1, 1)
 
 
 def test_what_is_overdue_is_counted_by_the_month_in_which_it_was_due(site: Site) -> None:
@@ -161,11 +161,11 @@ def test_what_is_overdue_is_counted_by_the_month_in_which_it_was_due(site: Site)
         action = make_action(site)
         Action.objects.filter(pk=action.pk).update(due_date=bare(due))
     rows = Action.objects.filter(site=site)
-    found = figures.overdue(rows, "due_date", HALF_YEAR)
-    assert (found.earlier, list(found.months), found.later, found.total) == (2, [1, 0, 0, 0, 1, 1], 0, 5)
+    counts = figures.overdue(rows, "due_date", HALF_YEAR)
+    assert (counts.earlier, list(counts.months), counts.later, counts.total) == (2, [1, 0, 0, 0, 1, 1], 0, 5)
     until_april = Period(HALF_YEAR.first, datetime.date(2026, 4, 1), UTC, HALF_YEAR.today)
-    found = figures.overdue(rows, "due_date", until_april)
-    assert (found.earlier, list(found.months), found.later, found.total) == (2, [1, 0, 0, 0], 2, 5)
+    counts = figures.overdue(rows, "due_date", until_april)
+    assert (counts.earlier, list(counts.months), counts.later, counts.total) == (2, [1, 0, 0, 0], 2, 5)
 
 
 def test_scores_are_averaged_over_the_audits_that_have_one(site: Site) -> None:
@@ -173,19 +173,19 @@ def test_scores_are_averaged_over_the_audits_that_have_one(site: Site) -> None:
     make_audit_finished(site, rating, noon("2026-02-03"), "Yes", "Yes")
     make_audit_finished(site, rating, noon("2026-02-28"), "Yes", "No")
     make_audit_finished(site, rating, noon("2026-03-01"), "Not applicable")
-    found = figures.scores(AuditRecord.objects.filter(site=site), HALF_YEAR)
-    assert [(counts["rows"], counts["scored"]) for counts in found[:3]] == [(0, 0), (2, 2), (1, 0)]
-    assert float(found[1]["total"]) / found[1]["scored"] == 75
+    rows = figures.scores(AuditRecord.objects.filter(site=site), HALF_YEAR)
+    assert [(counts["rows"], counts["scored"]) for counts in rows[:3]] == [(0, 0), (2, 2), (1, 0)]
+    assert float(rows[1]["total"]) / rows[1]["scored"] == 75
 
 
 def test_readings_count_in_the_month_in_which_they_were_due(site: Site) -> None:
-    make_document_to_read(site, bare("2026-01-20"), asked=3, read=1)  # due on February 3
-    make_document_to_read(site, bare("2026-06-10"), asked=2, read=0)  # due on June 24, not overdue on the 15th
-    make_document_to_read(site, bare("2025-06-10"), asked=1, read=0)  # due before the period
-    found = figures.readings(reading.progress([site.pk]), HALF_YEAR)
-    assert (list(found.due), list(found.read)) == ([0, 3, 0, 0, 0, 2], [0, 1, 0, 0, 0, 0])
-    assert (found.all_due, found.all_read) == (6, 1)
-    assert (found.overdue.earlier, list(found.overdue.months)) == (1, [0, 2, 0, 0, 0, 0])
+    make_document_to_read(site, bare("2026-01-20"), readers=3, read=1)  # due on February 3
+    make_document_to_read(site, bare("2026-06-10"), readers=2, read=0)  # due on June 24, not overdue on the 15th
+    make_document_to_read(site, bare("2025-06-10"), readers=1, read=0)  # due before the period
+    counts = figures.readings(reading.progress([site.pk]), HALF_YEAR)
+    assert (list(counts.due), list(counts.read)) == ([0, 3, 0, 0, 0, 2], [0, 1, 0, 0, 0, 0])
+    assert (counts.all_due, counts.all_read) == (6, 1)
+    assert (counts.overdue.earlier, list(counts.overdue.months)) == (1, [0, 2, 0, 0, 0, 0])
 
 
 # --- The page -----------------------------------------------------------------------------------------------------
@@ -214,11 +214,11 @@ def counts_behind(client: Client, url: str) -> set[int]:
 def test_every_figure_is_the_number_of_the_records_in_the_list_behind_it(busy: Site, role: DefaultRole) -> None:
     client = browser(busy, role)
     report = client.get(PAGE).context["report"]
-    linked = list(cells_of(report))
-    assert len(linked) > 20
-    figures_shown = [cell for line in report.lines for cell in (line.now, line.before)]
-    assert [cell.text for cell in figures_shown if not cell.url and cell.text not in ("0", NOTHING)] == []
-    for name, cell in linked:
+    cells = list(cells_of(report))
+    assert len(cells) > 20
+    line_cells = [cell for line in report.lines for cell in (line.now, line.before)]
+    assert [cell.text for cell in line_cells if not cell.url and cell.text not in ("0", NOTHING)] == []
+    for name, cell in cells:
         if cell.text.isdigit():
             assert int(cell.text) in counts_behind(client, cell.url), (name, cell)
         else:
@@ -269,9 +269,9 @@ def test_a_site_without_records_says_what_is_missing(site: Site) -> None:
 
 def test_the_number_of_queries_does_not_grow_with_the_records(site: Site) -> None:
     client = browser(site)
-    month = stored(last_month())
+    month = midnight(last_month())
 
-    def asked() -> int:
+    def query_count() -> int:
         with CaptureQueriesContext(connection) as queries:
             assert client.get(PAGE).status_code == 200
         return len(queries)
@@ -282,13 +282,13 @@ def test_the_number_of_queries_does_not_grow_with_the_records(site: Site) -> Non
         for _ in range(count):
             action = move(make_action(site), Status.DONE, make.make_user(site=site))
             move(action, Status.CLOSED, make.make_user(site=site), effective=True)
-            make_document_to_read(site, month, asked=1, read=1)
+            make_document_to_read(site, month, readers=1, read=1)
 
     client.get(PAGE)
     more(1)
-    few = asked()
+    few = query_count()
     more(4)
-    assert asked() == few
+    assert query_count() == few
 
 
 @pytest.mark.parametrize("text", ["2026-13", "x", "0001-01", "9999-12", "2026-10'"])
@@ -304,7 +304,7 @@ def test_a_month_that_has_not_begun_is_refused_and_the_running_one_is_shown_so_f
     client, running = browser(site), now().date().replace(day=1)
     following = months_on(running, 1)
     assert "has not begun yet" in client.get(PAGE, {"month": f"{following:%Y-%m}"}).context["period_fault"]
-    make_complaints(site, [stored(running)])
+    make_complaints(site, [midnight(running)])
     page = client.get(PAGE, {"month": f"{running:%Y-%m}"})
     assert page.context["period"].final_month == running
     assert page.context["following"] == ""

@@ -63,17 +63,19 @@ def test_a_complaints_paper_holds_every_field_of_the_complaint(site: Site) -> No
     complaint = Complaint.objects.get(pk=complaint.pk)
     user = make.make_user(site=site, role=DefaultRole.STANDARD)
     paper = complaint_paper(complaint, site, user, ("date",))
-    found = values_of(paper)
-    assert found["Status"] == "Completed"
-    assert found["Date"] == "2026-03-05 12:00"
-    assert found["Customer"] == str(complaint.customer)
-    assert found["Quantity"] == "12.5"
-    assert found["Trace number"] == "L24"
-    assert found["Review report"] == "Metal detector checked."
-    shown = {value.label for part in paper.parts for value in part.values}
-    kept = {"site", "site_sequence_id", "id", "is_archived", "revision", "trace_number_key", "entity_folder"}
-    labels = {str(column.verbose_name).lower() for column in Complaint._meta.concrete_fields if column.name not in kept}
-    assert labels == {label.lower() for label in shown}
+    values = values_of(paper)
+    assert values["Status"] == "Completed"
+    assert values["Date"] == "2026-03-05 12:00"
+    assert values["Customer"] == str(complaint.customer)
+    assert values["Quantity"] == "12.5"
+    assert values["Trace number"] == "L24"
+    assert values["Review report"] == "Metal detector checked."
+    printed_labels = {value.label for part in paper.parts for value in part.values}
+    omitted = {"site", "site_sequence_id", "id", "is_archived", "revision", "trace_number_key", "entity_folder"}
+    labels = {
+        str(column.verbose_name).lower() for column in Complaint._meta.concrete_fields if column.name not in omitted
+    }
+    assert labels == {label.lower() for label in printed_labels}
     assert site.name in paper.subtitle
     assert user.printed_name in paper.foot
 
@@ -82,14 +84,14 @@ def test_the_paper_of_somebody_who_may_not_see_consumers_says_so_instead_of_show
     complaint = make_complaint(site, consumer_last_name="Zimmermann", consumer_phone="555-0142", trace_number="L24")
     reader, standard = (make.make_user(site=site, role=role) for role in (DefaultRole.READER, DefaultRole.STANDARD))
     paper = complaint_paper(complaint, site, reader, ("date",))
-    found = values_of(paper)
-    assert found["Name and contact"] == "The person who printed this may not see it."
-    assert not {"Consumer first name", "Consumer last name", "Consumer phone", "Consumer e-mail"} & found.keys()
+    values = values_of(paper)
+    assert values["Name and contact"] == "The person who printed this may not see it."
+    assert not {"Consumer first name", "Consumer last name", "Consumer phone", "Consumer e-mail"} & values.keys()
     assert "Zimmermann" not in " ".join(paper.texts)
-    assert found["Trace number"] == "L24"
-    whole = values_of(complaint_paper(complaint, site, standard, ("date",)))
-    assert (whole["Consumer last name"], whole["Consumer phone"]) == ("Zimmermann", "555-0142")
-    assert "Name and contact" not in whole
+    assert values["Trace number"] == "L24"
+    full_values = values_of(complaint_paper(complaint, site, standard, ("date",)))
+    assert (full_values["Consumer last name"], full_values["Consumer phone"]) == ("Zimmermann", "555-0142")
+    assert "Name and contact" not in full_values
 
 
 def test_an_audits_paper_holds_its_findings_and_people(site: Site) -> None:
@@ -97,12 +99,12 @@ def test_an_audits_paper_holds_its_findings_and_people(site: Site) -> None:
     auditor = make.make_employee(site, first_name="Mira", last_name="Quill")
     program = make_audits.make_program(site, name="GMP walk", rating=rating, auditors=[auditor])
     audit = make_audits.start(make_audits.make_audit(program, due_date=noon("2026-03-05")))
-    given = [make_audits.response(rating, name) for name in ("Yes", "No")]
-    audit = make_audits.complete(make_audits.submit(make_audits.find(audit, *given)))
+    responses = [make_audits.response(rating, name) for name in ("Yes", "No")]
+    audit = make_audits.complete(make_audits.submit(make_audits.find(audit, *responses)))
     paper = audit_paper(audit, site, make.make_user(site=site), ())
     assert paper.title == f"Audit {audit.site_sequence_id}: GMP walk"
-    found = values_of(paper)
-    assert (found["Auditors"], found["Score"], found["Due date"]) == ("Mira Quill", "50", "2026-03-05")
+    values = values_of(paper)
+    assert (values["Auditors"], values["Score"], values["Due date"]) == ("Mira Quill", "50", "2026-03-05")
     findings = [part for part in paper.parts if part.title.startswith("Finding")]
     assert [part.values[1].text for part in findings] == ["Yes", "No"]
     response = browser(site, DefaultRole.READER).get(print_address(audit))

@@ -26,11 +26,11 @@ def shown_secret(response: Any) -> str:
 def test_a_key_is_issued_shown_once_and_opens_the_interface(site: Site) -> None:
     user = make.make_user(site=site, role=DefaultRole.READER)
     client = sign_in(user, site)
-    issued = client.post(PROFILE, {"do": "issue-key", "name": "ERP", "site": str(site.pk), "expires": ""}, follow=True)
-    secret = shown_secret(issued)
+    answer = client.post(PROFILE, {"do": "issue-key", "name": "ERP", "site": str(site.pk), "expires": ""}, follow=True)
+    secret = shown_secret(answer)
     assert secret.startswith("lk_")
-    assert issued["Cache-Control"] == "no-store"
-    assert issued.redirect_chain == [(PROFILE, 302)]
+    assert answer["Cache-Control"] == "no-store"
+    assert answer.redirect_chain == [(PROFILE, 302)]
     page = client.get(PROFILE).content.decode()
     assert secret not in page
     assert f"Times are those of {site.time_zone}." in page
@@ -60,8 +60,8 @@ def test_nobody_reaches_the_keys_of_others(site: Site, other_site: Site) -> None
     other = make.make_key(site)
     key = SubscriptionKey.objects.get(user=other.user)
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
-    for what in ("revoke-key", "rotate-key"):
-        assert client.post(PROFILE, {"do": what, "id": str(key.pk)}).status_code == 404
+    for step in ("revoke-key", "rotate-key"):
+        assert client.post(PROFILE, {"do": step, "id": str(key.pk)}).status_code == 404
     assert client.get(f"{PROFILE}?account={other.user.pk}").status_code == 404
     foreign = client.post(PROFILE, {"do": "issue-key", "name": "x", "site": str(other_site.pk)}, follow=True)
     assert shown_secret(foreign) == ""
@@ -73,8 +73,8 @@ def test_a_site_administrator_manages_the_keys_of_service_accounts(site: Site, o
     address = f"{PROFILE}?account={robot.pk}"
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
     assert str(robot) in client.get(PROFILE).content.decode()
-    issued = client.post(address, {"do": "issue-key", "name": "Sync", "site": str(site.pk)}, follow=True)
-    assert shown_secret(issued)
+    answer = client.post(address, {"do": "issue-key", "name": "Sync", "site": str(site.pk)}, follow=True)
+    assert shown_secret(answer)
     assert SubscriptionKey.objects.get(user=robot).name == "Sync"
     assert browser(site).get(address).status_code == 404
     assert browser(other_site, DefaultRole.SITE_ADMINISTRATOR).get(address).status_code == 404
@@ -86,12 +86,12 @@ def test_an_oauth_client_is_issued_rotated_and_revoked(site: Site) -> None:
     first = shown_secret(
         client.post(PROFILE, {"do": "issue-client", "client-name": "Sync", "client-expires": ""}, follow=True)
     )
-    stored = OAuthClient.objects.get(user=user)
-    second = shown_secret(client.post(PROFILE, {"do": "rotate-client", "id": str(stored.pk)}, follow=True))
+    client_row = OAuthClient.objects.get(user=user)
+    second = shown_secret(client.post(PROFILE, {"do": "rotate-client", "id": str(client_row.pk)}, follow=True))
     assert first
     assert second
     assert first != second
-    assert client.post(PROFILE, {"do": "revoke-client", "id": str(stored.pk)}).status_code == 302
+    assert client.post(PROFILE, {"do": "revoke-client", "id": str(client_row.pk)}).status_code == 302
     assert not OAuthClient.objects.get(user=user).is_live
 
 
@@ -100,10 +100,10 @@ def test_the_profile_asks_to_sign_in_and_refuses_what_it_does_not_know(site: Sit
     assert answer.status_code == 302
     assert answer["Location"].startswith("/admin/login/")
     assert browser(site).post(PROFILE, {"do": "everything"}).status_code == 403
-    late = browser(site).post(
+    answer = browser(site).post(
         PROFILE, {"do": "issue-key", "name": "x", "site": str(site.pk), "expires": "2001-01-01"}, follow=True
     )
-    assert "Choose a day between today and" in late.content.decode()
+    assert "Choose a day between today and" in answer.content.decode()
 
 
 def test_a_password_is_set_by_mail_also_the_first_one(site: Site, client: Any, settings: Any) -> None:
@@ -111,8 +111,8 @@ def test_a_password_is_set_by_mail_also_the_first_one(site: Site, client: Any, s
     user.set_unusable_password()
     user.save()
     signed_in = sign_in(User.objects.get(pk=user.pk), site)
-    sent = client.post(reverse("admin_password_reset"), {"email": "NOOR@example.com"})
-    assert sent.status_code == 302
+    answer = client.post(reverse("admin_password_reset"), {"email": "NOOR@example.com"})
+    assert answer.status_code == 302
     assert mail.outbox == []
     run_tasks()
     text = str(mail.outbox[0].body)
@@ -123,8 +123,8 @@ def test_a_password_is_set_by_mail_also_the_first_one(site: Site, client: Any, s
     page = client.get(path, follow=True)
     weak = client.post(page.redirect_chain[-1][0], {"new_password1": "12345678", "new_password2": "12345678"})
     assert weak.status_code == 200
-    chosen = {"new_password1": "salt-and-flour-77", "new_password2": "salt-and-flour-77"}
-    assert client.post(page.redirect_chain[-1][0], chosen).status_code == 302
+    passwords = {"new_password1": "salt-and-flour-77", "new_password2": "salt-and-flour-77"}
+    assert client.post(page.redirect_chain[-1][0], passwords).status_code == 302
     assert User.objects.get(pk=user.pk).check_password("salt-and-flour-77")
     assert Change.objects.get(record_id=user.pk, operation="SetPassword").author_id == user.pk
     assert "salt-and-flour-77" not in str(Change.objects.get(record_id=user.pk, operation="SetPassword").fields)
@@ -169,10 +169,10 @@ def test_who_may_do_what_is_shown_to_those_who_see_roles(site: Site) -> None:
 
 def test_what_each_role_may_do_is_told_in_one_line_for_each_kind(site: Site) -> None:
     page = browser(site, DefaultRole.SITE_ADMINISTRATOR).get(reverse("admin:rights"))
-    told = {line["name"]: [cell["verbs"] for cell in line["cells"]] for line in page.context["lines"]}
+    verbs = {line["name"]: [cell["verbs"] for cell in line["cells"]] for line in page.context["lines"]}
     everything = "View, add, change, archive"
-    assert told["Items"] == ["View", "View", everything, everything]
-    assert told["Complaints"][:2] == ["View", "View, add, change"]
+    assert verbs["Items"] == ["View", "View", everything, everything]
+    assert verbs["Complaints"][:2] == ["View", "View, add, change"]
     employees = next(line for line in page.context["lines"] if line["name"] == "Employees")
     private, erase = "See private employee fields", "Erase private facts of employees who left"
     assert [cell["others"] for cell in employees["cells"]] == [[], [], [private], [erase, private]]

@@ -38,13 +38,13 @@ def body(site: Site, **more: Any) -> dict[str, Any]:
     }
 
 
-def needed(site: Site) -> dict[str, str]:
+def required_fields(site: Site) -> dict[str, str]:
     return {name: str(target.pk) for name, target in required_of(site).items()}
 
 
 def test_a_whole_complaint_awaits_its_review_at_once(site: Site) -> None:
     client: Any = browser(site, DefaultRole.STANDARD)
-    answer = client.post(QUICK, body(site, trace_number="L-2611", **needed(site)))
+    answer = client.post(QUICK, body(site, trace_number="L-2611", **required_fields(site)))
     complaint = Complaint.objects.get()
     assert answer.url == address(complaint, "read")
     assert (complaint.record_status, complaint.site_sequence_id) == ("Awaiting Review", 1)
@@ -69,7 +69,7 @@ def test_who_called_is_kept_and_asked_only_of_those_who_may_see_consumers(site: 
 
 def test_without_what_a_review_needs_it_is_kept_as_a_draft_that_says_what_is_missing(site: Site) -> None:
     client: Any = browser(site, DefaultRole.STANDARD)
-    answer = client.post(QUICK, body(site, product=needed(site)["product"]))
+    answer = client.post(QUICK, body(site, product=required_fields(site)["product"]))
     complaint = Complaint.objects.get()
     assert complaint.is_draft
     assert "Still missing: Customer, Kind of fault." in client.get(answer.url).content.decode()
@@ -78,11 +78,11 @@ def test_without_what_a_review_needs_it_is_kept_as_a_draft_that_says_what_is_mis
 def test_the_same_form_sent_again_makes_no_second_complaint(site: Site) -> None:
     user = make.make_user(site=site, role=DefaultRole.STANDARD)
     client: Any = sign_in(user, site)
-    sent = body(site, **needed(site))
-    first, second = (client.post(QUICK, sent, headers=JSON) for _ in range(2))
+    data = body(site, **required_fields(site))
+    first, second = (client.post(QUICK, data, headers=JSON) for _ in range(2))
     assert first.json() == second.json()
     assert Complaint.objects.count() == 1
-    assert browser(site).post(QUICK, sent).status_code == 302
+    assert browser(site).post(QUICK, data).status_code == 302
     assert Complaint.objects.count() == 2
 
 
@@ -92,13 +92,13 @@ def test_a_form_cannot_give_its_complaint_the_id_of_another_record(site: Site, k
     record = MAKERS[kind](site)
     attachment = make_attachment(site, on=record, file_name="warning.pdf")
     client: Any = browser(site, DefaultRole.STANDARD)
-    client.post(QUICK, body(site, once=str(record.pk), **(needed(site) if is_whole else {})))
+    client.post(QUICK, body(site, once=str(record.pk), **(required_fields(site) if is_whole else {})))
     complaint = Complaint.objects.get(complaint_description="Metal in the loaf")
     assert complaint.pk != record.pk
     assert "warning.pdf" not in client.get(address(complaint, "read")).content.decode()
     manager = Api(make.make_key(site, DefaultRole.MANAGER))
-    listed = manager.get(f"/attachment/GetAttachmentList?recordId={record.pk}").json()
-    assert [row["Id"] for row in listed] == [str(attachment.pk)]
+    rows = manager.get(f"/attachment/GetAttachmentList?recordId={record.pk}").json()
+    assert [row["Id"] for row in rows] == [str(attachment.pk)]
 
 
 def test_what_is_about_a_record_is_never_about_one_of_another_kind_with_its_id(site: Site) -> None:
@@ -109,28 +109,28 @@ def test_what_is_about_a_record_is_never_about_one_of_another_kind_with_its_id(s
     assert "certificate.pdf" not in page
     assert str(action) not in page
     assert not Change.objects.filter(in_history_of(draft), record_id__in=(attachment.pk, action.pk)).exists()
-    listed = Api(make.make_key(site)).get(f"/attachment/GetAttachmentList?recordId={item.pk}").json()
-    assert [row["Id"] for row in listed] == [str(attachment.pk)]
+    rows = Api(make.make_key(site)).get(f"/attachment/GetAttachmentList?recordId={item.pk}").json()
+    assert [row["Id"] for row in rows] == [str(attachment.pk)]
 
 
 def test_what_was_written_after_an_answer_was_lost_is_not_lost(site: Site) -> None:
     user = make.make_user(site=site, role=DefaultRole.STANDARD)
     client: Any = sign_in(user, site)
-    sent = body(site)
-    client.post(QUICK, sent, headers=JSON)
-    longer = {**sent, "complaint_description": "Metal in two loaves"}
+    data = body(site)
+    client.post(QUICK, data, headers=JSON)
+    longer = {**data, "complaint_description": "Metal in two loaves"}
     client.post(QUICK, longer, headers=JSON)
     complaint = Complaint.objects.get()
     assert (complaint.complaint_description, complaint.is_draft) == ("Metal in two loaves", True)
-    client.post(QUICK, {**longer, **needed(site)}, headers=JSON)
+    client.post(QUICK, {**longer, **required_fields(site)}, headers=JSON)
     complaint.refresh_from_db()
     assert complaint.record_status == "Awaiting Review"
-    client.post(QUICK, {**longer, **needed(site), "trace_number": "L-7"}, headers=JSON)
+    client.post(QUICK, {**longer, **required_fields(site), "trace_number": "L-7"}, headers=JSON)
     complaint.refresh_from_db()
     assert complaint.trace_number == "L-7"
     assert Change.objects.filter(record_id=complaint.pk).latest("number").reason == "Sent again with changes"
     save(browser(site), complaint, severity="Major", change_reason="Triaged")
-    answer = client.post(QUICK, {**longer, **needed(site), "trace_number": "L-8"}, headers=JSON)
+    answer = client.post(QUICK, {**longer, **required_fields(site), "trace_number": "L-8"}, headers=JSON)
     assert answer.status_code == 400
     assert "This complaint was already sent" in answer.json()["faults"][0]
     complaint.refresh_from_db()
@@ -140,11 +140,11 @@ def test_what_was_written_after_an_answer_was_lost_is_not_lost(site: Site) -> No
 def test_a_form_that_is_sent_again_does_not_write_over_what_was_changed_on_another_page(site: Site) -> None:
     user = make.make_user(site=site, role=DefaultRole.STANDARD)
     client: Any = sign_in(user, site)
-    sent = body(site, **needed(site), consumer_last_name="Verysecret")
-    client.post(QUICK, sent, headers=JSON)
+    data = body(site, **required_fields(site), consumer_last_name="Verysecret")
+    client.post(QUICK, data, headers=JSON)
     complaint = Complaint.objects.get()
     save(client, complaint, complaint_description="Better", consumer_last_name="", change_reason="Asked again")
-    answer = client.post(QUICK, sent, headers=JSON)
+    answer = client.post(QUICK, data, headers=JSON)
     assert answer.status_code == 400
     assert "This complaint was already sent" in answer.json()["faults"][0]
     complaint.refresh_from_db()
@@ -154,17 +154,17 @@ def test_a_form_that_is_sent_again_does_not_write_over_what_was_changed_on_anoth
 def test_a_form_that_is_sent_again_does_not_bring_an_erased_consumer_back(site: Site) -> None:
     user = make.make_user(site=site, role=DefaultRole.SITE_ADMINISTRATOR)
     client: Any = sign_in(user, site)
-    sent = body(site, **needed(site), consumer_last_name="Verysecret")
-    client.post(QUICK, sent, headers=JSON)
+    data = body(site, **required_fields(site), consumer_last_name="Verysecret")
+    client.post(QUICK, data, headers=JSON)
     complaint = Complaint.objects.get()
     erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="On request")
-    assert client.post(QUICK, sent, headers=JSON).status_code == 400
+    assert client.post(QUICK, data, headers=JSON).status_code == 400
     complaint.refresh_from_db()
     assert complaint.consumer_last_name.startswith("erased-")
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("fields", "message"),
     [
         ({"complaint_description": " "}, "What happened: This field is required."),
         ({"complaint_description": "x" * 20_001}, "What happened: Ensure this value has at most 20000 characters"),
@@ -172,17 +172,17 @@ def test_a_form_that_is_sent_again_does_not_bring_an_erased_consumer_back(site: 
         ({"product": str(uuid.uuid4())}, "Product: Choose one of the entries that are offered."),
     ],
 )
-def test_what_is_wrong_is_said_and_nothing_is_kept(site: Site, changed: dict[str, str], said: str) -> None:
+def test_what_is_wrong_is_said_and_nothing_is_kept(site: Site, fields: dict[str, str], message: str) -> None:
     client: Any = browser(site)
-    answer = client.post(QUICK, body(site, **changed), headers=JSON)
+    answer = client.post(QUICK, body(site, **fields), headers=JSON)
     assert answer.status_code == 400
-    assert any(said in fault for fault in answer.json()["faults"])
-    assert client.post(QUICK, body(site, **changed)).status_code == 200
+    assert any(message in fault for fault in answer.json()["faults"])
+    assert client.post(QUICK, body(site, **fields)).status_code == 200
     assert not Complaint.objects.exists()
 
 
 def test_a_product_of_another_site_does_not_exist(site: Site, other_site: Site) -> None:
-    answer = browser(site).post(QUICK, body(site, product=needed(other_site)["product"]), headers=JSON)
+    answer = browser(site).post(QUICK, body(site, product=required_fields(other_site)["product"]), headers=JSON)
     assert answer.status_code == 400
     assert not Complaint.objects.exists()
 
@@ -219,16 +219,16 @@ def test_photos_come_with_the_form_where_no_script_runs(site: Site) -> None:
 def test_a_photo_that_is_sent_again_is_attached_once(site: Site) -> None:
     user = make.make_user(site=site, role=DefaultRole.STANDARD)
     client: Any = sign_in(user, site)
-    told = client.post(QUICK, body(site), headers=JSON).json()
+    answer = client.post(QUICK, body(site), headers=JSON).json()
     once = str(uuid.uuid4())
     for _ in range(2):
         photo = SimpleUploadedFile("1.png", b"\x89PNG\r\n\x1a\n" + b"0" * 20, "image/png")
-        assert len(client.post(told["attach"], {"files": photo, "once": once}, headers=JSON).json()["added"]) == 1
+        assert len(client.post(answer["attach"], {"files": photo, "once": once}, headers=JSON).json()["added"]) == 1
     assert Attachment.objects.count() == 1
     other = client.post(QUICK, body(site), headers=JSON).json()
     photo = SimpleUploadedFile("1.png", b"\x89PNG\r\n\x1a\n" + b"0" * 20, "image/png")
-    added = client.post(other["attach"], {"files": photo, "once": once}, headers=JSON)
-    assert len(added.json()["added"]) == 1
+    answer_of_other = client.post(other["attach"], {"files": photo, "once": once}, headers=JSON)
+    assert len(answer_of_other.json()["added"]) == 1
     assert Attachment.objects.count() == 2
 
 

@@ -25,14 +25,14 @@ def test_a_page_waits_only_a_few_times(site: Site, monkeypatch: Any, page: str, 
     make_item(site, name="Rye mill")
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
     client.get(reverse(f"admin:{page}"), query)
-    sent_together: list[int] = []
+    batches: list[int] = []
     together = connection.together  # type: ignore[attr-defined]
 
-    def counted(statements: Any, *also: Any) -> Any:
-        sent_together.append(len(statements))
+    def count(statements: Any, *also: Any) -> Any:
+        batches.append(len(statements))
         return together(statements, *also)
 
-    monkeypatch.setattr(connection, "together", counted)
+    monkeypatch.setattr(connection, "together", count)
     with CaptureQueriesContext(connection) as statements:
         assert client.get(reverse(f"admin:{page}"), query).status_code == 200
-    assert len(statements) - sum(sent_together) + len(sent_together) <= most
+    assert len(statements) - sum(batches) + len(batches) <= most

@@ -30,7 +30,7 @@ from tests.make.materials import make_category, make_material
 KIND: dict[Any, Kind] = {kind.model: kind for kind in KINDS}
 
 
-def found(client: Any, text: str) -> dict[str, list[str]]:
+def search_results(client: Any, text: str) -> dict[str, list[str]]:
     response = client.get(reverse("admin:search"), {"q": text})
     assert response.status_code == 200
     return {group.key: [hit.name for hit in group.hits] for group in response.context["groups"]}
@@ -73,7 +73,7 @@ def test_the_page_groups_what_it_finds_by_kind_with_links(site: Site) -> None:
     document = make_document(site, name="Quill pen cleaning")
     program = make_audits.make_program(site, name="Quill audit")
     client = browser(site)
-    assert found(client, "quill") == {
+    assert search_results(client, "quill") == {
         "document": ["Quill pen cleaning (No. 1)"],
         "auditprogram": ["Quill audit (No. 1)"],
         "employee": ["Mira Quill (No. 1)"],
@@ -87,11 +87,11 @@ def test_other_sites_and_kinds_without_permission_stay_invisible(site: Site, oth
     make.make_employee(site, last_name="Quill")
     make.make_employee(other_site, last_name="Quill")
     make_document(site, name="Quill")
-    assert found(browser(site), "quill") == {"document": ["Quill (No. 1)"], "employee": ["Ada Quill (No. 1)"]}
+    assert search_results(browser(site), "quill") == {"document": ["Quill (No. 1)"], "employee": ["Ada Quill (No. 1)"]}
     clerk = make.make_user(site=site)
     make.make_role(site, ["documents.view_document"], [clerk])
-    assert found(sign_in(clerk, site), "quill") == {"document": ["Quill (No. 1)"]}
-    assert found(sign_in(make.make_user()), "quill") == {}
+    assert search_results(sign_in(clerk, site), "quill") == {"document": ["Quill (No. 1)"]}
+    assert search_results(sign_in(make.make_user()), "quill") == {}
 
 
 def test_all_sites_of_the_user_are_searched_and_named(site: Site, other_site: Site) -> None:
@@ -134,7 +134,7 @@ def test_a_search_costs_no_more_for_300_records_than_for_3(site: Site) -> None:
 
     def cost() -> int:
         with CaptureQueriesContext(connection) as queries:
-            found(client, "quill")
+            search_results(client, "quill")
         return len(queries)
 
     for _ in range(3):
@@ -179,13 +179,13 @@ def test_words_of_descriptions_and_findings_are_found_with_the_place_where_they_
 
 def test_a_consumer_is_found_by_those_alone_who_may_see_consumers(site: Site) -> None:
     make_complaint(site, consumer_last_name="Zimmermann")
-    assert found(browser(site, DefaultRole.READER), "zimmermann") == {}
-    assert found(browser(site, DefaultRole.STANDARD), "zimmermann").keys() == {"complaint"}
+    assert search_results(browser(site, DefaultRole.READER), "zimmermann") == {}
+    assert search_results(browser(site, DefaultRole.STANDARD), "zimmermann").keys() == {"complaint"}
 
 
 def test_a_complaint_s_number_is_named_once(site: Site) -> None:
     complaint = make_complaint(site, trace_number="L2611-0042")
-    assert found(browser(site), "l2611")["complaint"] == [str(complaint)]
+    assert search_results(browser(site), "l2611")["complaint"] == [str(complaint)]
 
 
 def test_the_list_of_complaints_is_searched_by_product_and_customer(site: Site) -> None:
@@ -203,7 +203,7 @@ def test_a_customer_is_found_by_its_city_its_telephone_and_its_contacts(site: Si
     make_customer(other_site, name="Elsewhere", party_contacts=contacts)
     client = browser(site, DefaultRole.READER)
     for text in ("übec", "451", "quill", "Mira", "0142", "mira@harbour"):
-        hits = found(client, text)
+        hits = search_results(client, text)
         assert {name for several in hits.values() for name in several} == {"Harbour Foods (No. 1)"}, text
     assert "Harbour Foods" in client.get(f"{list_address(Customer)}?q=lübeck").content.decode()
     assert "Nothing matches" in client.get(f"{list_address(Customer)}?q=hamburg").content.decode()
@@ -244,9 +244,9 @@ def test_answers_results_places_and_jobs_are_found(site: Site) -> None:
         ("despatch", "auditprogram", "GMP walk (No. 1)"),
         ("packing", "jobdescription", "Packer (No. 1)"),
     ):
-        assert found(client, text) == {key: [name]}, text
-    listed = client.get(list_address(Complaint), {"q": "sieve"}).context["cl"].result_list
-    assert [row.pk for row in listed] == [complaint.pk]
+        assert search_results(client, text) == {key: [name]}, text
+    rows = client.get(list_address(Complaint), {"q": "sieve"}).context["cl"].result_list
+    assert [row.pk for row in rows] == [complaint.pk]
 
 
 def test_every_text_of_materials_items_jobs_customers_and_sources_is_found(site: Site) -> None:
@@ -275,7 +275,7 @@ def test_every_text_of_materials_items_jobs_customers_and_sources_is_found(site:
         ("bremerhaven", "customer", "Harbour Foods (No. 2)"),
         ("dawn", "customer", "Harbour Foods (No. 2)"),
     ):
-        assert found(client, text) == {key: [name]}, text
+        assert search_results(client, text) == {key: [name]}, text
         model = next(kind.model for kind in KINDS if kind.key == key)
         assert len(client.get(list_address(model), {"q": text}).context["cl"].result_list) == 1, text
 
@@ -287,8 +287,8 @@ def test_products_and_kinds_of_fault_are_found_and_lead_to_their_complaints(site
     complaint = make_complaint(site, product=rye, nonconformance=metal)
     client = browser(site, DefaultRole.READER)
     for text in ("rye", "loaf 500", "p017"):
-        assert found(client, text) == {"product": ["Rye loaf 500 g"]}, text
-    assert found(client, "metal") == {"nonconformance": ["Foreign body: metal"]}
+        assert search_results(client, text) == {"product": ["Rye loaf 500 g"]}, text
+    assert search_results(client, "metal") == {"nonconformance": ["Foreign body: metal"]}
     [group] = client.get(reverse("admin:search"), {"q": "rye"}).context["groups"]
     assert str(complaint) in client.get(group.hits[0].url).content.decode()
 
@@ -300,5 +300,5 @@ def test_lists_are_searched_by_the_type_of_employment_and_the_category_that_they
     make_material(site, name="Film", material_category=make_category(site, "Packaging"))
     client = browser(site)
     for record, text in ((agency, "agenc"), (flour, "flour")):
-        listed = client.get(list_address(type(record)), {"q": text}).context["cl"].result_list
-        assert [row.pk for row in listed] == [record.pk], text
+        rows = client.get(list_address(type(record)), {"q": text}).context["cl"].result_list
+        assert [row.pk for row in rows] == [record.pk], text

@@ -159,10 +159,10 @@ def test_charts_need_the_permission_to_see_what_they_count(site: Site) -> None:
 def test_charts_show_the_chosen_period_of_the_current_site_only(site: Site, other_site: Site) -> None:
     make_complaints(site, [noon("2025-03-10")] * 2)
     make_complaints(other_site, [noon("2025-03-10")] * 5)
-    found = charts(page(browser(site), **{"from": "2025-02", "to": "2025-04"}))
-    rows = [[cell.text for cell in row] for row in found["by-month"].table.rows]
+    charts_by_key = charts(page(browser(site), **{"from": "2025-02", "to": "2025-04"}))
+    rows = [[cell.text for cell in row] for row in charts_by_key["by-month"].table.rows]
     assert rows == [["February 2025", "0", ""], ["March 2025", "2", ""], ["April 2025", "0", ""]]
-    assert [row[1].text for row in found["by-customer"].table.rows] == ["2"]
+    assert [row[1].text for row in charts_by_key["by-customer"].table.rows] == ["2"]
 
 
 def test_a_month_above_the_limit_is_marked_and_said(site: Site) -> None:
@@ -192,22 +192,22 @@ def test_a_bars_address_lists_exactly_what_it_counts(site: Site) -> None:
 
 def test_a_pareto_bar_lists_its_complaints_of_the_period_and_no_others(site: Site, other_site: Site) -> None:
     Site.objects.filter(pk=site.pk).update(time_zone="America/New_York")
-    needed = required_of(site)
-    inside = make_complaints(site, [noon("2025-03-01"), noon("2025-04-30")], **needed)
+    required = required_of(site)
+    inside = make_complaints(site, [noon("2025-03-01"), noon("2025-04-30")], **required)
     # Midnight UTC is the day of March 1; half an hour later it is still February in New York.
     midnight = datetime.datetime(2025, 3, 1, tzinfo=datetime.UTC)
-    inside += make_complaints(site, [midnight], **needed)
-    make_complaints(site, [midnight + datetime.timedelta(minutes=30), noon("2025-05-01")], **needed)
+    inside += make_complaints(site, [midnight], **required)
+    make_complaints(site, [midnight + datetime.timedelta(minutes=30), noon("2025-05-01")], **required)
     make_complaints(site, [noon("2025-04-01")])
-    make_draft(site, date=noon("2025-04-01"), **needed)
+    make_draft(site, date=noon("2025-04-01"), **required)
     client = browser(site)
-    found = charts(page(client, **{"from": "2025-03", "to": "2025-04"}))
+    charts_by_key = charts(page(client, **{"from": "2025-03", "to": "2025-04"}))
     for relation in ("nonconformance", "product", "customer"):
-        row = found[f"by-{relation}"].table.rows[0]
-        assert [cell.text for cell in row] == [str(needed[relation]), "3", "75 %"]
-        listed = client.get(row[0].url).context["cl"].result_list
-        assert {complaint.pk for complaint in listed} == {complaint.pk for complaint in inside}
-    [march, april] = found["by-month"].table.rows
+        row = charts_by_key[f"by-{relation}"].table.rows[0]
+        assert [cell.text for cell in row] == [str(required[relation]), "3", "75 %"]
+        rows = client.get(row[0].url).context["cl"].result_list
+        assert {complaint.pk for complaint in rows} == {complaint.pk for complaint in inside}
+    [march, april] = charts_by_key["by-month"].table.rows
     for row, expected in ((march, 2), (april, 2)):
         assert row[1].text == str(expected)
         assert len(client.get(row[0].url).context["cl"].result_list) == expected
@@ -225,9 +225,9 @@ def test_drawings_are_named_pictures_without_inline_style_or_script(site: Site) 
 
 
 def test_names_in_charts_are_escaped(site: Site) -> None:
-    needed = required_of(site)
-    type(needed["product"]).objects.filter(pk=needed["product"].pk).update(name="</svg><script>alert(1)</script>")
-    make_complaints(site, [now()], **needed)
+    required = required_of(site)
+    type(required["product"]).objects.filter(pk=required["product"].pk).update(name="</svg><script>alert(1)</script>")
+    make_complaints(site, [now()], **required)
     text = page(browser(site)).content.decode()
     assert "<script>alert(1)" not in text
     assert "&lt;/svg&gt;" in text
@@ -252,8 +252,8 @@ def test_the_page_costs_the_same_for_6_and_for_300_complaints(site: Site, kinds:
         return len(queries)
 
     def make_rejected() -> None:
-        rejected = make_document(site, user_to_review=[manager], author=make.author_of(manager))
-        sign(version_of(rejected), manager, "reject", comment="Once more")
+        document = make_document(site, user_to_review=[manager], author=make.author_of(manager))
+        sign(version_of(document), manager, "reject", comment="Once more")
 
     page(client)
     # A section with more records than it has lines takes one query more, which counts them.
@@ -277,14 +277,14 @@ def test_my_actions_wait_for_me_and_what_others_did_waits_to_be_judged(site: Sit
         make.make_user(site=site, role=DefaultRole.READER),
         make.make_user(site=site, role=DefaultRole.MANAGER),
     )
-    late = make_action(site, owner=owner, name="Replace the crates", due_date=noon("2020-03-05"), priority="High")
+    overdue = make_action(site, owner=owner, name="Replace the crates", due_date=noon("2020-03-05"), priority="High")
     make_action(site)
     [section] = page(browser(site, user=owner)).context["waiting"]
     assert (section.key, section.total, section.rows[0].name) == ("actions", 1, "Replace the crates")
     assert section.rows[0].is_late
     assert "priority High" in section.rows[0].task
     assert "judge" not in waits(page(browser(site, user=manager)))
-    move(late, Status.DONE, owner)
+    move(overdue, Status.DONE, owner)
     assert waits(page(browser(site, user=owner))) == {}
     assert waits(page(browser(site, user=manager)))["judge"] == 1
     own = move(make_action(site, owner=manager), Status.DONE, owner)
@@ -297,13 +297,13 @@ def test_my_actions_wait_for_me_and_what_others_did_waits_to_be_judged(site: Sit
 def test_the_charts_of_actions_tell_their_age_and_how_many_worked(site: Site) -> None:
     manager = make.make_user(site=site, role=DefaultRole.MANAGER)
     make_action(site, due_date=noon("2020-03-05"))
-    for judged in (True, True, False):
-        move(move(make_action(site), Status.DONE, manager), Status.CLOSED, make.make_user(site=site), effective=judged)
+    for works in (True, True, False):
+        move(move(make_action(site), Status.DONE, manager), Status.CLOSED, make.make_user(site=site), effective=works)
     client = browser(site, user=manager)
-    found = charts(page(client))
-    assert "1 overdue today" in found["ageing"].description
-    assert "2 of 3 actions" in found["effectiveness"].description
+    charts_by_key = charts(page(client))
+    assert "1 overdue today" in charts_by_key["ageing"].description
+    assert "2 of 3 actions" in charts_by_key["effectiveness"].description
     for chart in ("ageing", "effectiveness"):
-        for row in found[chart].table.rows:
+        for row in charts_by_key[chart].table.rows:
             for cell in row:
                 assert not cell.url or client.get(cell.url).status_code == 200

@@ -41,7 +41,7 @@ def day(number: int) -> datetime.datetime:
     return datetime.datetime(2026, 5, number, tzinfo=datetime.UTC)
 
 
-def traced(client: Any, lots: str) -> Any:
+def trace(client: Any, lots: str) -> Any:
     response = client.get(reverse("admin:trace"), {"lots": lots})
     assert response.status_code == 200
     return response.context
@@ -58,7 +58,7 @@ def test_the_regulator_s_question_is_answered_at_a_glance(site: Site) -> None:
     make_complaint(site, trace_number="l26330-1", product=loaf, customer=market, quantity=4, date=day(9))
     make_complaint(site, trace_number="L26330-2", product=roll, customer=corner, quantity=1, date=day(5))
     make_complaint(site, trace_number="L26331-1", product=roll, customer=corner, date=day(1))
-    summary = traced(browser(site), "L26330")["summary"]
+    summary = trace(browser(site), "L26330")["summary"]
     assert [(line.name.upper(), line.complaints, line.amount) for line in summary.lots] == [
         ("L26330-1", 2, "6"),
         ("L26330-2", 1, "1"),
@@ -86,10 +86,10 @@ def test_records_of_every_kind_that_name_the_lot_are_found(site: Site) -> None:
         make_complaint(site, trace_number="L1")
     client = browser(site)
     paper, table = (client.get(f"/admin/trace/{kind}/", {"lots": "l26330-7"}) for kind in ("pdf", "xlsx"))
-    said = [re.sub(r"\s+", " ", words_of(paper.content, "pdf/")), words_of(b"".join(table), "xlsx/")]
-    found = names(traced(client, "l26330-7"))
-    assert [name for text in said for rows in found.values() for name in rows if name not in text] == []
-    assert found == {
+    texts = [re.sub(r"\s+", " ", words_of(paper.content, "pdf/")), words_of(b"".join(table), "xlsx/")]
+    groups = names(trace(client, "l26330-7"))
+    assert [name for text in texts for rows in groups.values() for name in rows if name not in text] == []
+    assert groups == {
         "complaint": ["Complaint 1"],
         "material": ["Rye flour (No. 1)"],
         "item": ["Check weigher (No. 1)"],
@@ -103,7 +103,7 @@ def test_records_of_every_kind_that_name_the_lot_are_found(site: Site) -> None:
 def test_several_lots_are_traced_at_once(site: Site) -> None:
     for lot in ("LOT-AA", "LOT-BB", "LOT-CC"):
         make_complaint(site, trace_number=lot)
-    context = traced(browser(site), "lot-aa, lot-cc\nlot-zz")
+    context = trace(browser(site), "lot-aa, lot-cc\nlot-zz")
     assert [line.name for line in context["summary"].lots] == ["LOT-AA", "LOT-CC"]
     assert context["unknown"] == ["lot-zz"]
 
@@ -136,46 +136,46 @@ def test_every_link_traces_exactly_the_lot_that_it_is_about(site: Site, lot: str
         [link] = set(re.findall(r'href="(/admin/trace/\?lots=[^"]*)"', client.get(page).content.decode()))
         context = client.get(html.unescape(link)).context
         assert (context["lots"], context["unknown"], context["result"].count) == ([lot], [], 3)
-        again = traced(client, context["asked"])
+        again = trace(client, context["asked"])
         assert (again["lots"], again["result"].count) == ([lot], 3)
         files = [
             client.get(reverse("admin:trace_file", args=[kind]), QueryDict(again["query"])) for kind in ("pdf", "xlsx")
         ]
-        printed, saved = (b"".join(file) for file in files)
-        assert quote_lot(lot) in " ".join(texts_of(printed))
-        assert len(list(openpyxl.load_workbook(io.BytesIO(saved)).active.values)) == 4
+        pdf, xlsx = (b"".join(file) for file in files)
+        assert quote_lot(lot) in " ".join(texts_of(pdf))
+        assert len(list(openpyxl.load_workbook(io.BytesIO(xlsx)).active.values)) == 4
 
 
 def test_the_table_of_a_trace_has_no_formula_and_takes_every_character(site: Site) -> None:
     make_complaint(site, trace_number="=LOT\ufffe7", complaint_description="LOT")
-    saved = browser(site).get(reverse("admin:trace_file", args=["xlsx"]), {"lots": "LOT"})
-    rows = list(openpyxl.load_workbook(io.BytesIO(b"".join(saved))).active.values)
+    xlsx = browser(site).get(reverse("admin:trace_file", args=["xlsx"]), {"lots": "LOT"})
+    rows = list(openpyxl.load_workbook(io.BytesIO(b"".join(xlsx))).active.values)
     assert "'=LOT\ufffd7" in rows[1]
 
 
 def test_a_suggested_lot_with_a_comma_is_traced_whole(site: Site) -> None:
     make_complaint(site, trace_number="L26330,1")
     client = browser(site)
-    [(_, [(near, link)])] = traced(client, "L26330-1")["suggestions"]
+    [(_, [(near, link)])] = trace(client, "L26330-1")["suggestions"]
     assert (near, client.get(link).context["lots"]) == ("L26330,1", ["L26330,1"])
 
 
 def test_a_lot_of_two_letters_means_that_very_lot(site: Site) -> None:
     make_complaint(site, trace_number="L1")
     make_complaint(site, trace_number="L12", complaint_description="L1")
-    assert [line.name for line in traced(browser(site), "l1")["summary"].lots] == ["L1"]
+    assert [line.name for line in trace(browser(site), "l1")["summary"].lots] == ["L1"]
 
 
 @pytest.mark.parametrize("lot", ["100%", "a_b", "x" * 400, "'; --", "\\"])
 def test_any_text_can_be_asked_for(site: Site, lot: str) -> None:
     make_complaint(site, trace_number="100 a-b")
-    assert traced(browser(site), lot)["result"].count == 0
+    assert trace(browser(site), lot)["result"].count == 0
 
 
 def test_nothing_of_another_site_is_found(site: Site, other_site: Site) -> None:
     make_complaint(other_site, trace_number="LOT-7")
     make_item(other_site, serial_number="LOT-7")
-    context = traced(browser(site, DefaultRole.SITE_ADMINISTRATOR), "LOT-7")
+    context = trace(browser(site, DefaultRole.SITE_ADMINISTRATOR), "LOT-7")
     assert context["result"].count == 0
     assert context["suggestions"] == [("LOT-7", [])]
 
@@ -185,7 +185,7 @@ def test_a_person_of_two_sites_traces_both_and_sees_which(site: Site, other_site
     make.give_role(user, other_site, DefaultRole.READER)
     make_complaint(site, trace_number="LOT-7")
     make_complaint(other_site, trace_number="LOT-7")
-    (group,) = traced(sign_in(user, site), "LOT-7")["summary"].groups
+    (group,) = trace(sign_in(user, site), "LOT-7")["summary"].groups
     place = group.columns.index("Site")
     assert {row.cells[place] for row in group.rows} == {site.name, other_site.name}
 
@@ -200,15 +200,15 @@ def test_a_reader_sees_the_trace_without_private_fields(site: Site) -> None:
         assert "LOT-7" in text
         assert "Berg" not in text
         assert "960111" not in text
-    seen = browser(site, DefaultRole.STANDARD).get("/admin/trace/", {"lots": "LOT-7"}).content.decode()
-    assert "Berg, +44 1632 960111" in seen
+    page = browser(site, DefaultRole.STANDARD).get("/admin/trace/", {"lots": "LOT-7"}).content.decode()
+    assert "Berg, +44 1632 960111" in page
 
 
 def test_an_erased_consumer_is_named_as_erased_without_the_codes(site: Site) -> None:
     complaint = make_complaint(site, trace_number="LOT-7", consumer_last_name="Berg", consumer_email="b@mail.example")
     erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="Asked by letter")
     Complaint.objects.filter(pk=complaint.pk).update(consumer_phone="+44 1632 960111")
-    [group] = traced(browser(site), "LOT-7")["summary"].groups
+    [group] = trace(browser(site), "LOT-7")["summary"].groups
     assert group.rows[0].cells[group.columns.index("Consumer")] == "+44 1632 960111, Erased"
 
 
@@ -242,7 +242,7 @@ def test_a_part_that_very_many_records_hold_has_to_be_longer(site: Site, monkeyp
     monkeypatch.setattr("records.dashboard.tracing.lookup.MOST", 2)
     for number in range(3):
         make_complaint(site, trace_number=f"LOT-{number}")
-    context = traced(browser(site), "LOT")
+    context = trace(browser(site), "LOT")
     assert context["too_many"] == ["Complaints"]
     assert context["result"].count == 0
 
@@ -251,42 +251,42 @@ def test_a_part_that_very_many_records_hold_has_to_be_longer(site: Site, monkeyp
 def test_near_misses_are_suggested(site: Site, wrong: str) -> None:
     make_complaint(site, trace_number="L26330-1")
     make_complaint(site, trace_number="Z99999-9")
-    ((lot, near),) = traced(browser(site), wrong)["suggestions"]
+    ((lot, near),) = trace(browser(site), wrong)["suggestions"]
     assert lot == wrong
     assert [text for text, _ in near] == ["L26330-1"]
 
 
 def test_other_spellings_of_a_lot_that_is_found_are_named(site: Site, other_site: Site) -> None:
-    written = ["L26330-1", "l26330-1 a", "L263301", "L26330/1", "L26 330 1", "00L26330-1"]
-    for lot in [*written, "L26330-2", "L26330-12", "L2633O1"]:
+    spellings = ["L26330-1", "l26330-1 a", "L263301", "L26330/1", "L26 330 1", "00L26330-1"]
+    for lot in [*spellings, "L26330-2", "L26330-12", "L2633O1"]:
         make_complaint(site, trace_number=lot)
     make_item(site, serial_number="L26330.1")
     make_material(site, external_id="l26330_1")
     make_complaint(other_site, trace_number="L26330\N{EN DASH}1")
     client = browser(site)
-    context = traced(client, "L26330-1")
-    others = ["L26 330 1", "L26330.1", "L26330/1", "L263301", "l26330_1"]
-    assert [text for text, _ in context["others"]] == others
+    context = trace(client, "L26330-1")
+    other_spellings = ["L26 330 1", "L26330.1", "L26330/1", "L263301", "l26330_1"]
+    assert [text for text, _ in context["others"]] == other_spellings
     everything = client.get(context["all_spellings"]).context
     assert everything["others"] == []
     assert everything["summary"].total.complaints == 7
-    printed = client.get(reverse("admin:trace_file", args=["pdf"]), {"lots": "L26330-1"})
-    text = " ".join(texts_of(b"".join(printed)))
+    pdf = client.get(reverse("admin:trace_file", args=["pdf"]), {"lots": "L26330-1"})
+    text = " ".join(texts_of(b"".join(pdf)))
     assert "Not in this trace" in text
-    assert all(one in text for one in others)
-    saved = client.get(reverse("admin:trace_file", args=["xlsx"]), {"lots": "L26330-1"})
-    rows = list(openpyxl.load_workbook(io.BytesIO(b"".join(saved))).active.values)
-    assert [row[1] for row in rows if row[0] == "Not in this trace"] == others
+    assert all(one in text for one in other_spellings)
+    xlsx = client.get(reverse("admin:trace_file", args=["xlsx"]), {"lots": "L26330-1"})
+    rows = list(openpyxl.load_workbook(io.BytesIO(b"".join(xlsx))).active.values)
+    assert [row[1] for row in rows if row[0] == "Not in this trace"] == other_spellings
 
 
 @pytest.mark.parametrize(
-    ("asked", "written"),
+    ("lot", "other"),
     [("0077123", "77123"), ("STRASSE 9", "straße9"), ("ZQX77001", "ZQX-77-001"), ("L26330", "L-26330")],
 )
-def test_zeros_in_front_sharp_s_and_separators_are_other_spellings(site: Site, asked: str, written: str) -> None:
-    make_complaint(site, trace_number=asked)
-    make_complaint(site, trace_number=written)
-    assert [text for text, _ in traced(browser(site), asked)["others"]] == [written]
+def test_zeros_in_front_sharp_s_and_separators_are_other_spellings(site: Site, lot: str, other: str) -> None:
+    make_complaint(site, trace_number=lot)
+    make_complaint(site, trace_number=other)
+    assert [text for text, _ in trace(browser(site), lot)["others"]] == [other]
 
 
 def test_the_likest_lot_comes_first() -> None:
@@ -302,7 +302,7 @@ def test_a_trace_does_not_tell_whether_a_record_holds_a_text_that_is_not_searche
     pending = make_document(site, name="LOT-7 recall", file_name="plan.txt")
     add_version(pending, file_name="blackmail.txt", user_to_review=[make_signer(site)])
     guesses = ["przyb", "anna@home", "sabotage", "blackmail", "nobody"]
-    context = traced(browser(site, role), ", ".join(["LOT-7", *guesses]))
+    context = trace(browser(site, role), ", ".join(["LOT-7", *guesses]))
     assert sorted(names(context)) == ["complaint", "document"]
     assert context["unknown"] == guesses
 
@@ -310,13 +310,13 @@ def test_a_trace_does_not_tell_whether_a_record_holds_a_text_that_is_not_searche
 @pytest.mark.parametrize("role", [DefaultRole.READER, DefaultRole.MANAGER])
 def test_a_lot_that_only_the_name_of_a_file_in_force_has_is_known(site: Site, role: DefaultRole) -> None:
     make_document(site, name="Certificate", file_name="LOT-7.pdf")
-    context = traced(browser(site, role), "LOT-7")
+    context = trace(browser(site, role), "LOT-7")
     assert (sorted(names(context)), context["unknown"]) == (["document"], [])
 
 
 def test_drafts_and_archived_records_are_told_apart(site: Site) -> None:
     make_draft(site, trace_number="LOT-7")
-    summary = traced(browser(site), "LOT-7")["summary"]
+    summary = trace(browser(site), "LOT-7")["summary"]
     assert summary.groups[0].rows[0].name == "Draft complaint: LOT-7"
     assert [line.name for line in summary.customers] == ["Not named"]
 
@@ -325,16 +325,16 @@ def test_a_trace_costs_the_same_whatever_is_found(site: Site) -> None:
     client = browser(site)
     make_complaint(site, trace_number="LOT-1")
     make_action(site, name="LOT-1")
-    traced(client, "LOT-1")
+    trace(client, "LOT-1")
     with CaptureQueriesContext(
         connection,
     ) as few:
-        traced(client, "LOT-1")
+        trace(client, "LOT-1")
     for number in range(12):
         complaint = make_complaint(site, trace_number=f"LOT-{number}")
         make_action(site, name=f"LOT-{number}", about=complaint)
     with CaptureQueriesContext(connection) as many:
-        traced(client, "LOT, LOT-3, LOT-4")
+        trace(client, "LOT, LOT-3, LOT-4")
     assert len(many) <= len(few)
 
 

@@ -33,11 +33,11 @@ from tests.make.transfer import csv_lines
 
 TODAY = datetime.date(2026, 3, 10)
 MATRIX = "/admin/training/"
-MET = (training.VALID, training.ENDS_SOON)
+FULFILLED = (training.VALID, training.ENDS_SOON)
 
 
 def day(text: str) -> datetime.datetime:
-    """Return a day as days are kept: its midnight UTC."""
+    """Return midnight UTC of a day, as days are stored."""
     return datetime.datetime.fromisoformat(f"{text}T00:00:00+00:00")
 
 
@@ -54,10 +54,10 @@ def make_job(site: Site, *holders: Employee, name: str = "Baker", **fields: Any)
     )
 
 
-def train(employee: Employee, course: Course, completed: str) -> None:
+def train(employee: Employee, course: Course, date: str) -> None:
     """Add a line of training to an employee's record."""
     rows = [{"id": row.pk} for row in employee.education_training.all()]
-    rows.append({"title": course.name, "course": course, "completed_on": day(completed)})  # type: ignore[dict-item]
+    rows.append({"title": course.name, "course": course, "completed_on": day(date)})  # type: ignore[dict-item]
     actions.update_employee(employee.site_id, employee.pk, {"education_training": rows}, author=make.SYSTEM)
 
 
@@ -68,8 +68,8 @@ def requirements(site: Site) -> training.Requirements:
 
 def totals(site: Site) -> tuple[int, int, set[Any]]:
     """Return how many requirements there are and how many are met, and who lacks something or soon will."""
-    found = requirements(site)
-    lines, gaps = found.by_job(), found.people(lacking=True)
+    current = requirements(site)
+    lines, gaps = current.by_job(), current.people(lacking=True)
     lacking = set(Employee.objects.at(site).filter(site_sequence_id__in=gaps).values_list("pk", flat=True))
     assert len(lacking) == len(gaps)
     return sum(line.holders for line in lines), sum(line.fulfilled for line in lines), lacking
@@ -77,8 +77,8 @@ def totals(site: Site) -> tuple[int, int, set[Any]]:
 
 def needs(site: Site) -> list[training.Need]:
     """Return what everybody with a job at the site needs."""
-    found = requirements(site)
-    return found.needs_of(found.people())
+    current = requirements(site)
+    return current.needs_of(current.people())
 
 
 def states(site: Site) -> list[tuple[str, str, str]]:
@@ -87,7 +87,7 @@ def states(site: Site) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("completed", "months", "last"),
+    ("date", "months", "last"),
     [
         ("2024-02-29", 12, datetime.date(2025, 2, 28)),
         ("2026-01-31", 1, datetime.date(2026, 2, 28)),
@@ -95,8 +95,8 @@ def states(site: Site) -> list[tuple[str, str, str]]:
         ("2025-12-15", None, None),
     ],
 )
-def test_a_course_expires_after_its_months(completed: str, months: int | None, last: datetime.date | None) -> None:
-    assert Course(name="Hygiene", months_of_validity=months).expires(day(completed)) == last
+def test_a_course_expires_after_its_months(date: str, months: int | None, last: datetime.date | None) -> None:
+    assert Course(name="Hygiene", months_of_validity=months).expires(day(date)) == last
 
 
 def test_managers_keep_the_courses_of_their_site(site: Site, other_site: Site) -> None:
@@ -158,8 +158,8 @@ def test_people_lack_what_their_jobs_require_and_they_do_not_have(site: Site, ot
 def test_the_first_day_of_a_course_that_counts_is_found_for_every_day(months: int) -> None:
     course, step = Course(months_of_validity=months), datetime.timedelta(days=1)
 
-    def last_day(completed: datetime.date) -> datetime.date:
-        last = course.expires(bare(completed))
+    def last_day(date: datetime.date) -> datetime.date:
+        last = course.expires(bare(date))
         assert last is not None
         return last
 
@@ -176,10 +176,10 @@ def test_the_database_and_the_page_agree_about_every_day_on_which_a_course_was_c
 ) -> None:
     course = make_course(site, months=months)
     edges = {
-        found + datetime.timedelta(days=step)
+        start + datetime.timedelta(days=step)
         for today in (TODAY, TODAY + training.SOON)
         for step in range(-4, 5)
-        if (found := months_after(today, -(months or 0))) is not None
+        if (start := months_after(today, -(months or 0))) is not None
     }
     people = [make.make_employee(site, first_name=f"{day:%Y%m%d}", last_name="") for day in edges]
     make_job(site, *people, make.make_employee(site, first_name="Nobody", last_name=""), required_courses=[course])
@@ -190,7 +190,7 @@ def test_the_database_and_the_page_agree_about_every_day_on_which_a_course_was_c
     every = needs(site)
     assert len(every) == len(edges) + 1
     gaps = {need.person.pk for need in every if need.state != training.VALID}
-    assert totals(site) == (len(every), sum(need.state in MET for need in every), gaps)
+    assert totals(site) == (len(every), sum(need.state in FULFILLED for need in every), gaps)
 
 
 def test_people_are_shown_page_by_page(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,11 +232,11 @@ def test_a_required_document_counts_when_the_version_in_force_was_read(site: Sit
 
 def test_the_matrix_names_who_lacks_a_document_that_none_of_their_roles_must_read(site: Site) -> None:
     user = make.make_user(site=site, role=DefaultRole.READER)
-    asked = make.make_employee(site, id=user.pk, first_name="Ada", last_name="")
-    Employee.objects.filter(pk=asked.pk).update(user=user)
+    ada = make.make_employee(site, id=user.pk, first_name="Ada", last_name="")
+    Employee.objects.filter(pk=ada.pk).update(user=user)
     document = make_document(site, name="Rules", must_read=[make.make_role(site, ["items.view_item"], [user])])
     bob = make.make_employee(site, first_name="Bob", last_name="")
-    make_job(site, asked, bob, required_documents=[document], required_courses=[make_course(site)])
+    make_job(site, ada, bob, required_documents=[document], required_courses=[make_course(site)])
     lines = browser(site).get(MATRIX).content.decode().split("<tr>")
     of_nobody = [line for line in lines if "on the document names none of their roles" in line]
     assert len(of_nobody) == 1
@@ -267,7 +267,7 @@ def test_who_lacks_one_of_several_courses_or_documents_of_one_of_several_jobs_ha
     assert len(every) == 6 * 4 + 4 * 2
     gaps = {need.person.pk for need in every if need.state != training.VALID}
     assert gaps == {person.pk for person in (people[0], people[1], *people[3:6])}
-    assert totals(site) == (len(every), sum(need.state in MET for need in every), gaps)
+    assert totals(site) == (len(every), sum(need.state in FULFILLED for need in every), gaps)
 
 
 def test_what_is_kept_equals_a_new_count_after_every_kind_of_write(site: Site, monkeypatch: Any) -> None:
@@ -283,19 +283,19 @@ def test_what_is_kept_equals_a_new_count_after_every_kind_of_write(site: Site, m
     before: list[Any] = []
 
     def has_moved() -> None:
-        kept, anew = (
+        cached, fresh = (
             training.Requirements(site, TODAY, reader, count) for count in (Counting(site.pk), counting.UNCACHED)
         )
-        found = (
-            [(line.job.pk, line.name, line.holders, line.fulfilled) for line in kept.by_job()],
-            [kept.people(lacking=lacking) for lacking in (False, True)],
+        figures = (
+            [(line.job.pk, line.name, line.holders, line.fulfilled) for line in cached.by_job()],
+            [cached.people(lacking=lacking) for lacking in (False, True)],
         )
-        assert found == (
-            [(line.job.pk, line.name, line.holders, line.fulfilled) for line in anew.by_job()],
-            [anew.people(lacking=lacking) for lacking in (False, True)],
+        assert figures == (
+            [(line.job.pk, line.name, line.holders, line.fulfilled) for line in fresh.by_job()],
+            [fresh.people(lacking=lacking) for lacking in (False, True)],
         )
-        assert found not in before[-1:]
-        before.append(found)
+        assert figures not in before[-1:]
+        before.append(figures)
 
     has_moved()
     train(people[3], course, "2026-01-05")
@@ -323,19 +323,19 @@ def test_after_an_employee_was_written_only_the_part_with_that_employee_is_count
     user = make.make_user(site=site, role=DefaultRole.MANAGER)
 
     def gaps() -> list[int]:
-        found = training.Requirements(site, TODAY, user, Counting(site.pk))
-        found.by_job()
-        return found.people(lacking=True)
+        current = training.Requirements(site, TODAY, user, Counting(site.pk))
+        current.by_job()
+        return current.people(lacking=True)
 
     assert len(gaps()) == 5
     train(people[-1], course, "2026-01-05")
-    with CaptureQueriesContext(connection) as captured:
+    with CaptureQueriesContext(connection) as queries:
         assert len(gaps()) == 4
-    counted = [query["sql"] for query in captured if '"site_sequence_id" / 2' in query["sql"]]
-    assert len(counted) == 3
+    counts = [query["sql"] for query in queries if '"site_sequence_id" / 2' in query["sql"]]
+    assert len(counts) == 3
     number = people[-1].site_sequence_id
     assert number is not None
-    assert all(f'"site_sequence_id" >= {number // 2 * 2}' in sql for sql in counted)
+    assert all(f'"site_sequence_id" >= {number // 2 * 2}' in sql for sql in counts)
 
 
 def test_the_page_shows_gaps_by_person_and_by_job(site: Site) -> None:
@@ -434,7 +434,7 @@ def test_the_interface_keeps_the_documented_shape_and_the_course_of_a_line(api: 
     assert set(line) == {"Id", "Title", "Institution", "Year", "Award", "EducationResultId"}
     body = {"EducationTraining": [{**line, "Award": "Certificate"}], "FirstName": "Ada"}
     current = api.get(f"/employee/GetEmployee/{employee.pk}").json()
-    needed = {name: current[name] for name in ("NatureOfEmploymentId", "Position", "LastName")}
-    assert api.put(f"/employee/UpdateEmployee/{employee.pk}", {**needed, **body}).status_code == 200
+    required = {name: current[name] for name in ("NatureOfEmploymentId", "Position", "LastName")}
+    assert api.put(f"/employee/UpdateEmployee/{employee.pk}", {**required, **body}).status_code == 200
     row = EducationTraining.objects.get()
     assert (row.award, row.course) == ("Certificate", course)

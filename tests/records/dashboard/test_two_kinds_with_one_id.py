@@ -34,7 +34,7 @@ pytestmark = pytest.mark.django_db
 ADD_ACTION = "/admin/actions/action/add/"
 
 
-def named(model: Any, key: uuid.UUID, site: Site, name: str, **fields: Any) -> Any:
+def make_named(model: Any, key: uuid.UUID, site: Site, name: str, **fields: Any) -> Any:
     """Make an item or a customer with this Id."""
     return add_record(model(id=key, site_id=site.pk, name=name, **fields), author=make.SYSTEM, operation="Add")
 
@@ -43,7 +43,7 @@ def named(model: Any, key: uuid.UUID, site: Site, name: str, **fields: Any) -> A
 def twins(site: Site) -> tuple[Item, Customer]:
     """Return an item and a customer with one Id."""
     key = uuid.uuid4()
-    return named(Item, key, site, "Scale"), named(Customer, key, site, "Acme")
+    return make_named(Item, key, site, "Scale"), make_named(Customer, key, site, "Acme")
 
 
 def test_a_file_belongs_to_the_record_on_whose_page_it_was_added(site: Site, twins: tuple[Item, Customer]) -> None:
@@ -70,8 +70,8 @@ def test_an_action_is_about_the_record_on_whose_page_it_was_added(site: Site, tw
         place = f"{ADD_ACTION}?about={pointer_to(record)}"
         page = client.get(place)
         assert str(record) in page.text
-        sent = {**form_of(page), "name": "Clean", "due_date": "2031-05-01"}
-        assert client.post(place, sent).status_code == 302
+        data = {**form_of(page), "name": "Clean", "due_date": "2031-05-01"}
+        assert client.post(place, data).status_code == 302
     assert list(Action.objects.values_list("entity", flat=True)) == ["item", "customer"]
 
 
@@ -85,7 +85,7 @@ def test_an_id_that_does_not_say_which_record_is_meant_is_refused(site: Site, tw
 def test_the_trace_of_a_lot_has_the_actions_about_its_records_alone(site: Site) -> None:
     complaint = make_complaint(site, trace_number="L26330")
     make_action(site, about=complaint, name="Withdraw")
-    make_action(site, about=named(Item, complaint.pk, site, "Scale"), name="Calibrate")
+    make_action(site, about=make_named(Item, complaint.pk, site, "Scale"), name="Calibrate")
     page = browser(site).get("/admin/trace/", {"lots": "L26330"}).text
     assert "Withdraw" in page
     assert "Calibrate" not in page
@@ -93,18 +93,18 @@ def test_the_trace_of_a_lot_has_the_actions_about_its_records_alone(site: Site) 
 
 def test_a_quick_complaint_is_not_changed_elsewhere_when_another_record_is(site: Site) -> None:
     client, place = browser(site, DefaultRole.STANDARD), reverse("admin:quick_complaint")
-    sent = {"complaint_description": "Metal", "once": str(uuid.uuid4()), "larder_site": str(site.pk)}
-    client.post(place, sent)
-    named(Item, Complaint.objects.get().pk, site, "Scale")
-    assert client.post(place, {**sent, "complaint_description": "Two pieces of metal"}).status_code == 302
+    data = {"complaint_description": "Metal", "once": str(uuid.uuid4()), "larder_site": str(site.pk)}
+    client.post(place, data)
+    make_named(Item, Complaint.objects.get().pk, site, "Scale")
+    assert client.post(place, {**data, "complaint_description": "Two pieces of metal"}).status_code == 302
     assert Complaint.objects.get().complaint_description == "Two pieces of metal"
 
 
 def test_a_history_shows_the_changes_of_its_record_alone(site: Site) -> None:
     alone = make_action(site, name="Calibrate", description="Every year")
-    item = named(Item, alone.pk, site, "Scale")
+    item = make_named(Item, alone.pk, site, "Scale")
     repair = make_action(site, about=item, name="Repair")
-    named(Customer, repair.pk, site, "Acme")
+    make_named(Customer, repair.pk, site, "Acme")
     client = browser(site)
     page = client.get(address(item, "history"))
     assert [entry["of"] for entry in page.context["changes"]] == ["action Repair", ""]
@@ -114,7 +114,7 @@ def test_a_history_shows_the_changes_of_its_record_alone(site: Site) -> None:
 
 
 def test_a_row_about_a_record_with_the_id_of_its_own_action_is_told_as_the_actions(site: Site) -> None:
-    item = named(Item, uuid.uuid4(), site, "Scale")
+    item = make_named(Item, uuid.uuid4(), site, "Scale")
     action = add_record(
         Action(id=item.pk, site_id=site.pk, entity="item", record_id=item.pk),
         {"name": "Repair", "owner": make.make_user(site=site, role=DefaultRole.READER), "due_date": item.created},
@@ -137,8 +137,8 @@ def test_an_id_of_two_records_is_called_after_both_in_a_history(site: Site, twin
 def test_files_and_packs_name_the_record_of_the_rows_kind(site: Site, twins: tuple[Item, Customer]) -> None:
     rows = [make_action(site, about=record) for record in twins]
     names = ["Item 1: Scale", "Customer 1: Acme"]
-    exported = table(export(browser(site), Action, part=""))
-    assert sorted((row["Name"], row["Record"]) for row in exported) == [
+    exports = table(export(browser(site), Action, part=""))
+    assert sorted((row["Name"], row["Record"]) for row in exports) == [
         (row.name, name) for row, name in zip(rows, names, strict=True)
     ]
     assert list(names_of_records(rows, make.make_user(site=site).pk, everything).values()) == names
@@ -156,8 +156,8 @@ def test_a_record_that_names_a_consumer_is_listed_beside_the_complaint(
 ) -> None:
     monkeypatch.setattr(mentions, "STEP", 60)  # One part searches everything, however busy the machine is.
     complaint = make_complaint(site, consumer_last_name="Przybylski")
-    first = named(Item, complaint.pk, site, "Scale", notes="Lent to Przybylski")
-    second = named(Customer, complaint.pk, site, "Przybylski and sons")
+    first = make_named(Item, complaint.pk, site, "Scale", notes="Lent to Przybylski")
+    second = make_named(Customer, complaint.pk, site, "Przybylski and sons")
     place = reverse("admin:complaints_complaint_step", args=(complaint.pk, "erase-consumer"))
     page = browser(site, DefaultRole.SITE_ADMINISTRATOR).get(f"{place}?searched").text
     assert all(address(record, "read") in page for record in (first, second))

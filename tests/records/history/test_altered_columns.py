@@ -69,7 +69,7 @@ COLUMNS = [name for name, (_, model, field) in CASES.items() if not uncompared.w
 
 
 def _together() -> dict[str, list[str]]:
-    """Return the columns that a case alters, by its name: all of a table, but alone what others of the row show."""
+    """Return the columns that each case alters: all of a table together, but alone those that other columns show."""
     groups: dict[str, list[str]] = {}
     for name in COLUMNS:
         kind, model, field = CASES[name]

@@ -1,4 +1,4 @@
-"""Counts of a site's records that are kept: the same as counted anew after every write, and not counted twice."""
+"""Cached counts of a site's records: equal to a new count after every write, and not counted twice."""
 
 import datetime
 import random

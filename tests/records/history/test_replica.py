@@ -45,25 +45,25 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Outcomes(logging.Handler):
-    """Keeps who answered each list."""
+    """A log handler that stores how each list was read."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.names: list[str] = []
+        self.outcomes: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep one outcome."""
-        self.names.append(record.outcome)  # type: ignore[attr-defined]
+        """Store one outcome, such as "replica" or "behind"."""
+        self.outcomes.append(record.outcome)  # type: ignore[attr-defined]
 
     def take(self) -> list[str]:
         """Return the outcomes since the last call."""
-        names, self.names = self.names, []
-        return names
+        outcomes, self.outcomes = self.outcomes, []
+        return outcomes
 
 
 @pytest.fixture
 def outcomes() -> Iterator[Outcomes]:
-    """Return who answers the lists of this test."""
+    """Return the handler that stores how the lists of this test are read."""
     handler = Outcomes()
     replica.reads.addHandler(handler)
     yield handler

@@ -16,13 +16,13 @@ from tests import make
 @pytest.mark.django_db(transaction=True)
 def test_the_thread_that_writes_calls_drops_old_answers_once_an_hour() -> None:
     site = make.make_site()
-    given = {"user": make.make_user(site=site), "site": site, "operation": "AddItem"}
+    facts = {"user": make.make_user(site=site), "site": site, "operation": "AddItem"}
     buffer = CallBuffer()
 
     def keep_old(key: str) -> None:
-        KeptAnswer.objects.create(**given, key=key, created=now() - LIFETIME - datetime.timedelta(minutes=1))
+        KeptAnswer.objects.create(**facts, key=key, created=now() - LIFETIME - datetime.timedelta(minutes=1))
 
-    KeptAnswer.objects.create(**given, key="young")
+    KeptAnswer.objects.create(**facts, key="young")
     keep_old("old")
     buffer._flush_apart()
     assert set(KeptAnswer.objects.values_list("key", flat=True)) == {"young"}
@@ -32,14 +32,14 @@ def test_the_thread_that_writes_calls_drops_old_answers_once_an_hour() -> None:
 
 
 def test_a_repeat_after_a_day_writes_again(api: Any) -> None:
-    sent = {"path": "/item/AddItem", "body": {"Name": "Scale"}, "Idempotency-Key": "order 77"}
-    first = api.post(**sent)
-    for age, same in (
+    request = {"path": "/item/AddItem", "body": {"Name": "Scale"}, "Idempotency-Key": "order 77"}
+    first = api.post(**request)
+    for age, is_same in (
         (LIFETIME - datetime.timedelta(minutes=1), True),
         (LIFETIME + datetime.timedelta(minutes=1), False),
     ):
         KeptAnswer.objects.update(created=now() - age)
-        again = api.post(**sent)
+        again = api.post(**request)
         assert again.status_code == 200, again.content
-        assert (again.json()["Id"] == first.json()["Id"]) == same
+        assert (again.json()["Id"] == first.json()["Id"]) == is_same
     assert Item.objects.count() == 2

@@ -20,9 +20,9 @@ def line(message="request", exception=None, **extra):
 
 
 def test_a_line_is_one_object_with_the_request_in_it():
-    found = line(request_id="r", caller="c", operation="GetEmployee", status=200, duration_ms=1.5)
-    assert found.pop("time").endswith("Z")
-    assert found == {
+    entry = line(request_id="r", caller="c", operation="GetEmployee", status=200, duration_ms=1.5)
+    assert entry.pop("time").endswith("Z")
+    assert entry == {
         "level": "INFO",
         "logger": "larder.access",
         "message": "request",
@@ -50,11 +50,11 @@ def fail():
 
 
 def test_an_exception_is_told_by_type_and_place_without_its_message():
-    with pytest.raises(RuntimeError) as raised:
+    with pytest.raises(RuntimeError) as error:
         fail()
-    found = line(exception=raised.value)
-    types = [entry["type"] for entry in found["exception"]]
+    log = line(exception=error.value)
+    types = [entry["type"] for entry in log["exception"]]
     assert types == ["builtins.RuntimeError", "django.db.utils.IntegrityError"]
-    assert "test_logs.py" in found["exception"][0]["at"][-1]
-    assert "ann@example.com" not in json.dumps(found)
-    assert "secret" not in json.dumps(found)
+    assert "test_logs.py" in log["exception"][0]["at"][-1]
+    assert "ann@example.com" not in json.dumps(log)
+    assert "secret" not in json.dumps(log)

@@ -32,8 +32,8 @@ def test_asking_again_with_it_finds_what_was_changed_since(site: Site, api: Any)
     make.make_employee(site)
     until = api.get("/employee/GetEmployeeList")["X-Modified-Until"]
     later = make.make_employee(site)
-    found = api.get("/employee/GetEmployeeList", {"modifiedSince": until}).json()
-    assert str(later.pk) in [row["Id"] for row in found]
+    rows = api.get("/employee/GetEmployeeList", {"modifiedSince": until}).json()
+    assert str(later.pk) in [row["Id"] for row in rows]
 
 
 def visible_until(site: Site) -> datetime:
@@ -48,25 +48,25 @@ def test_it_does_not_pass_the_stamp_of_a_write_that_has_not_ended() -> None:
     if connection.vendor != "postgresql":
         pytest.skip("On SQLite nobody else is stamped while a write is under way.")
     site = make.make_site("Hillside Bakery")
-    stamped, go_on = threading.Event(), threading.Event()
-    made: list[Any] = []
+    is_stamped, go_on = threading.Event(), threading.Event()
+    employees: list[Any] = []
 
     def write() -> None:
         with recording():
-            made.append(make.make_employee(site))
-            stamped.set()
+            employees.append(make.make_employee(site))
+            is_stamped.set()
             go_on.wait(20)
 
     def read() -> Any:
-        stamped.wait(20)
+        is_stamped.wait(20)
         make.make_employee(site.__class__.objects.create(name="Another"))
         before = visible_until(site)
         go_on.set()
         return before
 
     _, before = make.at_once(write, read)
-    assert before <= made[0].last_modified
-    assert visible_until(site) > made[0].last_modified
+    assert before <= employees[0].last_modified
+    assert visible_until(site) > employees[0].last_modified
 
 
 @pytest.mark.django_db(transaction=True)
@@ -75,14 +75,14 @@ def test_it_does_not_pass_the_stamp_of_a_write_that_has_not_stored_anything_yet(
     if connection.vendor != "postgresql":
         pytest.skip("On SQLite nobody else is stamped while a write is under way.")
     site = make.make_site("Hillside Bakery")
-    ready, stamped, go_on = threading.Event(), threading.Event(), threading.Event()
+    ready, is_stamped, go_on = threading.Event(), threading.Event(), threading.Event()
 
     def write() -> Any:
         ready.wait(20)
         with transaction.atomic():
             moments.start_stamping()
             stamp = moments.now()
-            stamped.set()
+            is_stamped.set()
             go_on.wait(20)
         connection.larder_clock = None  # type: ignore[attr-defined]
         return stamp
@@ -92,7 +92,7 @@ def test_it_does_not_pass_the_stamp_of_a_write_that_has_not_stored_anything_yet(
             if writes_itself:
                 Site.objects.filter(pk=site.pk).update(name="Hilltop Bakery")
             ready.set()
-            stamped.wait(20)
+            is_stamped.wait(20)
             time.sleep(0.01)
             before = visible_until(site)
         go_on.set()
@@ -117,15 +117,15 @@ def test_every_change_has_the_time_of_the_database_however_wrong_the_clock_of_th
     monkeypatch.setattr(moments, "datetime", SimpleNamespace(datetime=Wrong, timedelta=timedelta, UTC=UTC))
     desired = [upserts.DesiredMaterial({"external_id": name, "name": name}) for name in ("rye", "wheat")]
     upserts.upsert_all(site.pk, desired, author=make.SYSTEM, may=lambda permission: True)
-    stamped = Change.objects.filter(model="materials.Material").values_list("at", flat=True)
-    assert [at.year > 2001 for at in stamped] == [True, True]
+    times = Change.objects.filter(model="materials.Material").values_list("at", flat=True)
+    assert [at.year > 2001 for at in times] == [True, True]
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_follower_by_time_misses_no_write_of_six_writers(settings: Any) -> None:
     settings.RATE_LIMIT = 10**6
     api = make_api(make.make_site("Hillside Bakery"))
-    there, seen, polls = follow(api, 2)
+    stored_ids, followed_ids, polls = follow(api, 2)
     assert polls > 2
-    assert len(there) > 20
-    assert there <= seen, sorted(there - seen)
+    assert len(stored_ids) > 20
+    assert stored_ids <= followed_ids, sorted(stored_ids - followed_ids)

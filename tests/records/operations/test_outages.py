@@ -25,7 +25,7 @@ def _looked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outages, "_writes_stopped_at", float("-inf"))
 
 
-def caused(kind: type[Exception], cause: Exception, text: str = "text that quotes a value", **facts: Any) -> Exception:
+def failure(kind: type[Exception], cause: Exception, text: str = "text that quotes a value", **facts: Any) -> Exception:
     """Return an error of Django's with the driver's behind it."""
     for name, value in facts.items():
         setattr(cause, name, value)
@@ -37,24 +37,27 @@ def caused(kind: type[Exception], cause: Exception, text: str = "text that quote
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (caused(OperationalError, psycopg.OperationalError()), "cannot be reached"),
+        (failure(OperationalError, psycopg.OperationalError()), "cannot be reached"),
         (
-            caused(OperationalError, psycopg.OperationalError(), text="FATAL:  sorry, too many clients already"),
+            failure(OperationalError, psycopg.OperationalError(), text="FATAL:  sorry, too many clients already"),
             "no connection",
         ),
-        (caused(OperationalError, psycopg.errors.TooManyConnections()), "no connection left"),
-        (caused(InternalError, psycopg.errors.DataCorrupted()), "damaged"),
-        (caused(DatabaseError, sqlite3.DatabaseError(), sqlite_errorcode=sqlite3.SQLITE_CORRUPT), "damaged"),
-        (caused(DatabaseError, sqlite3.DatabaseError(), sqlite_errorcode=sqlite3.SQLITE_NOTADB), "damaged"),
-        (caused(OperationalError, psycopg.errors.DiskFull()), "no space left"),
-        (caused(InternalError, psycopg.errors.ReadOnlySqlTransaction()), "cannot be written"),
-        (caused(OperationalError, psycopg.errors.LockNotAvailable()), "Another change has locked"),
-        (caused(OperationalError, psycopg.errors.QueryCanceled()), "did not answer in time"),
+        (failure(OperationalError, psycopg.errors.TooManyConnections()), "no connection left"),
+        (failure(InternalError, psycopg.errors.DataCorrupted()), "damaged"),
+        (failure(DatabaseError, sqlite3.DatabaseError(), sqlite_errorcode=sqlite3.SQLITE_CORRUPT), "damaged"),
+        (failure(DatabaseError, sqlite3.DatabaseError(), sqlite_errorcode=sqlite3.SQLITE_NOTADB), "damaged"),
+        (failure(OperationalError, psycopg.errors.DiskFull()), "no space left"),
+        (failure(InternalError, psycopg.errors.ReadOnlySqlTransaction()), "cannot be written"),
+        (failure(OperationalError, psycopg.errors.LockNotAvailable()), "Another change has locked"),
+        (failure(OperationalError, psycopg.errors.QueryCanceled()), "did not answer in time"),
         (OSError(errno.ENOSPC, "No space left on device"), "no space left on its disk"),
-        (caused(OperationalError, sqlite3.OperationalError(), sqlite_errorcode=sqlite3.SQLITE_FULL), "no space left"),
-        (caused(OperationalError, sqlite3.OperationalError(), sqlite_errorcode=sqlite3.SQLITE_BUSY), "Another change"),
+        (failure(OperationalError, sqlite3.OperationalError(), sqlite_errorcode=sqlite3.SQLITE_FULL), "no space left"),
         (
-            caused(OperationalError, sqlite3.OperationalError(), sqlite_errorcode=sqlite3.SQLITE_READONLY),
+            failure(OperationalError, sqlite3.OperationalError(), sqlite_errorcode=sqlite3.SQLITE_BUSY),
+            "Another change",
+        ),
+        (
+            failure(OperationalError, sqlite3.OperationalError(), sqlite_errorcode=sqlite3.SQLITE_READONLY),
             "cannot be written",
         ),
     ],
@@ -67,7 +70,7 @@ def test_the_503_names_the_cause_and_when_to_try_again(error: Exception, words: 
 
 
 def test_the_log_names_the_sqlstate_and_no_value(caplog: pytest.LogCaptureFixture) -> None:
-    errors.refusal_of(caused(OperationalError, psycopg.errors.DiskFull()))
+    errors.refusal_of(failure(OperationalError, psycopg.errors.DiskFull()))
     line = JsonFormatter().format(caplog.records[-1])
     assert '"sqlstate":"53100"' in line
     assert "quotes a value" not in line
@@ -76,7 +79,7 @@ def test_the_log_names_the_sqlstate_and_no_value(caplog: pytest.LogCaptureFixtur
 def test_a_database_that_is_not_migrated_is_503_and_a_table_that_is_missing_otherwise_is_our_fault(
     db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    error = caused(ProgrammingError, psycopg.errors.UndefinedTable())
+    error = failure(ProgrammingError, psycopg.errors.UndefinedTable())
     assert errors.refusal_of(error).status == 500
     monkeypatch.setattr(outages, "missing_migrations", lambda: {("sites", "0001_initial")})
     assert "not prepared for this version" in errors.refusal_of(error).message
@@ -85,11 +88,11 @@ def test_a_database_that_is_not_migrated_is_503_and_a_table_that_is_missing_othe
 @pytest.mark.parametrize(
     ("error", "is_refusal"),
     [
-        (caused(OperationalError, psycopg.errors.DiskFull()), True),
-        (caused(OperationalError, psycopg.OperationalError()), False),
-        (caused(OperationalError, psycopg.errors.AdminShutdown()), False),
-        (caused(OperationalError, psycopg.errors.QueryCanceled()), True),
-        (caused(OperationalError, sqlite3.OperationalError(), sqlite_errorcode=sqlite3.SQLITE_FULL), True),
+        (failure(OperationalError, psycopg.errors.DiskFull()), True),
+        (failure(OperationalError, psycopg.OperationalError()), False),
+        (failure(OperationalError, psycopg.errors.AdminShutdown()), False),
+        (failure(OperationalError, psycopg.errors.QueryCanceled()), True),
+        (failure(OperationalError, sqlite3.OperationalError(), sqlite_errorcode=sqlite3.SQLITE_FULL), True),
     ],
 )
 def test_only_an_answer_of_the_database_proves_that_nothing_was_committed(error: Exception, is_refusal: bool) -> None:
@@ -161,7 +164,7 @@ def test_readyz_is_degraded_without_a_worker(db: None) -> None:
 
 def test_readyz_is_degraded_while_nothing_can_be_written(db: None) -> None:
     heartbeats.beat(heartbeats.WORKER + "one")
-    errors.refusal_of(caused(OperationalError, psycopg.errors.DiskFull()))
+    errors.refusal_of(failure(OperationalError, psycopg.errors.DiskFull()))
     assert ready().json() == {"status": "degraded", **PARTS, "writes": "failing"}
 
 
@@ -180,14 +183,14 @@ def test_readyz_is_degraded_while_files_cannot_be_stored(db: None, settings: Any
     assert ready().json() == {"status": "degraded", **PARTS, "files": "failing"}
 
 
-@pytest.mark.parametrize(("found", "word"), [({("sites", "0001_initial")}, "unmigrated"), (OperationalError(), "away")])
+@pytest.mark.parametrize(("state", "word"), [({("sites", "0001_initial")}, "unmigrated"), (OperationalError(), "away")])
 def test_readyz_is_503_without_the_database_or_its_migrations(
-    db: None, monkeypatch: pytest.MonkeyPatch, found: Any, word: str
+    db: None, monkeypatch: pytest.MonkeyPatch, state: Any, word: str
 ) -> None:
     def look() -> Any:
-        if isinstance(found, Exception):
-            raise found
-        return found
+        if isinstance(state, Exception):
+            raise state
+        return state
 
     monkeypatch.setattr(outages, "missing_migrations", look)
     answer = ready()
@@ -202,11 +205,11 @@ def test_readyz_does_not_wait_for_a_check_that_hangs(
     """A frozen database serves nobody; storage that hangs says nothing about the records."""
     assert ready().status_code == 200
     monkeypatch.setattr(health, "PATIENCE_SECONDS", 0.1)
-    reached, ended = threading.Event(), threading.Event()
+    entered, end = threading.Event(), threading.Event()
 
     def hang() -> str:
-        reached.set()
-        ended.wait(30)
+        entered.set()
+        end.wait(30)
         return "ok"
 
     for part in ("_database", "_writes", "_worker", "_files"):
@@ -215,9 +218,9 @@ def test_readyz_does_not_wait_for_a_check_that_hangs(
     first = threading.Thread(target=health._cached_state.get)
     first.start()
     try:
-        assert reached.wait(30)
+        assert entered.wait(30)
         answer = Client().get("/readyz")
     finally:
-        ended.set()
+        end.set()
         first.join()
     assert (answer.status_code, answer.json()["database"]) == (status, word)

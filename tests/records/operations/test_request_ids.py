@@ -23,11 +23,11 @@ def line(**extra: Any) -> dict[str, Any]:
     """Return a log line that is written now."""
     record = logging.LogRecord("larder.worker", logging.INFO, __file__, 1, "Done.", None, None)
     record.__dict__.update(extra)
-    found: dict[str, Any] = json.loads(JsonFormatter().format(record))
-    return found
+    content: dict[str, Any] = json.loads(JsonFormatter().format(record))
+    return content
 
 
-def enqueued(request_id: str = "") -> DBTaskResult:
+def task_result(request_id: str = "") -> DBTaskResult:
     """Return a task that a request enqueued just now, or nobody."""
     if not request_id:
         return DBTaskResult.objects.get(pk=clean_up.enqueue().id)
@@ -36,19 +36,19 @@ def enqueued(request_id: str = "") -> DBTaskResult:
 
 
 def test_a_task_works_under_the_id_of_the_request_that_enqueued_it(db: None) -> None:
-    with mails.running(enqueued("request-1")):
-        found = origin()
-        assert found is not None
-        assert (found.id, found.operation()) == ("request-1", "records.operations.housekeeping.clean_up")
+    with mails.running(task_result("request-1")):
+        request = origin()
+        assert request is not None
+        assert (request.id, request.operation()) == ("request-1", "records.operations.housekeeping.clean_up")
         assert line()["request_id"] == "request-1"
-        later = enqueued()
+        later = task_result()
     with mails.running(later):
         assert origin_id() == "request-1"
     assert origin() is None
 
 
 def test_a_task_that_no_request_enqueued_works_under_its_own_id(db: None) -> None:
-    task = enqueued()
+    task = task_result()
     with mails.running(task):
         assert origin_id() == str(task.pk)
 
@@ -62,14 +62,14 @@ def test_a_log_line_names_the_request_that_it_was_given_before_the_one_being_ans
 def test_a_mail_of_a_task_names_the_request(db: None, mailoutbox: Any, settings: Any) -> None:
     settings.EMAIL_SENDER = settings.EMAIL_BACKEND
     settings.EMAIL_BACKEND = "records.operations.mails.MailBackend"
-    with mails.running(enqueued("request-1")):
+    with mails.running(task_result("request-1")):
         send_mail("Due tomorrow", "Text", None, ["nora@example.com"])
     send_mail("From a command", "Text", None, ["nora@example.com"])
     assert [mail.extra_headers.get("X-Request-Id") for mail in mailoutbox] == ["request-1", None]
 
 
 def test_a_change_of_a_task_names_the_request(site: Site) -> None:
-    with mails.running(enqueued("request-1")):
+    with mails.running(task_result("request-1")):
         item = add_record(
             Item(site=site, name="Scale"), author=Author(None, "Larder", Channel.SYSTEM), operation="AddItem"
         )

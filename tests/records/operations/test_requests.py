@@ -21,7 +21,7 @@ from tests.make.locks import lock_tables
 
 
 @pytest.mark.parametrize(
-    ("sent", "read"),
+    ("text", "read"),
     [
         ("2012-04-23T18:25:43.511Z", "2012-04-23T18:25:43.511Z"),
         ("2012-04-23T18:25:43Z", "2012-04-23T18:25:43.000Z"),
@@ -33,8 +33,8 @@ from tests.make.locks import lock_tables
         ("0001-01-01T00:00:00-05:00", "0001-01-01T05:00:00.000Z"),
     ],
 )
-def test_dates_are_read_with_any_offset_and_shown_with_three_digits(sent: str, read: str, api: Any) -> None:
-    body = make.employee_body(CommencementDate=sent)
+def test_dates_are_read_with_any_offset_and_shown_with_three_digits(text: str, read: str, api: Any) -> None:
+    body = make.employee_body(CommencementDate=text)
     key = api.post("/employee/AddEmployee", body).json()["Id"]
     shape = api.get(f"/employee/GetEmployee/{key}").json()
     assert shape["CommencementDate"] == read
@@ -42,7 +42,7 @@ def test_dates_are_read_with_any_offset_and_shown_with_three_digits(sent: str, r
 
 
 @pytest.mark.parametrize(
-    "sent",
+    "value",
     [
         "9999-12-31T21:59:59.999-03:00",
         "0001-01-01T00:00:00.000+01:00",
@@ -59,8 +59,8 @@ def test_dates_are_read_with_any_offset_and_shown_with_three_digits(sent: str, r
         ["2012-04-23"],
     ],
 )
-def test_what_is_no_date_in_our_calendar_names_its_field(sent: Any, api: Any) -> None:
-    answer = api.post("/employee/AddEmployee", make.employee_body(CommencementDate=sent))
+def test_what_is_no_date_in_our_calendar_names_its_field(value: Any, api: Any) -> None:
+    answer = api.post("/employee/AddEmployee", make.employee_body(CommencementDate=value))
     assert is_error(answer, 400, "ValidationFailed")
     assert answer.json()["Fields"][0]["Field"] == "CommencementDate"
     assert answer.json()["Fields"][0]["Code"] == "InvalidDate"
@@ -73,9 +73,9 @@ def test_text_is_normalised_on_the_way_in(api: Any) -> None:
     assert (shape["LastName"], shape["Address"]) == ("Caf\u00e9", "a\nb\nc\td")
 
 
-@pytest.mark.parametrize("sent", ["a\u0000", "a\u0007b", "\u001b[0m"])
-def test_control_characters_are_refused(sent: str, api: Any) -> None:
-    answer = api.post("/employee/AddEmployee", make.employee_body(FirstName=sent))
+@pytest.mark.parametrize("text", ["a\u0000", "a\u0007b", "\u001b[0m"])
+def test_control_characters_are_refused(text: str, api: Any) -> None:
+    answer = api.post("/employee/AddEmployee", make.employee_body(FirstName=text))
     assert answer.json()["Fields"][0]["Field"] == "FirstName"
 
 
@@ -161,11 +161,11 @@ def test_a_read_is_served_where_the_note_of_the_last_use_cannot_be_written(api: 
 def test_a_read_does_not_wait_for_another_writer_in_order_to_note_the_last_use(api: Any) -> None:
     before = now() - datetime.timedelta(hours=1)
     SubscriptionKey.objects.update(last_used=before)
-    started = time.monotonic()
+    start = time.monotonic()
     with lock_tables("accounts_subscriptionkey"):
         assert api.get("/employee/GetEmployeeList").status_code == 200
     # A write would have waited for ten seconds.
-    assert time.monotonic() - started < 8
+    assert time.monotonic() - start < 8
     assert SubscriptionKey.objects.get().last_used == before
     opening.forget()
     assert api.get("/employee/GetEmployeeList").status_code == 200
@@ -189,8 +189,8 @@ def test_the_successor_of_a_key_that_expires_lives_as_long(api: Any) -> None:
     )
     successor, _ = keys.rotate_key(key.pk, author=make.SYSTEM)
     assert successor.expires is not None
-    left = successor.expires - now()
-    assert abs(left - datetime.timedelta(days=90)) < datetime.timedelta(minutes=1)
+    lifetime = successor.expires - now()
+    assert abs(lifetime - datetime.timedelta(days=90)) < datetime.timedelta(minutes=1)
 
 
 def test_an_older_pepper_still_verifies(api: Any, settings: Any) -> None:
@@ -264,8 +264,8 @@ def test_numbers_are_shown_without_loss_and_without_needless_zeros() -> None:
 
     import orjson
 
-    for sent, shown in (("12.5000", "12.5"), ("0.0000", "0"), ("99999999999.9999", "99999999999.9999"), ("100", "100")):
-        assert orjson.dumps(values.show_number(Decimal(sent))).decode() == shown
+    for text, value in (("12.5000", "12.5"), ("0.0000", "0"), ("99999999999.9999", "99999999999.9999"), ("100", "100")):
+        assert orjson.dumps(values.show_number(Decimal(text))).decode() == value
 
 
 def test_a_byte_order_mark_is_named_since_nobody_sees_it(api: Any) -> None:
@@ -276,7 +276,7 @@ def test_a_byte_order_mark_is_named_since_nobody_sees_it(api: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         (b'{"Name": "\xc3("}', "it is not text in UTF-8"),
         (b'{"Name": "\xed\xa0\x80"}', "it is not text in UTF-8"),
@@ -286,8 +286,8 @@ def test_a_byte_order_mark_is_named_since_nobody_sees_it(api: Any) -> None:
     ],
     ids=["bytes", "surrogate", "digits", "exponent", "depth"],
 )
-def test_what_is_wrong_with_a_body_is_said_in_plain_words(body: bytes, said: str, api: Any) -> None:
+def test_what_is_wrong_with_a_body_is_said_in_plain_words(body: bytes, message: str, api: Any) -> None:
     for path in ("/item/AddItem", "/document/AddDocument"):
         answer = api.send("POST", path, body)
         assert is_error(answer, 400, "MalformedJson")
-        assert answer.json()["Message"] == f"The body is not valid JSON: {said}."
+        assert answer.json()["Message"] == f"The body is not valid JSON: {message}."

@@ -43,9 +43,9 @@ def run(task: DBTaskResult, monkeypatch: pytest.MonkeyPatch, error: BaseExceptio
 def test_a_task_that_met_an_outage_or_the_end_of_its_worker_runs_again(
     task: DBTaskResult, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
-    found = run(task, monkeypatch, error)
-    assert found.status == TaskResultStatus.READY
-    assert now() < found.run_after < now() + datetime.timedelta(seconds=30)
+    result = run(task, monkeypatch, error)
+    assert result.status == TaskResultStatus.READY
+    assert now() < result.run_after < now() + datetime.timedelta(seconds=30)
 
 
 def test_a_task_that_fails_by_itself_has_failed(task: DBTaskResult, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,23 +129,23 @@ def test_mails_of_a_task_keep_their_ids_when_it_runs_again_or_queues_itself_agai
 ) -> None:
     settings.EMAIL_SENDER = settings.EMAIL_BACKEND
     settings.EMAIL_BACKEND = "records.operations.mails.MailBackend"
-    first = enqueued()
+    first = task_result()
     for task in (first, first):
         with mails.running(task):
             send_two()
     with mails.running(first):
-        again = enqueued()
+        again = task_result()
     with mails.running(again):
         send_two()
     ids = [mail.extra_headers["Message-ID"] for mail in mailoutbox]
     assert ids[:2] == ids[2:4] == ids[4:]
     assert ids[0] != ids[1]
-    with mails.running(enqueued()):
+    with mails.running(task_result()):
         send_two()
     assert len({mail.extra_headers["Message-ID"] for mail in mailoutbox}) == 4
 
 
-def enqueued() -> DBTaskResult:
+def task_result() -> DBTaskResult:
     """Return a task that was queued just now."""
     return DBTaskResult.objects.get(pk=clean_up.enqueue().id)
 

@@ -87,8 +87,8 @@ def test_documents_in_force_are_in_it_and_what_waits_for_signatures_is_not(site:
 def test_attachments_are_in_it_and_a_missing_one_is_named(site: Site, tmp_path: Path) -> None:
     complaint = make_complaint(site)
     make_attachment(site, on=complaint, content=b"A photo.", file_name="photo.jpg")
-    lost = make_attachment(site, on=complaint, content=b"Gone.", file_name="lost.jpg")
-    default_storage.delete(lost.path)
+    missing = make_attachment(site, on=complaint, content=b"Gone.", file_name="lost.jpg")
+    default_storage.delete(missing.path)
     pack = packs.finished_pack(site)
     folder = packs.unpack(pack, tmp_path)
     assert (folder / "attachments/Complaints/1 photo.jpg").read_bytes() == b"A photo."
@@ -101,8 +101,8 @@ def test_attachments_are_in_it_and_a_missing_one_is_named(site: Site, tmp_path: 
 
 def test_nothing_of_another_site_is_in_it(site: Site, other_site: Site, tmp_path: Path) -> None:
     make_complaint(site, trace_number="L-HERE")
-    there = make_complaint(other_site, trace_number="L-THERE")
-    make_attachment(other_site, on=there, content=b"Elsewhere.", file_name="elsewhere.jpg")
+    foreign = make_complaint(other_site, trace_number="L-THERE")
+    make_attachment(other_site, on=foreign, content=b"Elsewhere.", file_name="elsewhere.jpg")
     folder = packs.unpack(packs.finished_pack(site), tmp_path)
     texts = [path.read_bytes() for path in folder.rglob("*") if path.suffix in (".html", ".json", ".jsonl")]
     texts += [str(packs.sheet(folder, "complaints")).encode(), packs.text_of(folder, "").encode()]
@@ -113,10 +113,10 @@ def test_the_contents_name_every_file_with_its_sha_256(site: Site, tmp_path: Pat
     make_complaint(site)
     make_attachment(site, content=b"A certificate.")
     folder = packs.unpack(packs.finished_pack(site), tmp_path)
-    listed = {line.partition("  ")[2] for line in (folder / "SHA256SUMS").read_text().splitlines()}
-    assert listed == packs.files_in(folder) - {"SHA256SUMS"}
+    paths = {line.partition("  ")[2] for line in (folder / "SHA256SUMS").read_text().splitlines()}
+    assert paths == packs.files_in(folder) - {"SHA256SUMS"}
     contents = (folder / "Contents.html").read_text()
-    assert all(path in contents for path in listed - {"Contents.html"})
+    assert all(path in contents for path in paths - {"Contents.html"})
     (folder / "records" / "complaints.xlsx").write_bytes(b"Another table.")
     assert packs.check(folder) == (1, "records/complaints.xlsx was altered.\n")
 
@@ -128,10 +128,10 @@ def test_the_list_of_changes_names_what_an_action_is_about(site: Site, tmp_path:
     folder = packs.unpack(packs.finished_pack(site), tmp_path)
     [path] = (folder / "changes").glob("*.xlsx")
     rows = packs.sheet(folder, f"../changes/{path.stem}")
-    said = next(row for row in rows if row["Operation"] == "AddAction")["What changed"]
-    assert "→ Audit 1: GMP walk" in said
-    assert "→ Are the blades whole?" in said
-    assert str(finding.pk) not in said
+    text = next(row for row in rows if row["Operation"] == "AddAction")["What changed"]
+    assert "→ Audit 1: GMP walk" in text
+    assert "→ Are the blades whole?" in text
+    assert str(finding.pk) not in text
     assert packs.check(folder)[0] == 0
 
 
@@ -144,48 +144,48 @@ def test_the_changes_are_proven_by_the_seal_without_the_database(site: Site, tmp
     lines = (folder / "changes" / "changes.jsonl").read_text().splitlines()
     # The pack itself was asked for within the period.
     assert json.loads(lines[-1])["number"] == Change.objects.get(operation="AskForPack").number
-    sealed = seals.read_seal(folder / "seal" / "seal.json", public_key=folder / "seal" / "public-key.pem")
-    assert [chain for chain, _, _ in sealed["heads"]] == [str(site.pk)]
+    seal = seals.read_seal(folder / "seal" / "seal.json", public_key=folder / "seal" / "public-key.pem")
+    assert [chain for chain, _, _ in seal["heads"]] == [str(site.pk)]
     call_command("verify_history", "--seal", str(folder / "seal" / "seal.json"))
 
 
-@pytest.mark.parametrize("what", ["changed", "left out", "cut"])
-def test_an_altered_history_does_not_pass_the_check(site: Site, tmp_path: Path, what: str) -> None:
+@pytest.mark.parametrize("damage", ["changed", "left out", "cut"])
+def test_an_altered_history_does_not_pass_the_check(site: Site, tmp_path: Path, damage: str) -> None:
     for _ in range(3):
         make_complaint(site)
     folder = packs.unpack(packs.finished_pack(site), tmp_path)
     path = folder / "changes" / "changes.jsonl"
     lines = path.read_text().splitlines(keepends=True)
-    if what == "changed":
+    if damage == "changed":
         lines[1] = lines[1].replace("AddComplaintDetail", "AddSomethingElse").replace("Customer", "Another")
-    lines = lines[:-1] if what == "cut" else [*lines[:1], *lines[2:]] if what == "left out" else lines
+    lines = lines[:-1] if damage == "cut" else [*lines[:1], *lines[2:]] if damage == "left out" else lines
     path.write_text("".join(lines))
-    code, said = packs.check(folder)
+    code, output = packs.check(folder)
     assert code == 1
-    assert {"changed": "was altered", "left out": "does not follow", "cut": "was sealed"}[what] in said
+    assert {"changed": "was altered", "left out": "does not follow", "cut": "was sealed"}[damage] in output
 
 
 def test_a_seal_by_another_key_does_not_pass_the_check(site: Site, tmp_path: Path) -> None:
     make_complaint(site)
     folder = packs.unpack(packs.finished_pack(site), tmp_path)
     path = folder / "seal" / "seal.json"
-    sealed = json.loads(path.read_text())
-    sealed["sealed"] = "2001-01-01T00:00:00.000Z"
-    path.write_text(json.dumps(sealed))
-    code, said = packs.check(folder)
+    seal = json.loads(path.read_text())
+    seal["sealed"] = "2001-01-01T00:00:00.000Z"
+    path.write_text(json.dumps(seal))
+    code, output = packs.check(folder)
     assert code == 1
-    assert "signed with another key" in said
+    assert "signed with another key" in output
 
 
 def test_private_values_are_as_whoever_asked_may_see_them(site: Site, tmp_path: Path) -> None:
     make_complaint(site, consumer_last_name="Berg", consumer_email="berg@mail.example")
     asker = make.make_user()
-    seen = ["packs.make_pack", "complaints.view_complaint", "history.view_change", "attachments.view_attachment"]
-    make.make_role(site, seen, [asker])
+    permissions = ["packs.make_pack", "complaints.view_complaint", "history.view_change", "attachments.view_attachment"]
+    make.make_role(site, permissions, [asker])
     folder = packs.unpack(packs.finished_pack(site, asker), tmp_path / "blind")
-    told = packs.text_of(folder, "complaints") + (folder / "changes/changes.jsonl").read_text()
-    assert "Berg" not in told + str(packs.sheet(folder, "complaints"))
-    assert "berg@" not in told
+    text = packs.text_of(folder, "complaints") + (folder / "changes/changes.jsonl").read_text()
+    assert "Berg" not in text + str(packs.sheet(folder, "complaints"))
+    assert "berg@" not in text
     assert "who consumers are" in (folder / "Contents.html").read_text()
     assert packs.check(folder)[0] == 0
     assert not (folder / "records/items.xlsx").exists()
@@ -226,7 +226,7 @@ def test_a_pack_of_a_site_without_records_is_whole(site: Site, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"),
+    ("name", "safe"),
     [
         ("report.pdf", "report.pdf"),
         ("../../etc/passwd", "_.._etc_passwd"),
@@ -238,9 +238,9 @@ def test_a_pack_of_a_site_without_records_is_whole(site: Site, tmp_path: Path) -
         ("a" * 300 + ".jpeg", "a" * 95 + ".jpeg"),
     ],
 )
-def test_file_names_are_safe_and_readable(given: str, kept: str) -> None:
-    assert safe_name(given) == kept
-    assert len(safe_name(given)) <= 101
+def test_file_names_are_safe_and_readable(name: str, safe: str) -> None:
+    assert safe_name(name) == safe
+    assert len(safe_name(name)) <= 101
 
 
 def test_every_part_has_a_title_and_a_permission(site: Site) -> None:

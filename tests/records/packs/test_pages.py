@@ -75,8 +75,8 @@ def test_a_pack_is_asked_for_made_and_opened_and_the_history_names_who(site: Sit
     pack = Pack.objects.get()
     assert b"Waiting for the worker" in client.get(LIST).content
     packs.make_pack.call(str(pack.pk))
-    listed = client.get(LIST).content.decode()
-    assert file_of(pack) in listed
+    page = client.get(LIST).content.decode()
+    assert file_of(pack) in page
     answer = client.get(file_of(pack))
     assert b"".join(answer.streaming_content)[:4] == b"PK\x03\x04"
     assert "attachment" in answer["Content-Disposition"]
@@ -85,7 +85,7 @@ def test_a_pack_is_asked_for_made_and_opened_and_the_history_names_who(site: Sit
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"first": "yesterday"}, "Enter a date as year-month-day."),
         ({"first": ""}, "Choose a day."),
@@ -95,11 +95,11 @@ def test_a_pack_is_asked_for_made_and_opened_and_the_history_names_who(site: Sit
         ({"kinds": ["everything"]}, "everything is not one of the available choices"),
     ],
 )
-def test_what_cannot_be_made_is_said_and_stores_nothing(site: Site, changes: Any, said: str) -> None:
+def test_what_cannot_be_made_is_said_and_stores_nothing(site: Site, changes: Any, message: str) -> None:
     client = browser(site)
     answer = client.post(NEW, {**form_of(client.get(NEW)), **changes})
     assert answer.status_code == 200
-    assert said in answer.content.decode()
+    assert message in answer.content.decode()
     assert not Pack.objects.exists()
 
 
@@ -170,9 +170,9 @@ def test_the_list_costs_the_same_whatever_there_is_and_has_a_second_page(
 
 @pytest.mark.parametrize("today", [datetime.date(2024, 2, 29), datetime.date(2026, 1, 1), datetime.date(2026, 12, 31)])
 def test_the_periods_that_are_offered_are_whole(today: datetime.date) -> None:
-    found = {name: (first, last) for name, first, last in presets(today)}
-    assert all(first <= last <= today for first, last in found.values())
-    year = found["Last year"]
+    periods = {name: (first, last) for name, first, last in presets(today)}
+    assert all(first <= last <= today for first, last in periods.values())
+    year = periods["Last year"]
     assert (year[0].timetuple().tm_yday, year[1].month, year[1].day) == (1, 12, 31)
-    assert (found["Last month"][1] + datetime.timedelta(days=1)).day == 1
-    assert found["Last quarter"][0].month in (1, 4, 7, 10)
+    assert (periods["Last month"][1] + datetime.timedelta(days=1)).day == 1
+    assert periods["Last quarter"][0].month in (1, 4, 7, 10)

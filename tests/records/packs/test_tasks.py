@@ -80,11 +80,11 @@ def test_a_worker_that_was_taken_for_dead_writes_nothing_over_the_one_after_it(
     pack = packs.new_pack(site)
     write = Making.write
 
-    def late(self: Making, *args: Any) -> None:
+    def write_late(self: Making, *args: Any) -> None:
         write(self, *args)
         Pack.objects.update(attempts=2)
 
-    monkeypatch.setattr(Making, "write", late)
+    monkeypatch.setattr(Making, "write", write_late)
     tasks.make_pack.call(str(pack.pk))
     pack.refresh_from_db()
     assert (pack.status, pack.attempts) == (Status.MAKING, 2)
@@ -93,7 +93,7 @@ def test_a_worker_that_was_taken_for_dead_writes_nothing_over_the_one_after_it(
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "message"),
     [
         (OSError(errno.ENOSPC, "no space"), "The disk is full."),
         (OSError(errno.EIO, "broken"), "could not be written"),
@@ -102,12 +102,12 @@ def test_a_worker_that_was_taken_for_dead_writes_nothing_over_the_one_after_it(
     ],
 )
 def test_a_failure_is_said_in_plain_words(
-    site: Site, monkeypatch: pytest.MonkeyPatch, error: BaseException, said: str
+    site: Site, monkeypatch: pytest.MonkeyPatch, error: BaseException, message: str
 ) -> None:
     fails_with(monkeypatch, error)
     pack = packs.finished_pack(site)
     assert pack.status == Status.FAILED
-    assert said in pack.problem
+    assert message in pack.problem
     tasks.make_pack.call(str(pack.pk))
     pack.refresh_from_db()
     assert pack.status == Status.FAILED
@@ -150,18 +150,18 @@ def test_the_progress_counts_records_files_and_changes(site: Site, monkeypatch: 
     monkeypatch.setattr(tasks, "PAUSE", -1)
     for _ in range(3):
         make_complaint(site)
-    seen: list[int] = []
+    percents: list[int] = []
     note = tasks.Progress._note
 
-    def noted(self: tasks.Progress) -> None:
+    def note_percent(self: tasks.Progress) -> None:
         note(self)
-        seen.append(Pack.objects.get().percent)
+        percents.append(Pack.objects.get().percent)
 
-    monkeypatch.setattr(tasks.Progress, "_note", noted)
+    monkeypatch.setattr(tasks.Progress, "_note", note_percent)
     pack = packs.finished_pack(site)
-    assert seen[0] == 0
-    assert seen == sorted(seen)
-    assert seen[-1] == 99
+    assert percents[0] == 0
+    assert percents == sorted(percents)
+    assert percents[-1] == 99
     assert pack.done == pack.total > 3
 
 

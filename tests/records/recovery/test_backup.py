@@ -49,14 +49,14 @@ def contents() -> dict[str, list[bytes]]:
 
 def files() -> dict[str, bytes]:
     """Return the content of every stored file."""
-    found = {}
+    contents_by_path = {}
     for path in storage.walk():
         with default_storage.open(path) as file:
-            found[path] = file.read()
-    return found
+            contents_by_path[path] = file.read()
+    return contents_by_path
 
 
-def filled() -> Site:
+def make_data() -> Site:
     site = make.make_site("Hillside Bakery")
     make_document(site, b"Wash your hands.")
     make_completed(site, consumer_last_name="Größe 🍞", quantity="1.2500")
@@ -73,38 +73,38 @@ def empty_place() -> None:
 
 
 def backup(path: Path) -> str:
-    said = StringIO()
-    call_command("backup", path, stdout=said)
-    return said.getvalue()
+    output = StringIO()
+    call_command("backup", path, stdout=output)
+    return output.getvalue()
 
 
 def test_every_row_file_hash_and_chain_comes_back(tmp_path: Path) -> None:
-    filled()
-    before, stored = contents(), files()
-    said = backup(tmp_path / "b.tar.gz")
-    assert "1 file(s) saved" in said
+    make_data()
+    before, files_before = contents(), files()
+    output = backup(tmp_path / "b.tar.gz")
+    assert "1 file(s) saved" in output
     assert (tmp_path / "b.tar.gz").stat().st_mode & 0o777 == 0o600
     empty_place()
     assert not Change.objects.exists()
-    said_at_restore = StringIO()
-    call_command("restore", tmp_path / "b.tar.gz", stdout=said_at_restore)
+    restore_output = StringIO()
+    call_command("restore", tmp_path / "b.tar.gz", stdout=restore_output)
     assert contents() == before
-    assert files() == stored
-    assert "Nothing was cut or rewritten since the seal" in said_at_restore.getvalue()
-    assert "1 file(s) whole." in said_at_restore.getvalue()
+    assert files() == files_before
+    assert "Nothing was cut or rewritten since the seal" in restore_output.getvalue()
+    assert "1 file(s) whole." in restore_output.getvalue()
     site = Site.objects.get()
     number = ChainHead.objects.get(chain=site.pk).number
     make.make_employee(site)
     assert ChainHead.objects.get(chain=site.pk).number == number + 1
 
 
-@pytest.mark.parametrize("kept", [0.0, 0.3, 0.7, 0.99])
-def test_a_truncated_archive_is_refused_and_leaves_the_place_empty(tmp_path: Path, kept: float) -> None:
-    filled()
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.7, 0.99])
+def test_a_truncated_archive_is_refused_and_leaves_the_place_empty(tmp_path: Path, share: float) -> None:
+    make_data()
     path = tmp_path / "b.tar.gz"
     backup(path)
-    whole = path.read_bytes()
-    path.write_bytes(whole[: int(len(whole) * kept)])
+    data = path.read_bytes()
+    path.write_bytes(data[: int(len(data) * share)])
     empty_place()
     with pytest.raises(CommandError, match=r"cut short|not a backup"):
         call_command("restore", path)
@@ -114,10 +114,10 @@ def test_a_truncated_archive_is_refused_and_leaves_the_place_empty(tmp_path: Pat
 
 
 def test_an_altered_archive_is_refused(tmp_path: Path) -> None:
-    filled()
-    path, altered = tmp_path / "b.tar.gz", tmp_path / "altered.tar.gz"
+    make_data()
+    path, other = tmp_path / "b.tar.gz", tmp_path / "altered.tar.gz"
     backup(path)
-    with tarfile.open(path) as source, tarfile.open(altered, "w:gz") as target:
+    with tarfile.open(path) as source, tarfile.open(other, "w:gz") as target:
         for member in source:
             content = source.extractfile(member).read()  # type: ignore[union-attr]
             if member.name.startswith("files/"):
@@ -125,7 +125,7 @@ def test_an_altered_archive_is_refused(tmp_path: Path) -> None:
             target.addfile(member, io.BytesIO(content))
     empty_place()
     with pytest.raises(CommandError, match="altered or damaged"):
-        call_command("restore", altered)
+        call_command("restore", other)
     assert not Site.objects.exists()
 
 
@@ -151,7 +151,7 @@ def test_a_tar_file_of_something_else_is_refused_in_words(tmp_path: Path, member
 
 
 def test_a_place_that_is_not_empty_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
-    filled()
+    make_data()
     backup(tmp_path / "b.tar.gz")
     before = contents()
     with pytest.raises(CommandError, match="not empty"):
@@ -164,13 +164,13 @@ def test_a_place_that_is_not_empty_is_refused_and_left_as_it_is(tmp_path: Path) 
 def test_a_place_that_is_not_empty_is_refused_before_it_is_migrated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    filled()
+    make_data()
     backup(tmp_path / "b.tar.gz")
-    asked: list[str] = []
-    monkeypatch.setattr(restore, "call_command", lambda name, **_: asked.append(name))
+    commands: list[str] = []
+    monkeypatch.setattr(restore, "call_command", lambda name, **_: commands.append(name))
     with pytest.raises(CommandError, match="not empty"):
         call_command("restore", tmp_path / "b.tar.gz")
-    assert asked == []
+    assert commands == []
 
 
 class FullDisk(io.FileIO):
@@ -186,7 +186,7 @@ class FullDisk(io.FileIO):
 def test_a_backup_on_a_full_disk_is_refused_in_one_sentence_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    site = filled()
+    site = make_data()
     make_document(site, os.urandom(100_000))
     monkeypatch.setattr(archive, "open", lambda file, mode: io.BufferedWriter(FullDisk(file, mode)), raising=False)
     with pytest.raises(CommandError, match=r"could not be made: .*No space left"):
@@ -201,21 +201,21 @@ def test_a_backup_on_a_full_disk_is_refused_in_one_sentence_and_leaves_nothing(
 def test_a_restore_that_a_full_disk_ends_leaves_the_place_empty(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make_document(filled())
+    make_document(make_data())
     backup(tmp_path / "b.tar.gz")
     empty_place()
-    save, saved = default_storage.save, list[str]()
+    save, names = default_storage.save, list[str]()
 
     def save_one(name: str, content: Any) -> str:
-        if saved:
+        if names:
             raise OSError(errno.ENOSPC, "No space left on device")
-        saved.append(name)
+        names.append(name)
         return save(name, content)
 
     monkeypatch.setattr(restore, "default_storage", SimpleNamespace(save=save_one, delete=default_storage.delete))
     with pytest.raises(CommandError, match=r"Nothing was restored: .*No space left"):
         call_command("restore", tmp_path / "b.tar.gz")
-    assert saved
+    assert names
     assert not files()
     assert not Site.objects.exists()
     monkeypatch.undo()
@@ -226,7 +226,7 @@ def test_a_restore_that_a_full_disk_ends_leaves_the_place_empty(
 def test_a_database_that_is_away_ends_backup_and_restore_in_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    filled()
+    make_data()
     backup(tmp_path / "b.tar.gz")
 
     def away(*_: Any) -> Any:
@@ -243,23 +243,23 @@ def test_a_database_that_is_away_ends_backup_and_restore_in_one_sentence(
 
 
 def test_a_restore_without_the_secrets_names_the_digest_that_it_expects(tmp_path: Path, settings: Any) -> None:
-    filled()
+    make_data()
     backup(tmp_path / "b.tar.gz")
     empty_place()
     settings.CREDENTIAL_PEPPERS = ["another pepper, long enough to be one of them"]
     settings.SEAL_KEY_FILE = str(tmp_path / "nothing.pem")
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "another secret key, long enough to be one", []
-    with pytest.raises(CommandError) as refused:
+    with pytest.raises(CommandError) as error:
         call_command("restore", tmp_path / "b.tar.gz")
     for name in ("SECRET_KEY", "CREDENTIAL_PEPPERS", "SEAL_KEY_FILE"):
-        assert f"{name} must contain the secret with the digest" in str(refused.value)
+        assert f"{name} must contain the secret with the digest" in str(error.value)
     assert not Site.objects.exists()
     call_command("restore", tmp_path / "b.tar.gz", without_secrets=True, stdout=StringIO())
     assert Site.objects.count() == 1
 
 
 def test_a_backup_holds_no_secret_and_no_session(tmp_path: Path, settings: Any, client: Any) -> None:
-    site = filled()
+    site = make_data()
     root = make.make_user("root", is_superuser=True)
     client.force_login(root)
     signing_in.give_app(root)
@@ -283,7 +283,7 @@ def test_a_backup_holds_no_secret_and_no_session(tmp_path: Path, settings: Any, 
 
 
 def test_a_backup_taken_while_writers_write_is_consistent(tmp_path: Path) -> None:
-    site = filled()
+    site = make_data()
 
     def write() -> None:
         for _ in range(10):
@@ -292,21 +292,21 @@ def test_a_backup_taken_while_writers_write_is_consistent(tmp_path: Path) -> Non
     *_, outcome = make.at_once(write, write, lambda: backup(tmp_path / "b.tar.gz"))
     assert not isinstance(outcome, Exception), outcome
     empty_place()
-    said = StringIO()
-    call_command("restore", tmp_path / "b.tar.gz", stdout=said)
-    assert "verified" in said.getvalue()
-    assert "whole." in said.getvalue()
+    output = StringIO()
+    call_command("restore", tmp_path / "b.tar.gz", stdout=output)
+    assert "verified" in output.getvalue()
+    assert "whole." in output.getvalue()
 
 
 def test_a_backup_names_each_file_that_is_missing_and_saves_the_rest(tmp_path: Path) -> None:
-    site = filled()
+    site = make_data()
     make_document(site)
-    gone = next(storage.walk())
-    default_storage.delete(gone)
-    said = StringIO()
+    missing = next(storage.walk())
+    default_storage.delete(missing)
+    output = StringIO()
     with pytest.raises(CommandError, match=r"1 file\(s\) are missing"):
-        call_command("backup", tmp_path / "b.tar.gz", stdout=said)
-    assert gone in said.getvalue()
+        call_command("backup", tmp_path / "b.tar.gz", stdout=output)
+    assert missing in output.getvalue()
     assert (tmp_path / "b.tar.gz").exists()
 
 
@@ -328,8 +328,8 @@ def test_a_backup_of_the_demo_on_sqlite_is_restored(tmp_path: Path, settings: An
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     empty_place()
-    said = StringIO()
-    call_command("restore", tmp_path / "b.tar.gz", stdout=said)
-    assert "record(s) verified" in said.getvalue()
+    output = StringIO()
+    call_command("restore", tmp_path / "b.tar.gz", stdout=output)
+    assert "record(s) verified" in output.getvalue()
     assert Site.objects.count() == 2
     make.make_employee(Site.objects.earliest("name"))

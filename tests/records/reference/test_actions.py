@@ -56,8 +56,8 @@ def test_adding_an_entry_leaves_one_change_with_its_content(site):
     change = Change.objects.get()
     assert (change.site_id, change.record_id, change.record_name) == (site.pk, product.pk, "Rye")
     assert (change.operation, change.reason, change.author_id) == ("AddProduct", "New line", AUTHOR.id)
-    written = {field["field"]: field["new"] for field in change.fields}
-    assert written == {"name": "Rye", "code": "R1", "idx": 0, "is_archived": False}
+    values = {field["field"]: field["new"] for field in change.fields}
+    assert values == {"name": "Rye", "code": "R1", "idx": 0, "is_archived": False}
 
 
 def test_an_entry_of_a_shared_list_is_written_down_without_a_site():
@@ -67,10 +67,10 @@ def test_an_entry_of_a_shared_list_is_written_down_without_a_site():
 
 def test_updating_an_entry_writes_down_only_what_changed(site):
     product = add_entry(Product, {"name": "Rye", "code": "R1"}, author=AUTHOR, site_id=site.pk)
-    updated = update_entry(product, {"name": "Rye bread", "code": "R1"}, author=AUTHOR)
-    assert Product.objects.get(name_key="rye bread") == updated
+    entry = update_entry(product, {"name": "Rye bread", "code": "R1"}, author=AUTHOR)
+    assert Product.objects.get(name_key="rye bread") == entry
     assert last_change().fields == [{"field": "name", "old": "Rye", "new": "Rye bread"}]
-    assert updated.last_modified >= product.last_modified
+    assert entry.last_modified >= product.last_modified
 
 
 def test_an_update_that_changes_nothing_leaves_no_change(site, rating):
@@ -127,8 +127,8 @@ def test_a_response_keeps_its_id_and_one_left_out_is_archived_and_can_come_back(
     assert [row["name"] for row in rows(rating)] == ["Not applicable", "Yes", "No"]
     assert rating.responses.get(pk=yes["id"]).score == Decimal(3)
     assert rating.responses.get(pk=partly["id"]).is_archived
-    changed = {(field["field"], field["row"]) for field in last_change().fields}
-    assert ("responses.is_archived", str(partly["id"])) in changed
+    fields = {(field["field"], field["row"]) for field in last_change().fields}
+    assert ("responses.is_archived", str(partly["id"])) in fields
     update_entry(rating, {"responses": [partly]}, author=AUTHOR)
     assert [row["name"] for row in rows(rating)] == ["Partly"]
 
@@ -137,8 +137,8 @@ def test_a_band_that_is_left_out_is_removed_and_history_keeps_it(rating):
     upper = rating.bands.get(rating="A")
     update_entry(rating, {"bands": [{"id": upper.pk, "rating": "Good"}]}, author=AUTHOR)
     assert list(rating.bands.values_list("pk", "rating")) == [(upper.pk, "Good")]
-    gone = next(field for field in last_change().fields if field["field"] == "bands")
-    assert (gone["old"]["rating"], gone["new"]) == ("C", None)
+    removal = next(field for field in last_change().fields if field["field"] == "bands")
+    assert (removal["old"]["rating"], removal["new"]) == ("C", None)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_a_name_that_another_writer_took_meanwhile_is_told_like_one_taken_before
     add_entry(Product, {"name": "Rye"}, author=AUTHOR, site_id=site.pk)
     # The other writer's row became visible only after this one was checked.
     monkeypatch.setattr(Product, "full_clean", lambda self, **options: None)
-    with pytest.raises(ValidationError) as refused:
+    with pytest.raises(ValidationError) as error_info:
         add_entry(Product, {"name": "RYE"}, author=AUTHOR, site_id=site.pk)
-    assert {error.code for error in refused.value.error_dict["__all__"]} == {"Duplicate"}
+    assert {error.code for error in error_info.value.error_dict["__all__"]} == {"Duplicate"}
     assert Product.objects.count() == Change.objects.count() == 1

@@ -36,10 +36,10 @@ def test_a_list_entry_is_added_changed_and_archived_by_the_sites_administrator(s
 
 def test_the_form_of_an_entry_says_that_a_new_name_is_shown_by_all_records(site: Site) -> None:
     client, entry = browser(site, DefaultRole.SITE_ADMINISTRATOR), make_entry(Product, site, "Rye loaf")
-    said = "Records that name this entry show its new name too"
-    assert said in client.get(address(entry)).content.decode()
-    assert said not in client.get(address(entry, "read")).content.decode()
-    assert said not in client.get(reverse("admin:reference_product_add")).content.decode()
+    note = "Records that name this entry show its new name too"
+    assert note in client.get(address(entry)).content.decode()
+    assert note not in client.get(address(entry, "read")).content.decode()
+    assert note not in client.get(reverse("admin:reference_product_add")).content.decode()
 
 
 def test_a_ratings_responses_and_bands_are_edited_on_its_page(site: Site) -> None:
@@ -61,8 +61,8 @@ def test_a_ratings_responses_and_bands_are_edited_on_its_page(site: Site) -> Non
     assert client.post(add, data).status_code == 302
     rating = Rating.objects.get(name="Audit")
     assert [(response.name, response.fails) for response in rating.responses.all()] == [("Yes", False), ("No", True)]
-    gone = save(client, rating, **{"responses-1-DELETE": "on", "responses-0-score": "9", "change_reason": "Simpler"})
-    assert gone.status_code == 302
+    answer = save(client, rating, **{"responses-1-DELETE": "on", "responses-0-score": "9", "change_reason": "Simpler"})
+    assert answer.status_code == 302
     assert [(r.name, r.is_archived, int(r.score or 0)) for r in rating.responses.all()] == [
         ("Yes", False, 9),
         ("No", True, 0),

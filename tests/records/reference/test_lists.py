@@ -65,9 +65,9 @@ def test_each_site_list_refuses_an_active_double_in_any_case(model, site, other_
     model.objects.create(site=other_site, name="Crème", code="C1")
     for name, code in (("CRÈME", "c1"), ("Other", "c1")):
         double = model(site=site, name=name, code=code)
-        with pytest.raises(ValidationError) as refused:
+        with pytest.raises(ValidationError) as error_info:
             double.full_clean()
-        assert {error.code for error in refused.value.error_dict["__all__"]} == {"Duplicate"}
+        assert {error.code for error in error_info.value.error_dict["__all__"]} == {"Duplicate"}
         with pytest.raises(IntegrityError), transaction.atomic():
             double.save()
 
@@ -87,9 +87,9 @@ def test_an_archived_entry_leaves_its_name_free(site):
 
 @pytest.mark.parametrize("name", ["", "   ", "a\x00b", "x" * 256])
 def test_a_name_that_is_blank_too_long_or_holds_control_characters_is_refused(site, name):
-    with pytest.raises(ValidationError) as refused:
+    with pytest.raises(ValidationError) as error_info:
         Product(site=site, name=name).full_clean()
-    assert list(refused.value.error_dict) == ["name"]
+    assert list(error_info.value.error_dict) == ["name"]
 
 
 def test_an_entry_is_found_by_the_beginning_of_its_name_or_code_in_any_case(site, other_site):
@@ -102,14 +102,14 @@ def test_an_entry_is_found_by_the_beginning_of_its_name_or_code_in_any_case(site
         Product(site=other_site, name="Éclair", code="P-10"),
     ]
     Product.objects.bulk_create(rows)
-    found = entries_at(Product, site.pk)
-    assert names(starting_with(found, "éCLAIR")) == ["Éclair"]
-    assert names(starting_with(found, "ecl")) == ["Eclipse"]
-    assert names(starting_with(found, "p-")) == ["100% rye", "Éclair"]
-    assert names(starting_with(found, "100%")) == ["100% rye"]
-    assert names(starting_with(found, "%")) == []
-    assert names(starting_with(found, "_")) == []
-    assert len(starting_with(found, " ")) == 4
+    entries = entries_at(Product, site.pk)
+    assert names(starting_with(entries, "éCLAIR")) == ["Éclair"]
+    assert names(starting_with(entries, "ecl")) == ["Eclipse"]
+    assert names(starting_with(entries, "p-")) == ["100% rye", "Éclair"]
+    assert names(starting_with(entries, "100%")) == ["100% rye"]
+    assert names(starting_with(entries, "%")) == []
+    assert names(starting_with(entries, "_")) == []
+    assert len(starting_with(entries, " ")) == 4
 
 
 def test_the_folded_columns_answer_the_whole_and_within_lookups(site):

@@ -16,8 +16,8 @@ pytestmark = pytest.mark.django_db
 def test_every_system_list_is_there_after_migrating():
     assert set(system_entries()) == set(SYSTEM_LISTS)
     for name, model in SYSTEM_LISTS.items():
-        stored = list(model.objects.order_by("idx").values_list("id", "code", "name"))
-        assert stored == list(system_entries()[name])
+        rows = list(model.objects.order_by("idx").values_list("id", "code", "name"))
+        assert rows == list(system_entries()[name])
 
 
 def test_ids_are_the_same_in_every_installation():

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db
 
 
 def in_days(count: int) -> datetime.datetime:
-    """Return a day as days are kept, so many days from now."""
+    """Return midnight UTC of the day that many days from now, as days are stored."""
     return now().replace(hour=0, minute=0, second=0, microsecond=0) + count * DAY
 
 
@@ -40,11 +40,11 @@ def make_link(user: User, site: Site | None = None) -> str:
     """Make the person's link through the profile page, and return its path."""
     client = sign_in(user, site)
     assert 'action="/admin/calendar-link/"' in client.get("/profile/").content.decode()
-    shown = client.post("/admin/calendar-link/", {"do": "make"}, follow=True)
-    found = re.search(r'value="https?://[^/"]+(/calendar/[^"]+\.ics)"', shown.content.decode())
-    assert found, text_of(shown)
-    assert "no-store" in shown["Cache-Control"]
-    return found[1]
+    page = client.post("/admin/calendar-link/", {"do": "make"}, follow=True)
+    match = re.search(r'value="https?://[^/"]+(/calendar/[^"]+\.ics)"', page.content.decode())
+    assert match, text_of(page)
+    assert "no-store" in page["Cache-Control"]
+    return match[1]
 
 
 def fetch(path: str, **more: Any) -> Any:
@@ -52,7 +52,7 @@ def fetch(path: str, **more: Any) -> Any:
     return Client().get(path, **more)
 
 
-def unfolded(response: Any) -> str:
+def unfold(response: Any) -> str:
     """Return the text of a calendar with each property in one line."""
     assert response.status_code == 200, response.status_code
     text: str = response.content.decode()
@@ -61,7 +61,7 @@ def unfolded(response: Any) -> str:
 
 def events(path: str) -> list[dict[str, str]]:
     """Return the properties of each event."""
-    parts = unfolded(fetch(path)).split("BEGIN:VEVENT\r\n")[1:]
+    parts = unfold(fetch(path)).split("BEGIN:VEVENT\r\n")[1:]
     return [dict(line.split(":", 1) for line in part.split("\r\n") if ":" in line) for part in parts]
 
 
@@ -75,13 +75,13 @@ def test_the_calendar_shows_what_the_person_has_to_do(site: Site, settings: Any)
     move(make_action(site, owner=ada, name="Done", due_date=in_days(1)), Status.DONE, ada, result="Done")
     audit = make_audit(make_program(site, name="GMP", auditors=[employee]), due_date=in_days(40))
     document = make_document(site, name="Plan", author=make.author_of(ada), review_date=in_days(400))
-    found = events(make_link(ada))
-    assert [one["UID"] for one in found] == [
+    entries = events(make_link(ada))
+    assert [one["UID"] for one in entries] == [
         f"action-{action.pk}@larder.example",
         f"auditrecord-{audit.pk}@larder.example",
         f"document-{document.pk}@larder.example",
     ]
-    first = found[0]
+    first = entries[0]
     assert first["SUMMARY"] == "Action 1: Fix\\; it\\, now\\\\"
     assert first["LOCATION"] == site.name
     assert first["DTSTART;VALUE=DATE"] == f"{in_days(-3):%Y%m%d}"
@@ -113,7 +113,7 @@ def test_a_calendar_is_the_same_after_a_second_fetch_but_for_its_stamp(site: Sit
     ada = make.make_user("ada", site=site, role=DefaultRole.READER)
     make_action(site, owner=ada, due_date=in_days(1))
     path = make_link(ada)
-    first, second = (re.sub(r"DTSTAMP:\S+", "", unfolded(fetch(path))) for _ in range(2))
+    first, second = (re.sub(r"DTSTAMP:\S+", "", unfold(fetch(path))) for _ in range(2))
     assert first == second
     assert CalendarLink.objects.get().last_used is not None
 

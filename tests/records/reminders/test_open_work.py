@@ -82,12 +82,12 @@ def test_the_sentence_costs_the_same_for_few_and_for_many(site: Site, ada: User)
 
 @pytest.mark.parametrize("kind", [Action, Complaint])
 def test_a_list_shows_what_belongs_to_people_without_access(site: Site, kind: Any) -> None:
-    gone, there = make_signer(site), make_signer(site)
+    leaver, member = make_signer(site), make_signer(site)
     make_record = make_action if kind is Action else make_complaint
-    left = make_record(site, owner=gone)
-    make_record(site, owner=there)
+    record = make_record(site, owner=leaver)
+    make_record(site, owner=member)
     make_complaint(site)
-    User.objects.filter(pk=gone.pk).update(is_active=False)
+    User.objects.filter(pk=leaver.pk).update(is_active=False)
     page = browser(site).get(f"{list_address(kind)}?mine=gone")
     assert "Owner without access" in page.content.decode()
-    assert list(page.context["cl"].result_list) == [left]
+    assert list(page.context["cl"].result_list) == [record]

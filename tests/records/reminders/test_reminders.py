@@ -39,7 +39,7 @@ MANAGER = DefaultRole.MANAGER
 
 
 def day(offset: int) -> datetime.datetime:
-    """Return a day as days are kept, so many days after that Tuesday."""
+    """Return midnight UTC of the day that many days after the Tuesday, as days are stored."""
     return datetime.datetime(2026, 3, 10, tzinfo=datetime.UTC) + offset * DAY
 
 
@@ -57,8 +57,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def person(site: Site, name: str, role: DefaultRole = MANAGER, **fields: Any) -> User:
     """Make a person with an address."""
-    given = {"given_name": name, "family_name": "", "email": f"{name.lower()}@example.org", **fields}
-    return make.make_user(site=site, role=role, **given)
+    facts = {"given_name": name, "family_name": "", "email": f"{name.lower()}@example.org", **fields}
+    return make.make_user(site=site, role=role, **facts)
 
 
 def employ(site: Site, user: User, superior: Employee | None = None) -> Employee:
@@ -69,7 +69,7 @@ def employ(site: Site, user: User, superior: Employee | None = None) -> Employee
     return employee
 
 
-def said(user: User, today: datetime.date | None = None, **more: Any) -> dict[str, list[str]]:
+def lines_of(user: User, today: datetime.date | None = None, **more: Any) -> dict[str, list[str]]:
     """Return what the person's reminder says, by heading."""
     parts = contents.parts_for(User.objects.get(pk=user.pk), today or TUESDAY.date(), **more)
     return {part.title: [line.text for line in part.lines] for part in parts}
@@ -88,7 +88,7 @@ def test_a_reminder_tells_overdue_today_and_the_next_seven_days_apart(site: Site
     for name, offset in (("Late", -1), ("Now", 0), ("Soon", 7), ("Far", 8)):
         make_action(site, owner=ada, name=name, due_date=day(offset))
     make_action(site, name="Somebody else's", due_date=day(-1))
-    assert said(ada) == {
+    assert lines_of(ada) == {
         "Overdue": ["Action 1: Late"],
         "Due today": ["Action 2: Now"],
         "Due within 7 days": ["Action 3: Soon"],
@@ -99,7 +99,7 @@ def test_a_due_date_is_the_same_day_everywhere_whatever_time_of_day_was_sent(sit
     Site.objects.filter(pk=site.pk).update(time_zone="Pacific/Auckland")
     ada = person(site, "Ada")
     make_action(site, owner=ada, name="Late", due_date=day(-1) + datetime.timedelta(hours=22))
-    assert said(ada) == {"Overdue": ["Action 1: Late"]}
+    assert lines_of(ada) == {"Overdue": ["Action 1: Late"]}
     assert "overdue since 2026-03-09" in sign_in(ada, site).get("/admin/").content.decode()
 
 
@@ -129,14 +129,14 @@ def test_every_kind_of_record_reminds_its_owner(site: Site) -> None:
     make_document(site, name="New", user_to_review=[ada])
     role = make.make_role(site, ["items.view_item"], [ada])
     make_document(site, name="Rules", must_read=[role])
-    [texts] = said(ada).values()
+    [texts] = lines_of(ada).values()
     assert sorted(texts) == [
         "Action 1: Fix it",
         f"Answer {complaint}",
         f"Audit 1: {audit}",
         "Review the document Old, whose review is due",
     ]
-    later = said(ada, (datetime.datetime.now(datetime.UTC) + 30 * DAY).date())["Overdue"]
+    later = lines_of(ada, (datetime.datetime.now(datetime.UTC) + 30 * DAY).date())["Overdue"]
     assert "Read the document Rules, version 1" in later
     assert "Review the document New, version 1" in later
 
@@ -146,10 +146,10 @@ def test_an_audit_reminds_its_auditor_only_where_their_role_may_carry_it_out(sit
     employee = employ(site, ada, employ(site, superior))
     program = make_audits.make_program(site, name="GMP", auditors=[employee])
     audit = make_audits.make_audit(program, due_date=day(-9))
-    assert said(ada) == {}
-    assert list(said(superior).values()) == [[f"Audit 1: {audit}"]]
+    assert lines_of(ada) == {}
+    assert list(lines_of(superior).values()) == [[f"Audit 1: {audit}"]]
     make.give_role(ada, site, MANAGER)
-    assert said(ada) == {"Overdue": [f"Audit 1: {audit}"]}
+    assert lines_of(ada) == {"Overdue": [f"Audit 1: {audit}"]}
 
 
 def test_what_is_done_or_not_to_be_seen_any_more_reminds_nobody(site: Site, other_site: Site) -> None:
@@ -157,9 +157,9 @@ def test_what_is_done_or_not_to_be_seen_any_more_reminds_nobody(site: Site, othe
     move(make_action(site, owner=ada, due_date=day(0)), Status.DONE, ada)
     make.give_role(ada, other_site, MANAGER)
     make_action(other_site, owner=ada, name="Elsewhere", due_date=day(0))
-    assert said(ada) == {"Due today": ["Action 1: Elsewhere"]}
+    assert lines_of(ada) == {"Due today": ["Action 1: Elsewhere"]}
     Site.objects.filter(pk=other_site.pk).update(is_archived=True)
-    assert said(ada) == {}
+    assert lines_of(ada) == {}
 
 
 def test_one_mail_a_person_and_day_however_often_the_workers_run(site: Site, clock: Any) -> None:
@@ -236,15 +236,15 @@ def test_a_superior_is_told_after_seven_days(site: Site, clock: Any) -> None:
     boss, ada = person(site, "Boss"), person(site, "Ada", DefaultRole.READER)
     employ(site, ada, employ(site, boss))
     make_action(site, owner=ada, name="Seven", due_date=day(-7))
-    assert said(boss) == {}
+    assert lines_of(boss) == {}
     make_action(site, owner=ada, name="Eight", due_date=day(-8))
-    assert said(boss) == {str(contents.STAFF): ["Action 2: Eight"]}
+    assert lines_of(boss) == {str(contents.STAFF): ["Action 2: Eight"]}
     assert sorted(work()) == ["ada@example.org", "boss@example.org"]
     [body] = [str(message.body) for message in mail.outbox if message.to == ["boss@example.org"]]
     assert "- Action 2: Eight (Ada), Hillside Bakery" in body
     assert "Seven" not in body
     end_access(ada, author=make.SYSTEM, reason="Left")
-    assert said(boss) == {str(contents.STAFF): ["Action 2: Eight"]}, "Nobody else is told what Ada has left behind."
+    assert lines_of(boss) == {str(contents.STAFF): ["Action 2: Eight"]}, "Nobody else is told what Ada has left behind."
 
 
 def test_a_superior_opens_the_document_and_not_the_page_on_which_only_their_staff_can_act(site: Site) -> None:
@@ -274,13 +274,13 @@ def test_a_rejected_version_reminds_its_uploader_and_late_their_superior(site: S
     version = sign(version_of(document), reviewer, "reject", comment="Not yet.")
     today = version.signatures.get().date.astimezone(contents.zone_for(ada)).date()
     text = "Change the document Rules {0}, whose version 1 was rejected"
-    assert said(ada, today) == {"Due within 7 days": [text]}
-    assert said(boss, today + 14 * DAY) == {}
+    assert lines_of(ada, today) == {"Due within 7 days": [text]}
+    assert lines_of(boss, today + 14 * DAY) == {}
     [staff] = contents.parts_for(boss, today + 15 * DAY)
     assert [(line.text, line.owner, line.page) for line in staff.lines] == [(text, "Ada", address(document, "read"))]
     assert {ada.pk, boss.pk} <= contents.everybody(today + 15 * DAY)
     rejections.dismiss(version, ada)
-    assert (said(ada, today), said(boss, today + 15 * DAY)) == ({}, {})
+    assert (lines_of(ada, today), lines_of(boss, today + 15 * DAY)) == ({}, {})
     assert contents.everybody(today) == set()
 
 
@@ -294,30 +294,30 @@ def test_a_rejected_version_of_a_service_account_reminds_who_may_change_the_docu
     today = version.signatures.get().date.astimezone(contents.zone_for(ada)).date()
     text = "Change the document Rules, whose version 1 was rejected"
     assert contents.everybody(today) == {ada.pk}
-    assert said(ada, today) == {"Due within 7 days": [text]}
-    assert (said(reviewer, today), said(partial, today)) == ({}, {})
+    assert lines_of(ada, today) == {"Due within 7 days": [text]}
+    assert (lines_of(reviewer, today), lines_of(partial, today)) == ({}, {})
     rejections.dismiss(version, ada)
-    assert said(ada, today) == {}
+    assert lines_of(ada, today) == {}
 
 
 def test_nobody_is_reminded_to_review_a_document_that_is_hidden_from_them(site: Site) -> None:
     partial = make.make_user(site=site)
     make.make_role(site, ["documents.view_document", "documents.change_document"], [partial])
-    given: dict[str, Any] = {"review_date": day(0), "user_to_review": [partial]}
-    document = make_document(site, name="Rules", author=make.author_of(partial), **given)
-    assert "Review the document Rules, whose review is due" in str(said(partial))
+    fields: dict[str, Any] = {"review_date": day(0), "user_to_review": [partial]}
+    document = make_document(site, name="Rules", author=make.author_of(partial), **fields)
+    assert "Review the document Rules, whose review is due" in str(lines_of(partial))
     # Somebody else's newer version, which the person does not see, waits for its review by a third person.
     other = person(site, "Rex")
     add_version(document, author=make.author_of(other), review_date=day(0), user_to_review=[other])
-    assert said(partial) == {}
+    assert lines_of(partial) == {}
 
 
 def test_who_has_no_address_no_access_or_nothing_to_do_gets_no_mail(site: Site, clock: Any) -> None:
-    silent, gone = person(site, "Silent", email=""), person(site, "Gone")
+    silent, leaver = person(site, "Silent", email=""), person(site, "Gone")
     person(site, "Idle")
-    for owner in (silent, gone):
+    for owner in (silent, leaver):
         make_action(site, owner=owner, due_date=day(0))
-    User.objects.filter(pk=gone.pk).update(is_active=False)
+    User.objects.filter(pk=leaver.pk).update(is_active=False)
     assert work() == []
     assert not Reminder.objects.exists()
 
@@ -391,20 +391,20 @@ def test_a_mail_that_could_not_be_sent_on_its_day_leaves_the_next_day_with_one(s
 )
 def test_when_the_clocks_change_each_day_brings_one_mail_at_six(site: Site, clock: Any, zone: str, before: str) -> None:
     Site.objects.filter(pk=site.pk).update(time_zone=zone)
-    person_there = person(site, "Ada", home_site=Site.objects.get(pk=site.pk))
-    make_action(site, owner=person_there, due_date=day(0))
+    ada = person(site, "Ada", home_site=Site.objects.get(pk=site.pk))
+    make_action(site, owner=ada, due_date=day(0))
     # From the midnight that begins the day before the change; the worker asks once in half an hour.
     moment = (
         datetime.datetime.fromisoformat(f"{before}T00:00:00").replace(tzinfo=ZoneInfo(zone)).astimezone(datetime.UTC)
     )
-    reminded = []
+    times = []
     for half_hours in range(2 * 72 - 4):
         at = moment + datetime.timedelta(minutes=30 * half_hours)
         clock(at)
-        reminded += [at.astimezone(ZoneInfo(zone))] * remind.func()
+        times += [at.astimezone(ZoneInfo(zone))] * remind.func()
     first = datetime.date.fromisoformat(before)
-    assert [local.date() for local in reminded] == [first, first + DAY, first + 2 * DAY]
-    assert {local.hour for local in reminded} == {6}
+    assert [local.date() for local in times] == [first, first + DAY, first + 2 * DAY]
+    assert {local.hour for local in times} == {6}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -426,9 +426,9 @@ def test_the_page_shows_what_would_be_sent(site: Site) -> None:
     assert "You have nothing that is overdue" in client.get(page).content.decode()
     make_action(site, owner=ada, name="Fix it", due_date=day(0))
     make_action(site, name="Somebody else's", due_date=day(0))
-    shown = client.get(page).content.decode()
-    assert "Action 1: Fix it" in shown
-    assert "Somebody else" not in shown
+    text = client.get(page).content.decode()
+    assert "Action 1: Fix it" in text
+    assert "Somebody else" not in text
     assert page in client.get("/admin/").content.decode()
     nobody = person(site, "Nobody", email="")
     assert "has no e-mail address" in browser(site, user=nobody).get(page).content.decode()
@@ -440,13 +440,13 @@ def test_the_page_says_when_a_mail_comes_to_somebody_who_does_not_want_one_every
     make_action(site, owner=ada, name="Fix it", due_date=now() + DAY)
     assert "Mondays" not in client.get(page).content.decode().partition("</form>")[2]
     client.post(page, {"frequency": "Weekly"})
-    shown = client.get(page).content.decode()
-    assert "Your mail comes on Mondays." in shown
-    assert "Action 1: Fix it" in shown
+    text = client.get(page).content.decode()
+    assert "Your mail comes on Mondays." in text
+    assert "Action 1: Fix it" in text
     client.post(page, {"frequency": "Off"})
-    shown = client.get(page).content.decode()
-    assert "Action 1: Fix it" not in shown
-    assert "You have nothing that is overdue, so no mail is sent." in shown
+    text = client.get(page).content.decode()
+    assert "Action 1: Fix it" not in text
+    assert "You have nothing that is overdue, so no mail is sent." in text
 
 
 def test_the_worker_looks_for_reminders_every_ten_minutes() -> None:

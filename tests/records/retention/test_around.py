@@ -28,7 +28,7 @@ FILTERS = reverse("admin:complaints_complaint_filters")
 PHONE = "0421 555 0100"
 
 
-def stored() -> str:
+def everything() -> str:
     """Return all that the database holds of the rows around the records, in lower case."""
     labels = ("backoffice.SavedFilter", "backoffice.FileImport", "attachments.Attachment", "history.Change")
     rows = [list(apps.get_model(label)._base_manager.values()) for label in labels]
@@ -48,32 +48,32 @@ def save_filter(client: Any, query: str, name: str) -> SavedFilter:
 
 def test_saved_filters_lose_the_person_also_removed_and_renamed_ones(site: Site, other_site: Site) -> None:
     client = browser(site)
-    named = save_filter(client, "archived=all&q=przybylski", "Mrs Przybylski")
+    by_name = save_filter(client, "archived=all&q=przybylski", "Mrs Przybylski")
     by_phone = save_filter(client, "q=04215550100", "By phone")
-    renamed = save_filter(client, "q=rye", "Przybylski, rye")
-    client.post(FILTERS, {"saved": str(renamed.pk), "name": "Rye"})
-    gone = save_filter(client, "q=Przybylski", "Gone")
-    client.post(FILTERS, {"saved": str(gone.pk), "remove": "1"})
+    with_new_name = save_filter(client, "q=rye", "Przybylski, rye")
+    client.post(FILTERS, {"saved": str(with_new_name.pk), "name": "Rye"})
+    removed_filter = save_filter(client, "q=Przybylski", "Gone")
+    client.post(FILTERS, {"saved": str(removed_filter.pk), "remove": "1"})
     other = save_filter(browser(other_site), "q=Przybylski", "Of another site")
     rose = save_filter(client, "q=rose", "Rose bread")
     complaint = complaint_of(site)
-    assert not SavedFilter.objects.filter(pk=gone.pk).exists()
+    assert not SavedFilter.objects.filter(pk=removed_filter.pk).exists()
     erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="Asked by letter")
     assert not verify().faults
-    for one in (named, by_phone, renamed, other, rose):
+    for one in (by_name, by_phone, with_new_name, other, rose):
         one.refresh_from_db()
-    assert named.name.startswith("erased-")
-    assert named.query.startswith("archived=all&q=erased-")
+    assert by_name.name.startswith("erased-")
+    assert by_name.query.startswith("archived=all&q=erased-")
     assert by_phone.query.startswith("q=erased-")
-    assert (by_phone.name, renamed.name, renamed.query) == ("By phone", "Rye", "q=rye")
+    assert (by_phone.name, with_new_name.name, with_new_name.query) == ("By phone", "Rye", "q=rye")
     assert (other.query, rose.query, rose.name) == ("q=Przybylski", "q=rose", "Rose bread")
-    left = Change.objects.filter(site=site).values("record_name", "fields", "reason")
-    assert "przybylski" not in json.dumps(list(left), default=str).casefold()
-    assert "0421" not in json.dumps(list(left), default=str)
+    changes = Change.objects.filter(site=site).values("record_name", "fields", "reason")
+    assert "przybylski" not in json.dumps(list(changes), default=str).casefold()
+    assert "0421" not in json.dumps(list(changes), default=str)
     # The filter still works, and the list still offers it as the active one.
-    page = client.get(f"{list_address(Complaint)}?{named.query}")
-    assert [row["saved"] for row in page.context["saved_filters"]["rows"] if row["active"]] == [named]
-    assert Change.objects.filter(record_id=gone.pk).latest("number").operation == "EraseConsumer"
+    page = client.get(f"{list_address(Complaint)}?{by_name.query}")
+    assert [row["saved"] for row in page.context["saved_filters"]["rows"] if row["active"]] == [by_name]
+    assert Change.objects.filter(record_id=removed_filter.pk).latest("number").operation == "EraseConsumer"
 
 
 def test_the_changes_of_saved_filters_have_an_index_that_a_plan_for_all_sites_uses(site: Site) -> None:
@@ -103,18 +103,18 @@ def test_the_changes_of_saved_filters_have_an_index_that_a_plan_for_all_sites_us
 def test_names_of_imported_files_lose_the_person(site: Site) -> None:
     complaint, user = complaint_of(site), make.make_user(site=site)
     facts = {"site": site, "listing": "items.item", "user": user, "added": 1, "changed": 0}
-    named = FileImport.objects.create(file_name="items_Przybylski.xlsx", reason="List of Mrs PRZYBYLSKI", **facts)
+    file_import = FileImport.objects.create(file_name="items_Przybylski.xlsx", reason="List of Mrs PRZYBYLSKI", **facts)
     other = FileImport.objects.create(file_name="items.xlsx", reason="A list", **facts)
     erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="Asked by letter")
-    named.refresh_from_db()
+    file_import.refresh_from_db()
     other.refresh_from_db()
-    assert named.file_name.startswith("erased-")
-    assert named.file_name.endswith(".xlsx")
+    assert file_import.file_name.startswith("erased-")
+    assert file_import.file_name.endswith(".xlsx")
     assert (other.file_name, other.reason) == ("items.xlsx", "A list")
-    assert "przybylski" not in stored()
+    assert "przybylski" not in everything()
     page = browser(site, DefaultRole.SITE_ADMINISTRATOR).get(reverse("admin:items_item_imports"))
-    assert named.file_name in page.text
-    assert Item._meta.label_lower == named.listing
+    assert file_import.file_name in page.text
+    assert Item._meta.label_lower == file_import.listing
 
 
 def test_names_of_attachments_are_named_and_erased_only_if_asked(site: Site) -> None:
@@ -124,9 +124,9 @@ def test_names_of_attachments_are_named_and_erased_only_if_asked(site: Site) -> 
         letter = make_attachment(site, on=complaint, file_name="Letter Przybylski.txt", description="Of Rose")
         other = make_attachment(site, on=complaint, file_name="Stone.txt", name="Stone")
         step = reverse("admin:complaints_complaint_step", args=(complaint.pk, "erase-consumer"))
-        asked = client.get(step).text
-        assert "name and description of the attachment" in asked
-        assert "details are also erased from saved filters and from the names of imported files." in asked
+        text = client.get(step).text
+        assert "name and description of the attachment" in text
+        assert "details are also erased from saved filters and from the names of imported files." in text
         assert press(client, step, {"change_reason": "Asked by letter", "with_texts": choice}).status_code == 302
         before = (letter.file_name, letter.file_hash, letter.path)
         letter.refresh_from_db()
@@ -143,16 +143,16 @@ def test_names_of_attachments_are_named_and_erased_only_if_asked(site: Site) -> 
 
 def test_an_attachment_on_legal_hold_keeps_its_texts(site: Site) -> None:
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
-    saved = save_filter(client, "q=przybylski", "Mine")
+    saved_filter = save_filter(client, "q=przybylski", "Mine")
     complaint = complaint_of(site)
     letter = make_attachment(site, on=complaint, file_name="Letter Przybylski.txt")
     set_hold(Attachment, site.pk, letter.pk, author=make.SYSTEM, reason="Court case 12")
     step = reverse("admin:complaints_complaint_step", args=(complaint.pk, "erase-consumer"))
-    refused = press(client, step, {"change_reason": "Asked by letter", "with_texts": "yes"})
-    assert "The attachment “Letter Przybylski.txt” is on legal hold, so its texts must stay." in refused.text
-    for row in (saved, letter, complaint):
+    answer = press(client, step, {"change_reason": "Asked by letter", "with_texts": "yes"})
+    assert "The attachment “Letter Przybylski.txt” is on legal hold, so its texts must stay." in answer.text
+    for row in (saved_filter, letter, complaint):
         row.refresh_from_db()
-    assert (saved.query, letter.file_name) == ("q=przybylski", "Letter Przybylski.txt")
+    assert (saved_filter.query, letter.file_name) == ("q=przybylski", "Letter Przybylski.txt")
     assert complaint.consumer_last_name == "Przybylski"
     assert press(client, step, {"change_reason": "Asked by letter", "with_texts": "no"}).status_code == 302
     letter.refresh_from_db()
@@ -163,12 +163,12 @@ def test_an_attachment_on_legal_hold_keeps_its_texts(site: Site) -> None:
 
 def test_a_contact_is_erased_around_the_customer_too(site: Site) -> None:
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
-    saved = save_filter(client, "q=Przybylski", "Mine")
+    saved_filter = save_filter(client, "q=Przybylski", "Mine")
     customer = make_customer(site, party_contacts=[{"last_name": "Przybylski", "phone": PHONE}])
     [contact] = customer.party_contacts.all()
     step = reverse("admin:customers_customer_step", args=(customer.pk, "erase-contact"))
     assert press(client, step, {"change_reason": "Asked", "contact": str(contact.pk)}).status_code == 302
-    saved.refresh_from_db()
-    assert saved.query.startswith("q=erased-")
-    assert "przybylski" not in stored()
+    saved_filter.refresh_from_db()
+    assert saved_filter.query.startswith("q=erased-")
+    assert "przybylski" not in everything()
     assert not verify().faults

@@ -29,7 +29,7 @@ from tests.make.complaints import make_complaint
 from tests.make.customers import make_customer
 from tests.make.documents import make_document, make_signer
 
-REFUSED = "This complaint is on legal hold, so no part of it may be erased. A Site Administrator can lift the hold."
+REFUSAL = "This complaint is on legal hold, so no part of it may be erased. A Site Administrator can lift the hold."
 
 
 @pytest.fixture
@@ -73,8 +73,8 @@ def test_a_manager_sets_a_hold_and_a_site_administrator_lifts_it(site: Site, com
     assert hold_address(complaint, "lift") in administrator.get(address(complaint, "read")).text
     assert hold(administrator, complaint, "lift", reason="Case closed").status_code == 302
     assert "On legal hold" not in administrator.get(address(complaint, "read")).text
-    told = Change.objects.filter(record_id=complaint.pk, operation__endswith="LegalHold").order_by("number")
-    assert [(one.operation, one.reason) for one in told] == [
+    changes = Change.objects.filter(record_id=complaint.pk, operation__endswith="LegalHold").order_by("number")
+    assert [(one.operation, one.reason) for one in changes] == [
         ("SetLegalHold", "Court case 12"),
         ("LiftLegalHold", "Case closed"),
     ]
@@ -104,11 +104,11 @@ def test_a_hold_refuses_erasing_through_every_door(site: Site, complaint: Compla
     before = Change.objects.count()
     with pytest.raises(ValidationError, match="on legal hold"):
         erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="Asked")
-    refused = erase(client, complaint)
-    assert refused.status_code == 200
-    assert REFUSED in refused.text
-    shown = client.get(reverse("admin:complaints_complaint_step", args=(complaint.pk, "erase-consumer"))).text
-    assert "This complaint is on legal hold." in shown
+    answer = erase(client, complaint)
+    assert answer.status_code == 200
+    assert REFUSAL in answer.text
+    text = client.get(reverse("admin:complaints_complaint_step", args=(complaint.pk, "erase-consumer"))).text
+    assert "This complaint is on legal hold." in text
     assert (name_of(complaint), Change.objects.count()) == ("Przybylski", before)
     hold(client, complaint, "lift")
     assert erase(client, complaint).status_code == 302
@@ -122,8 +122,8 @@ def test_only_a_site_administrator_erases_with_a_reason_that_does_not_name_the_c
     assert erase(browser(site), complaint).status_code == 403
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
     assert erase(client, complaint, reason="").status_code == 200
-    named = erase(client, complaint, reason="PRZYBYLSKI wrote to us")
-    assert "must not say what is erased" in named.text
+    answer = erase(client, complaint, reason="PRZYBYLSKI wrote to us")
+    assert "must not say what is erased" in answer.text
     assert name_of(complaint) == "Przybylski"
     assert erase(client, complaint).status_code == 302
     assert name_of(complaint).startswith("erased-")
@@ -157,7 +157,7 @@ def test_a_hold_on_an_archived_record_stays(site: Site, complaint: Complaint) ->
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
     archive = reverse("admin:complaints_complaint_step", args=(complaint.pk, "archive"))
     assert press(client, archive, {"change_reason": "Old"}).status_code == 302
-    assert REFUSED in erase(client, complaint).text
+    assert REFUSAL in erase(client, complaint).text
 
 
 # --- The list of holds --------------------------------------------------------------------------------------------
@@ -184,13 +184,13 @@ def test_managers_see_the_holds_that_last_at_their_site(site: Site, other_site: 
 
 def test_a_hold_on_a_document_that_does_not_exist_for_somebody_is_not_listed(site: Site) -> None:
     pending = make_document(site, name="Secret recipe", user_to_review=[make_signer(site)])
-    known = make_document(site, name="Hygiene rules")
-    for document in (pending, known):
+    visible = make_document(site, name="Hygiene rules")
+    for document in (pending, visible):
         set_hold(Document, site.pk, document.pk, author=make.SYSTEM, reason="Court case 12")
     user = make.make_user(site=site)
     make.make_role(site, [SET_HOLD, "documents.view_document"], [user])
     page = browser(site, user=user).get(HOLDS)
-    assert [str(line["link"]) for line in page.context["lines"]] == [str(link_to(known))]
+    assert [str(line["link"]) for line in page.context["lines"]] == [str(link_to(visible))]
     assert "Secret recipe" not in page.text
     assert "Secret recipe" in browser(site).get(HOLDS).text
 
@@ -199,27 +199,27 @@ def test_the_list_of_holds_is_for_those_who_set_them_and_says_that_it_is_empty(s
     standard = browser(site, DefaultRole.STANDARD)
     assert standard.get(HOLDS).status_code == 403
     assert HOLDS not in standard.get("/admin/").text
-    shown = browser(site).get(HOLDS).text
-    assert "No record of this site is on legal hold. To set a hold, use “Set legal hold” on the record's page." in shown
+    text = browser(site).get(HOLDS).text
+    assert "No record of this site is on legal hold. To set a hold, use “Set legal hold” on the record's page." in text
 
 
 def test_the_list_of_holds_has_pages_and_costs_a_fixed_number_of_queries(site: Site, complaint: Complaint) -> None:
     client = browser(site)
     set_hold(Complaint, site.pk, complaint.pk, author=make.SYSTEM, reason="Court")
 
-    def asked(where: str = HOLDS) -> int:
+    def query_count(where: str = HOLDS) -> int:
         with CaptureQueriesContext(connection) as queries:
             assert client.get(where).status_code == 200
         return len(queries)
 
     client.get(HOLDS)
-    few = asked()
+    few = query_count()
     for _ in range(PAGE):
         other = make_complaint(
             site, customer=complaint.customer, product=complaint.product, nonconformance=complaint.nonconformance
         )
         set_hold(Complaint, site.pk, other.pk, author=make.SYSTEM, reason="Recall")
-    assert asked() == few
+    assert query_count() == few
     assert "Page 2 of 2" in client.get(f"{HOLDS}?page=2").text
 
 
@@ -229,18 +229,18 @@ def test_a_hold_and_an_erasure_that_meet_leave_one_of_two_orders() -> None:
     site = make.make_site()
     for _ in range(4):
         complaint = make_complaint(site, consumer_last_name="Przybylski")
-        held, erased = make.at_once(
+        hold_result, erasure = make.at_once(
             partial(set_hold, Complaint, site.pk, complaint.pk, author=make.SYSTEM, reason="Court"),
             partial(erase_consumer, site.pk, complaint.pk, author=make.SYSTEM, reason="Asked"),
         )
-        assert isinstance(held, Complaint)
+        assert isinstance(hold_result, Complaint)
         operations = Change.objects.filter(record_id=complaint.pk).order_by("number")
-        found = list(operations.values_list("operation", flat=True))
-        if isinstance(erased, Complaint):
-            assert found[-2:] == ["EraseConsumer", "SetLegalHold"]
+        names = list(operations.values_list("operation", flat=True))
+        if isinstance(erasure, Complaint):
+            assert names[-2:] == ["EraseConsumer", "SetLegalHold"]
             assert name_of(complaint).startswith("erased-")
         else:
-            assert "on legal hold" in str(erased)
-            assert found[-1] == "SetLegalHold"
+            assert "on legal hold" in str(erasure)
+            assert names[-1] == "SetLegalHold"
             assert name_of(complaint) == "Przybylski"
     assert not verify().faults

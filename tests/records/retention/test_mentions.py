@@ -42,12 +42,12 @@ def _in_one_part(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def complaint(site: Site) -> Complaint:
     """Return the complaint of a consumer who has moved on to another phone."""
-    made = make_complaint(
+    row = make_complaint(
         site, consumer_first_name="Ann", consumer_last_name="Przybylski", consumer_phone="0171 555 01 00"
     )
     values = {"consumer_phone": "0171 555 02 00"}
-    update_complaint_detail(site.pk, made.pk, values, author=make.SYSTEM, may_change_completed=True, reason="New phone")
-    return made
+    update_complaint_detail(site.pk, row.pk, values, author=make.SYSTEM, may_change_completed=True, reason="New phone")
+    return row
 
 
 def place(record: Any, name: str = "erase-consumer") -> str:
@@ -57,10 +57,10 @@ def place(record: Any, name: str = "erase-consumer") -> str:
     )
 
 
-def listed(page: Any) -> list[tuple[str, str]]:
+def mentions(page: Any) -> list[tuple[str, str]]:
     """Return the address and the text after the link of each record that the page lists."""
-    found = page.context["searched"].listing
-    parts = [str(item).partition("</a>") for item in (found.items if found else ())]
+    listing = page.context["searched"].listing
+    parts = [str(item).partition("</a>") for item in (listing.items if listing else ())]
     return [(link.partition('href="')[2].partition('"')[0], after.strip()) for link, _, after in parts]
 
 
@@ -77,7 +77,7 @@ def test_actions_attachments_and_other_records_that_name_the_consumer_are_listed
     make_item(site, name="Ann's table")
     make_action(other_site, name="Przybylski")
     page = browser(site, DefaultRole.SITE_ADMINISTRATOR).get(place(complaint))
-    assert sorted(listed(page)) == sorted(
+    assert sorted(mentions(page)) == sorted(
         [
             (address_of(call), "(Name, Description)"),
             (address_of(photo), "(File name)"),
@@ -92,12 +92,12 @@ def test_actions_attachments_and_other_records_that_name_the_consumer_are_listed
 def test_the_page_is_shown_before_other_records_are_searched(site: Site, complaint: Complaint) -> None:
     oven = make_item(site, name="Oven of Mrs. Przybylski")
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         page = client.get(place(complaint).partition("?")[0])
-    assert not [query for query in asked if "items_item" in query["sql"]]
+    assert not [query for query in queries if "items_item" in query["sql"]]
     assert (page.context["searched"], address_of(oven) in page.text) == (None, False)
     assert '<a href="?searched">Search other records for these values</a>' in page.text
-    assert listed(client.get(place(complaint))) == [(address_of(oven), "(Name)")]
+    assert mentions(client.get(place(complaint))) == [(address_of(oven), "(Name)")]
 
 
 def test_a_record_without_the_values_says_so(site: Site) -> None:
@@ -120,46 +120,46 @@ def test_every_text_column_is_looked_at_also_where_the_search_does_not(site: Sit
         "consumer_address": "Wolkengasse 3\nBonn",
     }
     complaint = make_complaint(site, consumer_last_name="Wolkenstein", **facts)
-    same = make_complaint(site, consumer_first_name="Xenia", **facts)
+    same_person = make_complaint(site, consumer_first_name="Xenia", **facts)
     other = make_complaint(site, consumer_mobile="0900 5551234")
     customer = make_customer(site, fax="0900 5551234")
     make_complaint(site, consumer_address="Wolkengasse 5\nBonn")
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
     page = client.get(place(complaint))
-    assert sorted(listed(page)) == sorted(
+    assert sorted(mentions(page)) == sorted(
         [
-            (address_of(same), "(Consumer address, Consumer phone, Consumer e-mail)"),
+            (address_of(same_person), "(Consumer address, Consumer phone, Consumer e-mail)"),
             (address_of(other), "(Consumer mobile)"),
             (address_of(customer), "(Fax)"),
         ]
     )
-    told = "Consumer last name, Consumer address, Consumer phone, Consumer mobile, Consumer e-mail. Attached files"
-    assert told in page.text
+    labels = "Consumer last name, Consumer address, Consumer phone, Consumer mobile, Consumer e-mail. Attached files"
+    assert labels in page.text
 
 
 def test_a_name_of_two_letters_is_found_as_a_whole_word(site: Site) -> None:
     complaint = make_complaint(site, consumer_last_name="Ng")
-    same = make_complaint(site, consumer_last_name="NG", complaint_description="Nothing was wrong.")
-    told = make_complaint(site, complaint_description="Called (Ng) again.")
+    same_name = make_complaint(site, consumer_last_name="NG", complaint_description="Nothing was wrong.")
+    mention = make_complaint(site, complaint_description="Called (Ng) again.")
     item = make_item(site, name="Ng", notes="Ringing")
     contact = make_customer(site, party_contacts=[{"last_name": "Ng"}])
     make_complaint(site, complaint_description="Ringing during longer evenings, 5ng of it")
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
-    assert sorted(listed(client.get(place(complaint)))) == sorted(
+    assert sorted(mentions(client.get(place(complaint)))) == sorted(
         [
-            (address_of(same), "(Consumer last name)"),
-            (address_of(told), "(Description)"),
+            (address_of(same_name), "(Consumer last name)"),
+            (address_of(mention), "(Description)"),
             (address_of(item), "(Name)"),
             (address_of(contact), "(Last name)"),
         ]
     )
     chinese = make_complaint(site, consumer_last_name="李")
-    noted = make_item(site, name="Oven", notes="给李打电话")
-    assert listed(client.get(place(chinese))) == [(address_of(noted), "(Notes)")]
+    item = make_item(site, name="Oven", notes="给李打电话")
+    assert mentions(client.get(place(chinese))) == [(address_of(item), "(Notes)")]
 
 
 @pytest.mark.parametrize(
-    "said",
+    "number",
     [
         "+49 (0)171 234 56 78",
         "0049171/2345678",
@@ -169,13 +169,13 @@ def test_a_name_of_two_letters_is_found_as_a_whole_word(site: Site) -> None:
         "\uff10\uff11\uff17\uff11\uff0d\uff12\uff13\uff14\uff15\uff16\uff17\uff18",
     ],
 )
-def test_a_phone_number_is_found_in_any_spelling(site: Site, said: str) -> None:
+def test_a_phone_number_is_found_in_any_spelling(site: Site, number: str) -> None:
     complaint = make_complaint(site, consumer_last_name="Wolkenstein", consumer_phone="0171 2345678")
-    item = make_item(site, name="Oven", notes=f"{said}\nClean it.")
-    same = make_complaint(site, consumer_mobile=said)
+    item = make_item(site, name="Oven", notes=f"{number}\nClean it.")
+    same = make_complaint(site, consumer_mobile=number)
     make_item(site, name="Mixer", notes="Batches 171, 23, 4 and 5679 of 0171 2345679.")
     page = browser(site, DefaultRole.SITE_ADMINISTRATOR).get(place(complaint))
-    assert sorted(listed(page)) == sorted([(address_of(item), "(Notes)"), (address_of(same), "(Consumer mobile)")])
+    assert sorted(mentions(page)) == sorted([(address_of(item), "(Notes)"), (address_of(same), "(Consumer mobile)")])
 
 
 def test_the_private_facts_of_another_employee_are_compared(site: Site) -> None:
@@ -184,7 +184,7 @@ def test_the_private_facts_of_another_employee_are_compared(site: Site) -> None:
     make.archive(employee)
     complaint = make_complaint(site, consumer_address="Wolkengasse 3\nBonn")
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
-    assert sorted(listed(client.get(place(employee, "erase-private-facts")))) == sorted(
+    assert sorted(mentions(client.get(place(employee, "erase-private-facts")))) == sorted(
         [(address_of(other), "(Address, Phone)"), (address_of(complaint), "(Consumer address)")]
     )
 
@@ -208,22 +208,22 @@ def test_a_private_field_is_named_only_to_those_who_may_see_it(site: Site, other
     make.make_role(site, ["customers.view_customer", "customers.erase_contact", "complaints.view_complaint"], [user])
     make.make_role(other_site, ["complaints.view_private_complaint"], [user])
     client = browser(site, user=user)
-    assert listed(client.get(place(customer, "erase-contact"))) == []
+    assert mentions(client.get(place(customer, "erase-contact"))) == []
     make.make_role(site, ["complaints.view_private_complaint"], [user])
-    assert listed(client.get(place(customer, "erase-contact"))) == [(address_of(complaint), "(Consumer last name)")]
+    assert mentions(client.get(place(customer, "erase-contact"))) == [(address_of(complaint), "(Consumer last name)")]
 
 
 def test_nothing_is_listed_after_the_erasure_and_other_records_stay(site: Site, complaint: Complaint) -> None:
     client, action = browser(site, DefaultRole.SITE_ADMINISTRATOR), make_action(site, name="Visit Mrs. Przybylski")
-    assert len(listed(client.get(place(complaint)))) == 1
-    known = Change.objects.filter(record_id=action.pk).count()
+    assert len(mentions(client.get(place(complaint)))) == 1
+    count = Change.objects.filter(record_id=action.pk).count()
     assert press(client, place(complaint), {"change_reason": "Asked by letter"}).status_code == 302
     page = client.get(place(complaint))
-    assert listed(page) == []
+    assert mentions(page) == []
     assert "No other record says" not in page.text
     action.refresh_from_db()
     assert action.name == "Visit Mrs. Przybylski"
-    assert Change.objects.filter(record_id=action.pk).count() == known
+    assert Change.objects.filter(record_id=action.pk).count() == count
 
 
 def test_a_contact_and_an_employee_are_looked_for_in_the_same_way(site: Site) -> None:
@@ -232,15 +232,15 @@ def test_a_contact_and_an_employee_are_looked_for_in_the_same_way(site: Site) ->
     make.archive(employee)
     first, second = make_action(site, name="Ask ångström"), make_action(site, name="Ring 0171 555 03 00")
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
-    assert listed(client.get(place(customer, "erase-contact"))) == [(address_of(first), "(Name)")]
-    assert listed(client.get(place(employee, "erase-private-facts"))) == [(address_of(second), "(Name)")]
+    assert mentions(client.get(place(customer, "erase-contact"))) == [(address_of(first), "(Name)")]
+    assert mentions(client.get(place(employee, "erase-private-facts"))) == [(address_of(second), "(Name)")]
 
 
 def test_a_short_name_between_underscores_is_found(site: Site) -> None:
     complaint = make_complaint(site, consumer_last_name="Bo")
     letter = make_attachment(site, on=make_item(site), file_name="Letter_Bo_2.txt")
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
-    assert listed(client.get(place(complaint))) == [(address_of(letter), "(File name)")]
+    assert mentions(client.get(place(complaint))) == [(address_of(letter), "(File name)")]
 
 
 def test_a_long_list_is_cut_and_costs_a_fixed_number_of_queries(
@@ -248,21 +248,21 @@ def test_a_long_list_is_cut_and_costs_a_fixed_number_of_queries(
 ) -> None:
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
 
-    def queries(count: int, made: Callable[[int], Any]) -> int:
+    def queries(count: int, make_one: Callable[[int], Any]) -> int:
         for number in range(count):
-            made(number)
+            make_one(number)
         client.get(place(complaint))
-        with CaptureQueriesContext(connection) as asked:
+        with CaptureQueriesContext(connection) as context:
             client.get(place(complaint))
-        return len(asked)
+        return len(context)
 
     few = queries(1, lambda number: make_item(site, name=f"Przybylski {number}"))
     assert queries(4, lambda number: make_item(site, name=f"Mrs. Przybylski {number}")) == few
     first = make_action(site, about=complaint, name="Call Ann")
     monkeypatch.setattr(forms, "MOST_SHOWN", 3)
     page = client.get(place(complaint))
-    assert listed(page)[0] == (address_of(first), "(Name)")
-    assert [after for _, after in listed(page)] == ["(Name)"] * 3 + [""]
+    assert mentions(page)[0] == (address_of(first), "(Name)")
+    assert [after for _, after in mentions(page)] == ["(Name)"] * 3 + [""]
     assert "Item 1: Przybylski 0" in page.text
     assert "and others" in page.text
 
@@ -293,23 +293,23 @@ def test_a_search_in_parts_finds_what_one_part_finds(
         consumer_email="ng@wolke.example",
         consumer_address="Wolkengasse 3",
     )
-    for said in ("", "Ng called", "wolkengasse 3", "NG@WOLKE.EXAMPLE", "+49 171 2345-678", "Annoyed, as yours was"):
-        make_action(site, about=complaint, name="Ring Ann", description=said)
-        make_action(site, name="Answer", description=said)
-        make_item(site, name=said or "Oven", notes=said)
-        make_draft(site, consumer_address=said, complaint_description=said)
-        make_customer(site, name=f"Customer {said}", party_contacts=[{"last_name": said, "phone": said}])
-        make_complaint(site, consumer_address=said, complaint_description=said)
-        make.make_employee(site, address=said)
-        make_complaint(other_site, consumer_address=said)
+    for text in ("", "Ng called", "wolkengasse 3", "NG@WOLKE.EXAMPLE", "+49 171 2345-678", "Annoyed, as yours was"):
+        make_action(site, about=complaint, name="Ring Ann", description=text)
+        make_action(site, name="Answer", description=text)
+        make_item(site, name=text or "Oven", notes=text)
+        make_draft(site, consumer_address=text, complaint_description=text)
+        make_customer(site, name=f"Customer {text}", party_contacts=[{"last_name": text, "phone": text}])
+        make_complaint(site, consumer_address=text, complaint_description=text)
+        make.make_employee(site, address=text)
+        make_complaint(other_site, consumer_address=text)
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
-    whole = client.get(place(complaint))
-    assert (whole.context["searched"].following, len(listed(whole))) == ("", 30)
+    full_page = client.get(place(complaint))
+    assert (full_page.context["searched"].following, len(mentions(full_page))) == ("", 30)
     in_small_parts(monkeypatch)
     pages = parts(client, complaint)
     # What an index finds is known at the beginning of its kind, the other fields of a contact's customer later.
-    found = dict.fromkeys(address_ for page in pages for address_, _ in listed(page))
-    assert sorted(found) == sorted(address_ for address_, _ in listed(whole))
+    addresses = dict.fromkeys(address_ for page in pages for address_, _ in mentions(page))
+    assert sorted(addresses) == sorted(address_ for address_, _ in mentions(full_page))
     assert all("kinds of records have been searched. Next: " in page.text for page in pages[:-1])
     assert not [page for page in pages[:-1] if re.search("No other record|records that you may see", page.text)]
     assert "0 of 11 kinds of records have been searched. Next: actions." in pages[0].text
@@ -325,12 +325,12 @@ def test_records_with_more_child_rows_than_are_compared_at_once_are_searched_in_
     customers = [make_customer(site, party_contacts=contacts[::turn]) for turn in (1, -1, 1, -1)]
     monkeypatch.setattr(finding, "ROWS", 8)
     pages = parts(browser(site, DefaultRole.SITE_ADMINISTRATOR), complaint)
-    found = [one for page in pages for one in listed(page)]
-    assert sorted(found) == sorted((address_of(customer), "(Phone)") for customer in customers)
+    rows = [one for page in pages for one in mentions(page)]
+    assert sorted(rows) == sorted((address_of(customer), "(Phone)") for customer in customers)
     in_small_parts(monkeypatch)
     assert [
-        one for page in parts(browser(site, DefaultRole.SITE_ADMINISTRATOR), complaint) for one in listed(page)
-    ] == found
+        one for page in parts(browser(site, DefaultRole.SITE_ADMINISTRATOR), complaint) for one in mentions(page)
+    ] == rows
 
 
 def test_rows_with_many_values_are_not_left_out_in_silence(
@@ -370,7 +370,7 @@ def test_the_last_part_knows_that_rows_of_a_kind_were_left_out(
     pages = parts(client, complaint)
     assert "not all were looked at" in pages[-1].text
     assert "have been searched" not in pages[-1].text
-    assert sum(len(listed(page)) for page in pages) == 4
+    assert sum(len(mentions(page)) for page in pages) == 4
 
 
 def test_a_record_without_a_number_is_named_by_its_kind(site: Site) -> None:
@@ -382,7 +382,7 @@ def test_a_record_without_a_number_is_named_by_its_kind(site: Site) -> None:
 def test_a_part_alone_has_no_form(site: Site, complaint: Complaint) -> None:
     oven = make_item(site, name="Oven of Mrs. Przybylski")
     part = browser(site, DefaultRole.SITE_ADMINISTRATOR).get(f"{place(complaint)}&part")
-    assert listed(part) == [(address_of(oven), "(Name)")]
+    assert mentions(part) == [(address_of(oven), "(Name)")]
     assert "<form" not in part.text
 
 
@@ -403,12 +403,12 @@ def test_a_place_that_is_not_of_this_search_is_refused(
 
     following = client.get(place(complaint)).context["searched"].following
     assert status(client, complaint, following) == 200
-    forged = ["x", "0", following[:-1], f"x{following}", following.replace(":", ""), "\0", "é" * 3000]
-    assert {status(client, complaint, text) for text in forged} == {400}
+    forgeries = ["x", "0", following[:-1], f"x{following}", following.replace(":", ""), "\0", "é" * 3000]
+    assert {status(client, complaint, text) for text in forgeries} == {400}
     assert (status(client, second, following), status(other, complaint, following)) == (400, 400)
     # A right that was lost, or one more value to search for, ends the search.
-    with monkeypatch.context() as patched:
-        patched.setattr(SitePermissions, "hidden_fields", lambda *_: ("notes",))
+    with monkeypatch.context() as patch:
+        patch.setattr(SitePermissions, "hidden_fields", lambda *_: ("notes",))
         assert status(client, complaint, following) == 400
     values = {"consumer_phone": "0171 555 03 00"}
     update_complaint_detail(site.pk, complaint.pk, values, author=make.SYSTEM, may_change_completed=True, reason="New")
@@ -419,12 +419,12 @@ def test_a_text_of_a_version_that_is_not_in_force_is_not_found_for_those_who_do_
     site: Site, complaint: Complaint
 ) -> None:
     reviewer = [make_signer(site)]
-    shown, changed = make_document(site, name="Visit of Mrs. Przybylski"), make_document(site, name="Oven")
-    add_version(changed, b"new", file_name="przybylski.txt", user_to_review=reviewer)
+    visible, with_new_version = make_document(site, name="Visit of Mrs. Przybylski"), make_document(site, name="Oven")
+    add_version(with_new_version, b"new", file_name="przybylski.txt", user_to_review=reviewer)
     make_document(site, name="Letter of Mrs. Przybylski", user_to_review=reviewer)
     user = make.make_user(site=site)
     make.make_role(site, ["complaints.view_complaint", "complaints.erase_consumer", "documents.view_document"], [user])
-    assert listed(browser(site, user=user).get(place(complaint))) == [(address_of(shown), "(Name)")]
-    whole = browser(site, DefaultRole.SITE_ADMINISTRATOR).get(place(complaint))
-    assert (address_of(changed), "(File name)") in listed(whole)
-    assert len(listed(whole)) == 3
+    assert mentions(browser(site, user=user).get(place(complaint))) == [(address_of(visible), "(Name)")]
+    full_page = browser(site, DefaultRole.SITE_ADMINISTRATOR).get(place(complaint))
+    assert (address_of(with_new_version), "(File name)") in mentions(full_page)
+    assert len(mentions(full_page)) == 3

@@ -21,7 +21,7 @@ from tests.make.complaints import make_complaint, make_period
 ADD = "admin:retention_retentionperiod_add"
 
 
-def made_on(site: Site, moment: datetime.datetime) -> Complaint:
+def make_complaint_on(site: Site, moment: datetime.datetime) -> Complaint:
     """Return a complaint that was entered at the moment."""
     complaint = make_complaint(site, consumer_last_name="Przybylski")
     Complaint.objects.filter(pk=complaint.pk).update(created=moment)
@@ -44,16 +44,16 @@ def test_months_are_counted_on_the_calendar(day: str, months: int, until: str) -
 
 def test_a_site_administrator_sets_a_period_and_records_of_the_kind_show_it(site: Site, other_site: Site) -> None:
     moment = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
-    complaint, other = made_on(site, moment), made_on(other_site, moment)
+    complaint, other = make_complaint_on(site, moment), make_complaint_on(other_site, moment)
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
     assert "Kept at least" not in client.get(address(complaint, "read")).text
     add = reverse(ADD)
-    given = form_of(client.get(add)) | {"entity": "complaint", "months": "24"}
-    assert client.post(add, given).status_code == 302
+    data = form_of(client.get(add)) | {"entity": "complaint", "months": "24"}
+    assert client.post(add, data).status_code == 302
     assert "Kept at least until 2028-03-01." in client.get(address(complaint, "read")).text
     assert kept_until(other) is None
     assert kept_until(make.make_employee(site)) is None
-    again = client.post(add, given | {"larder_once": ""})
+    again = client.post(add, data | {"larder_once": ""})
     assert (again.status_code, RetentionPeriod.objects.count()) == (200, 1)
     period = RetentionPeriod.objects.get()
     assert save(client, period, months="36", change_reason="New rule").status_code == 302
@@ -70,7 +70,7 @@ def test_a_site_administrator_sets_a_period_and_records_of_the_kind_show_it(site
 
 
 def test_what_may_be_erased_by_now_says_so_and_stays(site: Site) -> None:
-    complaint = made_on(site, datetime.datetime(2001, 3, 1, 12, tzinfo=datetime.UTC))
+    complaint = make_complaint_on(site, datetime.datetime(2001, 3, 1, 12, tzinfo=datetime.UTC))
     make_period(site, months=24)
     clean_up.call()
     page = browser(site, DefaultRole.READER).get(address(complaint, "read")).text
@@ -80,7 +80,7 @@ def test_what_may_be_erased_by_now_says_so_and_stays(site: Site) -> None:
 
 def test_the_day_is_that_of_the_site(site: Site) -> None:
     Site.objects.filter(pk=site.pk).update(time_zone="Pacific/Auckland")
-    complaint = made_on(site, datetime.datetime(2026, 2, 28, 20, tzinfo=datetime.UTC))
+    complaint = make_complaint_on(site, datetime.datetime(2026, 2, 28, 20, tzinfo=datetime.UTC))
     make_period(site, months=1)
     assert kept_until(complaint) == datetime.date(2026, 4, 1)
 

@@ -4,7 +4,7 @@ import pytest
 
 from records.retention.words import Words
 
-FOUND = [
+MATCHES = [
     ("田中", "お客様の田中様から電話がありました。"),
     ("王", "客户王先生来电"),
     ("김", "고객 김민수 씨"),
@@ -62,7 +62,7 @@ NOT_FOUND = [
 ]
 
 
-@pytest.mark.parametrize(("value", "text"), FOUND)
+@pytest.mark.parametrize(("value", "text"), MATCHES)
 def test_a_text_and_a_reason_that_say_a_value_in_another_spelling_are_found(value: str, text: str) -> None:
     assert Words([value]).occur_in(text)
     assert Words([value]).are_quoted_in(text)

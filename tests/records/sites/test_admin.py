@@ -15,9 +15,9 @@ def test_folders_are_added_moved_and_archived(site: Site) -> None:
     assert client.post(add, data).status_code == 302
     folder = EntityFolder.objects.get(name="Bakery")
     other = make.make_folder(site, Entity.COMPLAINT)
-    refused = save(client, folder, parent=str(other.pk), change_reason="Inside")
-    assert refused.status_code == 200
-    assert refused.context["adminform"].form.errors["parent"]
+    answer = save(client, folder, parent=str(other.pk), change_reason="Inside")
+    assert answer.status_code == 200
+    assert answer.context["adminform"].form.errors["parent"]
     assert save(client, folder, name="Bakehouse", change_reason="Name").status_code == 302
     step = reverse("admin:sites_entityfolder_step", args=(folder.pk, "archive"))
     make.make_employee(site, entity_folder=EntityFolder.objects.get(pk=folder.pk))
@@ -32,9 +32,9 @@ def test_sites_are_added_by_superusers_and_changed_by_their_administrators(site:
     assert client.post(add, data).status_code == 302
     new = Site.objects.get(name="Quay Mill")
     assert Role.objects.filter(site=new).count() == 4
-    theirs = browser(site, DefaultRole.SITE_ADMINISTRATOR)
-    assert save(theirs, site, time_zone="America/New_York", change_reason="Moved").status_code == 302
-    bad = save(theirs, site, time_zone="Mars/Base", change_reason="Moved")
+    administrator = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    assert save(administrator, site, time_zone="America/New_York", change_reason="Moved").status_code == 302
+    bad = save(administrator, site, time_zone="Mars/Base", change_reason="Moved")
     assert "not a time zone name" in bad.content.decode()
-    assert theirs.get(address(other_site)).status_code == 404
-    assert theirs.get(add).status_code == 403
+    assert administrator.get(address(other_site)).status_code == 404
+    assert administrator.get(add).status_code == 403

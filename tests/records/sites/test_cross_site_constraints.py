@@ -10,13 +10,13 @@ from django.db import models
 
 DECISIONS = Path(__file__).resolve().parents[3] / "docs" / "decisions"
 PAGE = (DECISIONS / "0024-distributed-postgresql.md").read_text(encoding="utf-8")
-OURS = ("records.", "documents", "materials", "scim")
+APPS = ("records.", "documents", "materials", "scim")
 
 
 def our_models() -> list[type[models.Model]]:
     """Return the models of the product, with those that Django makes for lists."""
     return [
-        model for model in apps.get_models(include_auto_created=True) if model._meta.app_config.name.startswith(OURS)
+        model for model in apps.get_models(include_auto_created=True) if model._meta.app_config.name.startswith(APPS)
     ]
 
 
@@ -29,8 +29,8 @@ def site_field(model: type[models.Model]) -> str | None:
 def unique_sets(model: type[models.Model]) -> Iterator[tuple[str, set[str]]]:
     """Yield the name and the fields of everything that is unique in a table, except ids that are random or counted."""
     for field in model._meta.concrete_fields:
-        counted = isinstance(field, models.AutoField | models.BigAutoField)
-        if field.unique and not counted and not (field.primary_key and isinstance(field, models.UUIDField)):
+        is_counter = isinstance(field, models.AutoField | models.BigAutoField)
+        if field.unique and not is_counter and not (field.primary_key and isinstance(field, models.UUIDField)):
             yield f"{model._meta.db_table}.{field.column}", {field.name}
     for constraint in model._meta.constraints:
         if isinstance(constraint, models.UniqueConstraint):
@@ -51,7 +51,7 @@ def names_in(expressions: Any) -> set[str]:
     return names | names_in(inner) if inner else names
 
 
-def listed(title: str) -> set[str]:
+def names_under(title: str) -> set[str]:
     """Return what the page lists in the first column of the table below a title."""
     section = PAGE.partition(f"## {title}\n")[2].partition("\n#")[0]
     return set(re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE))
@@ -65,7 +65,7 @@ def test_the_page_names_each_unique_constraint_of_a_table_with_sites_that_does_n
         for name, fields in unique_sets(model)
         if site not in fields
     }
-    assert across == listed("Unique across sites")
+    assert across == names_under("Unique across sites")
 
 
 def test_the_page_names_each_table_that_has_no_column_for_the_site() -> None:
@@ -74,4 +74,4 @@ def test_the_page_names_each_table_that_has_no_column_for_the_site() -> None:
         for model in our_models()
         if site_field(model) is None and not model._meta.auto_created and model is not apps.get_model("sites.Site")
     }
-    assert without == listed("Tables without a site")
+    assert without == names_under("Tables without a site")

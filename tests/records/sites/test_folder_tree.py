@@ -47,13 +47,13 @@ def test_the_tree_shows_folders_within_each_other_with_what_they_hold(site, othe
     assert "1 employee" in browser(site).get(link).content.decode()
 
 
-@pytest.mark.parametrize(("role", "seen"), [(DefaultRole.READER, 1), (DefaultRole.MANAGER, 2)])
-def test_a_folder_counts_only_documents_that_exist_for_the_reader(site: Site, role: DefaultRole, seen: int) -> None:
+@pytest.mark.parametrize(("role", "count"), [(DefaultRole.READER, 1), (DefaultRole.MANAGER, 2)])
+def test_a_folder_counts_only_documents_that_exist_for_the_reader(site: Site, role: DefaultRole, count: int) -> None:
     folder = add(site, "Manuals", entity=Entity.DOCUMENT)
     docs.make_document(site, entity_folder=folder)
     docs.make_document(site, entity_folder=folder, user_to_review=[docs.make_signer(site)])
     (node,) = tree(browser(site, role), entity="document").context["nodes"]
-    assert node.records == seen
+    assert node.records == count
 
 
 def test_a_folder_is_moved_where_it_fits_and_nowhere_else(site):
@@ -61,21 +61,21 @@ def test_a_folder_is_moved_where_it_fits_and_nowhere_else(site):
     inner = add(site, "Inner", one)
     client = browser(site, ADMINISTRATOR)
     answer = tree(client, move=str(one.pk))
-    offered = {
+    choices = {
         node.folder.name: node.takes_moved for node in (*answer.context["nodes"], *answer.context["nodes"][0].inner)
     }
-    assert offered == {"One": False, "Inner": False, "Two": True}
+    assert choices == {"One": False, "Inner": False, "Two": True}
     assert move(client, one, two).status_code == 302
     one.refresh_from_db()
     assert one.parent == two
     change = Change.objects.get(record_id=one.pk, operation="MoveFolder")
     assert (change.reason, change.channel) == ("Reorganised", "Back-office")
-    refused = client.post(
+    answer = client.post(
         reverse("admin:sites_entityfolder_move"),
         {"folder": two.pk, "target": inner.pk, "change_reason": "Circle"},
     )
-    assert "cannot be moved into itself" in refused.content.decode()
-    assert "Circle</textarea>" in refused.content.decode()
+    assert "cannot be moved into itself" in answer.content.decode()
+    assert "Circle</textarea>" in answer.content.decode()
     move(client, one, None)
     one.refresh_from_db()
     assert one.parent is None
@@ -96,8 +96,8 @@ def test_a_folder_is_renamed_and_archived_from_the_tree(site):
     assert client.post(address(folder), data).status_code == 302
     employee = make.make_employee(site, entity_folder=folder)
     step = reverse("admin:sites_entityfolder_step", args=(folder.pk, "archive"))
-    refused = press(client, step, {"change_reason": "Unused"})
-    assert "still contains 1 employee" in refused.content.decode()
+    answer = press(client, step, {"change_reason": "Unused"})
+    assert "still contains 1 employee" in answer.content.decode()
     type(employee).objects.update(entity_folder=None)
     assert press(client, step, {"change_reason": "Unused"}).status_code == 302
     folder.refresh_from_db()
@@ -118,11 +118,11 @@ def test_only_those_who_keep_the_folders_move_them(site, role):
 
 
 def test_folders_of_another_site_cannot_be_touched(site, other_site):
-    mine, theirs = add(site, "Mine"), add(other_site, "Theirs")
+    mine, foreign = add(site, "Mine"), add(other_site, "Theirs")
     client = browser(site, ADMINISTRATOR)
-    assert tree(client, move=str(theirs.pk)).status_code == 404
-    assert move(client, theirs, mine).status_code == 404
-    move(client, mine, theirs)
+    assert tree(client, move=str(foreign.pk)).status_code == 404
+    assert move(client, foreign, mine).status_code == 404
+    move(client, mine, foreign)
     mine.refresh_from_db()
     assert mine.parent is None
     for wrong in ("abc", ""):
@@ -154,11 +154,11 @@ def test_a_parent_is_chosen_among_folders_of_the_same_kind_and_site(site: Site, 
     make.make_folder(other_site, Entity.ITEM, "Scales elsewhere")
     page = client.get(address(upper))
     looked_up = page.context["adminform"].form.fields["parent"].widget.address()
-    found = client.get(f"{looked_up}&q=").json()["results"]
-    assert [choice["text"] for choice in found] == ["Scales", "Scales / Small"]
+    choices = client.get(f"{looked_up}&q=").json()["results"]
+    assert [choice["text"] for choice in choices] == ["Scales", "Scales / Small"]
     add = client.get(f"{reverse('admin:sites_entityfolder_add')}?entity=customer")
     looked_up = add.context["adminform"].form.fields["parent"].widget.address()
     assert [choice["text"] for choice in client.get(f"{looked_up}&q=").json()["results"]] == ["Scale customers"]
     # The page's script adds what is chosen now, which wins.
-    chosen = client.get(f"{looked_up}&entity=item&q=small").json()["results"]
-    assert [choice["text"] for choice in chosen] == ["Scales / Small"]
+    choices = client.get(f"{looked_up}&entity=item&q=small").json()["results"]
+    assert [choice["text"] for choice in choices] == ["Scales / Small"]

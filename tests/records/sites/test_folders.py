@@ -43,9 +43,9 @@ def test_an_added_folder_leaves_one_change_of_its_site(site):
 
 def test_siblings_have_different_names_in_any_case(site, other_site):
     top = add(site, "Straße")
-    for same in ("STRASSE", " straße "):
+    for name in ("STRASSE", " straße "):
         with pytest.raises(ValidationError) as caught:
-            add(site, same)
+            add(site, name)
         assert fault_of(caught) == "Duplicate"
     add(site, "Straße", top)
     add(site, "Straße", entity=Entity.ITEM)
@@ -63,9 +63,9 @@ def test_a_name_that_is_none_is_refused(site, name):
 
 def test_renaming_keeps_place_and_leaves_no_change_when_nothing_changed(site):
     folder = add(site, "Line 1")
-    renamed = actions.rename_folder(site.pk, folder.pk, "Line one", author=make.SYSTEM)
+    result = actions.rename_folder(site.pk, folder.pk, "Line one", author=make.SYSTEM)
     actions.rename_folder(site.pk, folder.pk, "Line one", author=make.SYSTEM)
-    assert renamed.name == "Line one"
+    assert result.name == "Line one"
     change = Change.objects.filter(record_id=folder.pk, operation="RenameFolder").get()
     assert change.fields == [{"field": "name", "old": "Line 1", "new": "Line one"}]
 
@@ -79,9 +79,9 @@ def test_a_folder_moves_with_all_that_is_in_it(site):
     assert tree == [("Earlier", 0), ("Line 1", 1), ("Night shift", 2)]
     employee.refresh_from_db()
     assert employee.entity_folder_id == shift.pk
-    moved = Change.objects.get(record_id=line.pk, operation="MoveFolder")
-    assert [entry["field"] for entry in moved.fields] == ["parent", "idx"]
-    assert moved.fields[0]["new"] == {"id": str(archive_of_old.pk), "name": "Earlier"}
+    change = Change.objects.get(record_id=line.pk, operation="MoveFolder")
+    assert [entry["field"] for entry in change.fields] == ["parent", "idx"]
+    assert change.fields[0]["new"] == {"id": str(archive_of_old.pk), "name": "Earlier"}
 
 
 def test_a_folder_cannot_be_moved_into_itself_or_below_itself(site):
@@ -98,8 +98,8 @@ def test_a_folder_cannot_be_moved_into_itself_or_below_itself(site):
 
 def test_a_folder_stays_in_its_site_and_entity(site, other_site):
     folder = add(site, "A")
-    gone = archive(add(site, "Gone"))
-    for target in (add(other_site, "B"), add(site, "B", entity=Entity.ITEM), gone):
+    former = archive(add(site, "Gone"))
+    for target in (add(other_site, "B"), add(site, "B", entity=Entity.ITEM), former):
         with pytest.raises(ValidationError) as caught:
             move(folder, target)
         assert fault_of(caught) == "InvalidReference"
@@ -142,16 +142,16 @@ def test_a_folder_is_found_by_its_name_topmost_first_or_made(site, other_site):
     add(site, "Night Shift", outer)
     add(other_site, "Packing")
 
-    def named(name):
+    def folder_named(name):
         return actions.folder_named(site.pk, Entity.EMPLOYEE, name, author=make.SYSTEM)
 
-    assert named("night shift").parent == outer
+    assert folder_named("night shift").parent == outer
     top = add(site, "Night shift")
-    assert named(" NIGHT SHIFT") == top
-    made = named("Packing")
-    assert (made.site, made.parent) == (site, None)
-    assert Change.objects.get(record_id=made.pk).operation == "AddFolder"
-    assert named("packing") == made
+    assert folder_named(" NIGHT SHIFT") == top
+    folder = folder_named("Packing")
+    assert (folder.site, folder.parent) == (site, None)
+    assert Change.objects.get(record_id=folder.pk).operation == "AddFolder"
+    assert folder_named("packing") == folder
 
 
 def test_archiving_asks_why(site):
@@ -211,8 +211,8 @@ def test_filing_a_record_and_archiving_its_folder_never_both_succeed():
         return make.at_once(lambda: make.make_employee(site, entity_folder=folder), lambda: archive(folder))
 
     for turn in range(4):
-        filed, archived = race(add(site, f"Folder {turn}"))
-        assert isinstance(filed, ValidationError) != isinstance(archived, ValidationError)
+        filing, archived = race(add(site, f"Folder {turn}"))
+        assert isinstance(filing, ValidationError) != isinstance(archived, ValidationError)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -221,20 +221,20 @@ def test_archiving_waits_for_whoever_is_filing_into_the_folder():
         pytest.skip("SQLite has one writer at a time.")
     site = make.make_site()
     folder = add(site, "A")
-    held, let_go = threading.Event(), threading.Event()
+    is_locked, let_go = threading.Event(), threading.Event()
 
     def file():
         with transaction.atomic():
             lock_folders([folder.pk])
-            held.set()
+            is_locked.set()
             let_go.wait(10)
             return make.make_employee(site, entity_folder=folder)
 
     def clear():
-        held.wait(10)
+        is_locked.wait(10)
         threading.Timer(0.3, let_go.set).start()
         return archive(folder)
 
-    filed, archived = make.at_once(file, clear)
-    assert filed.entity_folder_id == folder.pk
+    result, archived = make.at_once(file, clear)
+    assert result.entity_folder_id == folder.pk
     assert isinstance(archived, ValidationError)

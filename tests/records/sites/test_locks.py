@@ -39,11 +39,11 @@ def test_what_a_new_record_points_at_can_be_edited_at_the_same_time() -> None:
         return {Api(key).put(customer, {"Name": f"{name} {turn}"}).status_code for turn in range(TURNS)}
 
     def move() -> set[int]:
-        found = set()
+        statuses = set()
         for turn in range(TURNS):
             body = make.employee_body(ReportingToId=str(superior.pk) if turn % 2 else None)
-            found.add(Api(key).put(reporting, body).status_code)
-        return found
+            statuses.add(Api(key).put(reporting, body).status_code)
+        return statuses
 
     def rename_author() -> set[int]:
         for turn in range(TURNS):
@@ -63,8 +63,8 @@ def test_an_import_and_single_changes_of_who_reports_to_whom_never_wait_in_a_cir
     people = [make.make_employee(site) for _ in range(6)]
 
     def bring_in(rows: list[dict[str, str]]) -> bool:
-        given: dict[str, Any] = {"site_id": site.pk, "author": make.SYSTEM, "may": lambda permission: True}
-        resource = EmployeeResource(**given, reason="Reorganised")
+        facts: dict[str, Any] = {"site_id": site.pk, "author": make.SYSTEM, "may": lambda permission: True}
+        resource = EmployeeResource(**facts, reason="Reorganised")
         resource.import_sheet(files.read(as_csv(rows)), dry_run=False)
         return resource.is_applied
 
@@ -130,5 +130,5 @@ def test_row_locks_leave_room_for_foreign_keys() -> None:
     ]
     assert len(locks) > 10
     assert [file for file, line in locks if "no_key=True" not in line] == ["records/sites/writing.py"]
-    whole = [model for model in apps.get_models() if getattr(model, "LOCKED_WHOLE", False)]
-    assert whole == [EntityFolder], "only a folder is locked against those who file into it, and before the chain"
+    kinds = [model for model in apps.get_models() if getattr(model, "LOCKED_WHOLE", False)]
+    assert kinds == [EntityFolder], "only a folder is locked against those who file into it, and before the chain"

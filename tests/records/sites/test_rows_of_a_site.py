@@ -43,13 +43,13 @@ def _models() -> set[str]:
 
 
 def test_every_query_about_the_rows_of_one_site_begins_with_at() -> None:
-    models, found = _models(), []
+    models, places = _models(), []
     for room in ROOMS:
         for path in sorted((Path(settings.BASE_DIR) / room).rglob("*.py")):
             if "migrations" not in path.parts:
-                found += [f"{path}:{line}" for line in _filters_by_hand(path.read_text(), models)]
+                places += [f"{path}:{line}" for line in _filters_by_hand(path.read_text(), models)]
 
-    assert found == []
+    assert places == []
 
 
 def test_the_rule_finds_a_filter_by_hand() -> None:
@@ -61,9 +61,9 @@ def test_the_rule_finds_a_filter_by_hand() -> None:
 
 
 def test_the_rows_of_a_site_are_found_by_the_site_or_its_id(site: Site, other_site: Site) -> None:
-    here = EntityFolder.objects.create(site=site, entity="document", name="Here")
+    folder = EntityFolder.objects.create(site=site, entity="document", name="Here")
     EntityFolder.objects.create(site=other_site, entity="document", name="There")
 
-    assert list(EntityFolder.objects.at(site)) == [here]
-    assert list(EntityFolder.objects.at(site.pk).filter(entity="document")) == [here]
+    assert list(EntityFolder.objects.at(site)) == [folder]
+    assert list(EntityFolder.objects.at(site.pk).filter(entity="document")) == [folder]
     assert list(EntityFolder.objects.at(None)) == []

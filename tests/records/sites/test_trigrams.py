@@ -18,7 +18,7 @@ from tests.make.customers import make_customer
 
 pytestmark = pytest.mark.django_db
 
-SEARCHED = [model for model in apps.get_models() if hasattr(model, "SEARCHED")]
+MODELS = [model for model in apps.get_models() if hasattr(model, "SEARCHED")]
 
 
 def postgresql() -> None:
@@ -27,7 +27,7 @@ def postgresql() -> None:
 
 
 def runs(text: str) -> list[str]:
-    """Return the runs of three letters as the database tells them."""
+    """Return the trigrams that the database computes."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT larder_grams(%s)", [text])
         numbers = cursor.fetchone()[0]
@@ -43,28 +43,28 @@ def test_the_runs_of_a_text_are_all_its_runs_of_three_letters(text: str) -> None
     assert runs(text) == [text[i : i + 3] for i in range(len(text) - 2)]
 
 
-@pytest.mark.parametrize("model", SEARCHED, ids=lambda model: model.__name__)
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
 def test_every_searched_column_has_its_index(model: Any) -> None:
     postgresql()
     with connection.cursor() as cursor:
         cursor.execute("SELECT indexname, indexdef FROM pg_indexes WHERE tablename = %s", [model._meta.db_table])
-        found = dict(cursor.fetchall())
+        definitions = dict(cursor.fetchall())
     for name in model.SEARCHED:
-        definition = found[trigrams.index_name(model._meta.db_table, name)]
+        definition = definitions[trigrams.index_name(model._meta.db_table, name)]
         field = model._meta.get_field(name)
         assert f"gin (larder_grams({'' if getattr(field, 'is_folded', False) else 'upper'}" in definition
 
 
 def test_every_column_that_a_record_is_searched_by_is_indexed() -> None:
-    searched = [(kind.model, kind.anywhere) for kind in KINDS]
-    searched += [
+    columns = [(kind.model, kind.anywhere) for kind in KINDS]
+    columns += [
         (model, page.search_fields)
         for model, page in admin.site._registry.items()
         if any(field.name == "site_sequence_id" for field in model._meta.concrete_fields) or model.__name__ == "User"
     ]
-    assert len(searched) > 15
+    assert len(columns) > 15
     missing = [
-        (model.__name__, name) for model, names in searched for name in names if not trigrams._is_searched(model, name)
+        (model.__name__, name) for model, names in columns for name in names if not trigrams._is_searched(model, name)
     ]
     assert not missing
 
@@ -73,9 +73,9 @@ def test_every_column_that_a_record_is_searched_by_is_indexed() -> None:
 def customers(site: Any, other_site: Any) -> dict[str, Customer]:
     """Return customers of two sites by name."""
     names = ("Straße der Äpfel GmbH", "Apple & Sons 100%", "Pineapple Ltd", "Peach_House", "apple")
-    found = {name: make_customer(site, name=name, code=f"C-{i}0{i}") for i, name in enumerate(names)}
+    records = {name: make_customer(site, name=name, code=f"C-{i}0{i}") for i, name in enumerate(names)}
     make_customer(other_site, name="Appleton", code="C-101")
-    return found
+    return records
 
 
 @pytest.mark.parametrize(
@@ -99,16 +99,16 @@ def customers(site: Any, other_site: Any) -> dict[str, Customer]:
 def test_a_search_finds_the_same_on_both_databases(
     site: Any, customers: dict[str, Customer], text: str, expected: set[str]
 ) -> None:
-    found = search(Customer.objects.filter(site=site), ("name_key", "code_key"), text)
-    assert set(found.values_list("name", flat=True)) == expected
+    rows = search(Customer.objects.filter(site=site), ("name_key", "code_key"), text)
+    assert set(rows.values_list("name", flat=True)) == expected
 
 
 def test_more_rows_than_the_index_gives_are_found_all_the_same(
     site: Any, customers: dict[str, Customer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trigrams, "FEW", 1)
-    found = search(Customer.objects.filter(site=site), ("name_key", "code_key"), "apple")
-    assert set(found.values_list("name", flat=True)) == {"Apple & Sons 100%", "Pineapple Ltd", "apple"}
+    rows = search(Customer.objects.filter(site=site), ("name_key", "code_key"), "apple")
+    assert set(rows.values_list("name", flat=True)) == {"Apple & Sons 100%", "Pineapple Ltd", "apple"}
 
 
 FILL = """
@@ -118,13 +118,13 @@ SELECT gen_random_uuid(), %(site)s, 1000 + n, false, 1, now(), now(), {values} F
 
 
 def fill(site: Any) -> None:
-    """Store 4,000 customers without the detour over the product."""
-    given = {"name": "'Customer ' || md5(n::text)", "name_key": "'customer ' || md5(n::text)"}
-    kept = {"id", "site_id", "site_sequence_id", "is_archived", "revision", "created", "last_modified"}
+    """Store 4,000 customers with one SQL statement."""
+    expressions = {"name": "'Customer ' || md5(n::text)", "name_key": "'customer ' || md5(n::text)"}
+    own_columns = {"id", "site_id", "site_sequence_id", "is_archived", "revision", "created", "last_modified"}
     columns: dict[str, str] = {}
     for field in Customer._meta.concrete_fields:
-        if field.column and field.column not in kept and not field.null:
-            columns[field.column] = given.get(field.column, "''")
+        if field.column and field.column not in own_columns and not field.null:
+            columns[field.column] = expressions.get(field.column, "''")
     sql = FILL.format(columns=", ".join(columns), values=", ".join(columns.values()))
     with connection.cursor() as cursor:
         cursor.execute(sql.replace("%(site)s", "%s"), [site.pk])
@@ -134,11 +134,11 @@ def fill(site: Any) -> None:
 def test_postgresql_reads_a_part_of_a_name_from_the_index(site: Any) -> None:
     postgresql()
     fill(site)
-    made = make_customer(site, name="Anybody & Daughters", code="K-77-x")
+    customer = make_customer(site, name="Anybody & Daughters", code="K-77-x")
     for text in ("ybody", "daught body", "77-x"):
         with CaptureQueriesContext(connection) as queries:
-            found = list(search(Customer.objects.filter(site=site), ("name_key", "code_key"), text))
-        assert [row.pk for row in found] == [made.pk]
+            rows = list(search(Customer.objects.filter(site=site), ("name_key", "code_key"), text))
+        assert [row.pk for row in rows] == [customer.pk]
         assert len(queries) == 2
         for query in queries.captured_queries:
             with connection.cursor() as cursor:

@@ -15,9 +15,9 @@ from tests import make
 
 def test_a_list_keeps_the_order_in_which_it_was_given(site: Site) -> None:
     people = [make.make_employee(site) for _ in range(6)]
-    given = [people[index] for index in (3, 0, 5, 1)]
-    job = make.make_job_description(site, employees=given)
-    assert stored_order(job) == [person.pk for person in given]
+    order = [people[index] for index in (3, 0, 5, 1)]
+    job = make.make_job_description(site, employees=order)
+    assert stored_order(job) == [person.pk for person in order]
     again = [people[index] for index in (4, 2, 0)]
     actions.update_job_description(site.pk, job.pk, {"employees": again}, author=make.SYSTEM)
     assert stored_order(job) == [person.pk for person in again]
@@ -26,12 +26,12 @@ def test_a_list_keeps_the_order_in_which_it_was_given(site: Site) -> None:
 def test_a_list_that_is_changed_is_what_the_rest_of_the_write_reads(site: Site) -> None:
     ann, bob = make.make_employee(site, first_name="Ann"), make.make_employee(site, first_name="Bob")
     job = make.make_job_description(site, employees=[ann])
-    with changing(type(job), site.pk, job.pk, author=make.SYSTEM, operation="Test") as changed:
-        apply(changed, {"employees": [bob]})
-        assert listed_keys(changed, "employees") == [bob.pk]
+    with changing(type(job), site.pk, job.pk, author=make.SYSTEM, operation="Test") as record:
+        apply(record, {"employees": [bob]})
+        assert listed_keys(record, "employees") == [bob.pk]
         assert stored_order(job) == [bob.pk]
-        changed.name = "Baker"
-        apply(changed, {"employees": [bob, ann]})
+        record.name = "Baker"
+        apply(record, {"employees": [bob, ann]})
     assert stored_order(job) == [bob.pk, ann.pk]
     change = Change.objects.filter(record_id=job.pk).latest("number")
     entry = next(entry for entry in change.fields if entry["field"] == "employees")
@@ -45,8 +45,8 @@ def test_a_list_of_a_change_that_fails_stays_as_it_was(site: Site) -> None:
     job = make.make_job_description(site, employees=[ann])
 
     def failing() -> None:
-        with changing(type(job), site.pk, job.pk, author=make.SYSTEM, operation="Test") as changed:
-            apply(changed, {"employees": [bob]})
+        with changing(type(job), site.pk, job.pk, author=make.SYSTEM, operation="Test") as record:
+            apply(record, {"employees": [bob]})
             raise RuntimeError
 
     with pytest.raises(RuntimeError):

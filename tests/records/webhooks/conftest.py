@@ -12,5 +12,5 @@ from tests.make.webhooks import Receiver, receiving
 def receiver(settings: Any) -> Iterator[Receiver]:
     """Return a receiver that takes every message."""
     settings.WEBHOOK_ALLOW_PRIVATE = True
-    with receiving() as found:
-        yield found
+    with receiving() as server:
+        yield server

@@ -72,26 +72,26 @@ def test_a_pass_ends_in_time_and_leaves_the_rest_to_the_next(
 
 def test_messages_share_one_secure_connection(settings: Any, monkeypatch: Any, tmp_path: Path) -> None:
     settings.WEBHOOK_ALLOW_PRIVATE = True
-    key, made = certificate(tmp_path, "warehouse.example.com")
-    ours = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    ours.load_cert_chain(made, key)
-    trusting = ssl.create_default_context(cafile=str(made))
+    key, certificate_file = certificate(tmp_path, "warehouse.example.com")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate_file, key)
+    trusting = ssl.create_default_context(cafile=str(certificate_file))
     monkeypatch.setattr(sending, "tls", lambda: trusting)
-    with receiving(ours) as receiver, closing(sending.Connection()) as connection:
+    with receiving(context) as receiver, closing(sending.Connection()) as connection:
         port = receiver.address.split(":")[2].partition("/")[0]
         resolve = destinations.getaddrinfo
-        asked: list[str] = []
+        hosts: list[str] = []
 
         def answer(host: str, *args: Any, **options: Any) -> Any:
-            asked.append(host)
+            hosts.append(host)
             return resolve("127.0.0.1", *args, **options)
 
         monkeypatch.setattr(destinations, "getaddrinfo", answer)
         for number in range(3):
-            given = connection.post(f"https://warehouse.example.com:{port}/{number}", b"{}", {})
-            assert (given.status, given.fault) == (204, "")
+            response = connection.post(f"https://warehouse.example.com:{port}/{number}", b"{}", {})
+            assert (response.status, response.fault) == (204, "")
         assert connection.post(f"https://other.example.com:{port}/", b"{}", {}).status is None
         assert connection.post(f"https://warehouse.example.com:{port}/3", b"{}", {}).status == 204
     assert [message.path for message in receiver.got] == ["/0", "/1", "/2", "/3"]
-    assert asked == ["warehouse.example.com", "other.example.com", "warehouse.example.com"]
+    assert hosts == ["warehouse.example.com", "other.example.com", "warehouse.example.com"]
     assert receiver.connections == 2  # The one for the other name was never agreed on.

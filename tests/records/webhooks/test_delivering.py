@@ -35,11 +35,11 @@ def change(api: Api, count: int = 1) -> None:
         assert api.post("/item/AddItem", {"Name": f"Detector {number}"}).status_code == 200
 
 
-def _same(moment: datetime.datetime) -> datetime.datetime:
+def _unchanged(moment: datetime.datetime) -> datetime.datetime:
     return moment
 
 
-def verified(webhook: Subscription, message: Any) -> Any:
+def verify(webhook: Subscription, message: Any) -> Any:
     return Webhook(secret_of(webhook)).verify(message.body, message.headers)
 
 
@@ -52,7 +52,7 @@ def test_each_change_is_sent_in_order_as_the_feed_shows_it_to_a_reader(
     assert api.post("/employee/AddEmployee", make.employee_body()).status_code == 200
     assert tasks.deliver.call() == 4
     feed = api_of(DefaultRole.READER).get("/change/GetChangeList", {"after": str(webhook.position)}).json()
-    messages = [verified(webhook, message) for message in receiver.got]
+    messages = [verify(webhook, message) for message in receiver.got]
     assert [message["data"] for message in messages] == feed
     assert [message["type"] for message in messages] == ["Item.AddItem"] * 3 + ["Employee.AddEmployee"]
     assert [message["timestamp"] for message in messages] == [row["Date"] for row in feed]
@@ -74,7 +74,7 @@ def test_only_the_chosen_kinds_of_record_are_sent_and_the_rest_is_passed_over(
     api.post("/employee/AddEmployee", make.employee_body())
     assert tasks.is_waiting()
     tasks.deliver.call()
-    assert [verified(webhook, message)["data"]["Entity"] for message in receiver.got] == ["Employee"]
+    assert [verify(webhook, message)["data"]["Entity"] for message in receiver.got] == ["Employee"]
 
 
 def test_what_was_added_after_other_kinds_were_chosen_is_not_passed_over(
@@ -92,7 +92,7 @@ def test_what_was_added_after_other_kinds_were_chosen_is_not_passed_over(
     monkeypatch.setattr(feed, "last_number", last_number)
     tasks.deliver.call()
     tasks.deliver.call()
-    assert [verified(webhook, message)["data"]["Entity"] for message in receiver.got] == ["Employee"] * 2
+    assert [verify(webhook, message)["data"]["Entity"] for message in receiver.got] == ["Employee"] * 2
 
 
 def test_what_a_reader_does_not_see_is_not_sent(receiver: Receiver, site: Site) -> None:
@@ -101,7 +101,7 @@ def test_what_a_reader_does_not_see_is_not_sent(receiver: Receiver, site: Site) 
     for values in ({"phone": "1"}, {"phone": "2", "code": "E9"}):
         employees.update_employee(site.pk, employee.pk, values, author=make.SYSTEM)
     tasks.deliver.call()
-    assert [verified(webhook, message)["data"]["Fields"] for message in receiver.got] == [["Code"]]
+    assert [verify(webhook, message)["data"]["Fields"] for message in receiver.got] == [["Code"]]
 
 
 def test_another_secret_or_an_altered_body_does_not_verify(receiver: Receiver, site: Site, api: Api) -> None:
@@ -148,9 +148,9 @@ def test_a_failure_stops_the_row_and_those_behind_it_until_the_next_attempt(
         assert tasks.deliver.call() == 0
     assert secret_of(webhook) not in caplog.text
     assert secret_of(webhook)[6:] not in str(list(Delivery.objects.values()))
-    failed = Delivery.objects.get()
-    assert (failed.outcome, failed.status, failed.attempt) == (Outcome.FAILED, 500, 1)
-    assert failed.answer == "out of\N{REPLACEMENT CHARACTER} order …"
+    delivery = Delivery.objects.get()
+    assert (delivery.outcome, delivery.status, delivery.attempt) == (Outcome.FAILED, 500, 1)
+    assert delivery.answer == "out of\N{REPLACEMENT CHARACTER} order …"
     assert tasks.deliver.call() == 0
     assert len(receiver.got) == 1
     receiver.status = 200
@@ -174,7 +174,7 @@ def test_attempts_grow_rarer_and_after_three_days_the_webhook_is_paused_with_a_m
     start = clock = now()
     gaps = []
     while True:
-        deliverer.deliver_to(webhook.pk, clock=partial(_same, clock))
+        deliverer.deliver_to(webhook.pk, clock=partial(_unchanged, clock))
         webhook.refresh_from_db()
         if webhook.state == State.PAUSED:
             break
@@ -186,8 +186,8 @@ def test_attempts_grow_rarer_and_after_three_days_the_webhook_is_paused_with_a_m
     assert max(gaps) <= deliverer.LONGEST_DELAY * 1.2
     assert 20 < len(gaps) < 60
     assert "for 3 days" in webhook.pause_reason
-    paused = Change.objects.get(operation="PauseWebhook")
-    assert paused.author_name == "Webhook deliverer"
+    pause = Change.objects.get(operation="PauseWebhook")
+    assert pause.author_name == "Webhook deliverer"
     run_tasks()
     assert [message.to for message in mailoutbox] == [["admin@corp.local"]]
     assert str(webhook.pk) in mailoutbox[0].body
@@ -239,12 +239,12 @@ def test_what_a_former_address_answers_does_not_hold_up_the_new_one(
         Subscription.objects.update(failing_since=now() - datetime.timedelta(days=4), next_attempt=None)
     send = deliverer.send
 
-    def corrected(*args: Any) -> Any:
+    def correct(*args: Any) -> Any:
         monkeypatch.undo()
         actions.update_subscription(None, webhook.pk, {"address": receiver.address}, author=make.SYSTEM)
         return send(*args)
 
-    monkeypatch.setattr(deliverer, "send", corrected)
+    monkeypatch.setattr(deliverer, "send", correct)
     receiver.status = status
     assert tasks.deliver.call() == 0
     receiver.status = 204
@@ -263,14 +263,14 @@ def test_redirects_are_not_followed(receiver: Receiver, site: Site, api: Api) ->
 
 def test_a_slow_receiver_is_cut_off(receiver: Receiver, site: Site, api: Api, monkeypatch: Any) -> None:
     monkeypatch.setattr(sending, "WHOLE_SECONDS", 0.3)
-    released = threading.Event()
-    receiver.before_answer = lambda: released.wait(60)
+    release = threading.Event()
+    receiver.before_answer = lambda: release.wait(60)
     make_webhook(site, receiver.address)
     change(api)
-    started = time.monotonic()
+    start = time.monotonic()
     tasks.deliver.call()
-    released.set()
-    assert time.monotonic() - started < 30
+    release.set()
+    assert time.monotonic() - start < 30
     assert Delivery.objects.get().fault == sending.TOO_SLOW
 
 
@@ -306,17 +306,17 @@ def test_a_worker_that_dies_behind_the_sending_leaves_a_repeat_with_the_same_id(
     webhook = make_webhook(site, receiver.address)
     change(api)
 
-    class Killed(BaseException):
+    class WorkerKilled(BaseException):
         pass
 
     send = deliverer.send
 
-    def killed(*args: Any) -> None:
+    def kill(*args: Any) -> None:
         send(*args)
-        raise Killed
+        raise WorkerKilled
 
-    monkeypatch.setattr(deliverer, "send", killed)
-    with pytest.raises(Killed):
+    monkeypatch.setattr(deliverer, "send", kill)
+    with pytest.raises(WorkerKilled):
         deliverer.deliver_to(webhook.pk)
     monkeypatch.setattr(deliverer, "send", send)
     # A process that is killed does not give its claim back.
@@ -347,8 +347,8 @@ def test_two_workers_do_not_deliver_at_the_same_time(receiver: Receiver, site: S
             at_work[0] -= 1
 
     receiver.before_answer = answer
-    taken = make.at_once(*[lambda: deliverer.deliver_to(webhook.pk)] * 3)
-    assert sorted(taken) == [0, 0, 6], taken
+    counts = make.at_once(*[lambda: deliverer.deliver_to(webhook.pk)] * 3)
+    assert sorted(counts) == [0, 0, 6], counts
     assert most[0] == 1
     assert receiver.numbers == sorted(set(receiver.numbers))
     connection.close()
@@ -376,14 +376,14 @@ def test_a_test_and_a_repeat_are_sent_when_asked_and_move_nothing(receiver: Rece
     tasks.deliver.call()
     webhook.refresh_from_db()
     position = webhook.position
-    asked = actions.request_test(webhook, author=make.SYSTEM)
-    assert asked.outcome == Outcome.WAITING
-    assert tasks.send_one.call(asked.pk) is True
+    test_delivery = actions.request_test(webhook, author=make.SYSTEM)
+    assert test_delivery.outcome == Outcome.WAITING
+    assert tasks.send_one.call(test_delivery.pk) is True
     again = actions.request_resend(Delivery.objects.get(kind=Kind.CHANGE), author=make.SYSTEM)
     assert tasks.send_one.call(again.pk) is True
     assert tasks.send_one.call(again.pk) is False
     first, test, repeat = receiver.got
-    assert verified(webhook, test) == {
+    assert verify(webhook, test) == {
         "type": "webhook.test",
         "timestamp": orjson.loads(test.body)["timestamp"],
         "data": {"Webhook": "Warehouse"},
@@ -427,26 +427,26 @@ def test_secrets_are_encrypted_and_outlive_a_new_secret_key(
 
 
 def test_metrics_tell_the_outcomes_and_how_old_the_backlog_is(receiver: Receiver, site: Site, api: Api) -> None:
-    def told() -> tuple[Any, ...]:
-        found = {name: value for name, _, value in metrics.figures()}
+    def metric_values() -> tuple[Any, ...]:
+        figures = {name: value for name, _, value in metrics.figures()}
         return (
-            found["larder_webhook_backlog_age_seconds"],
-            found["larder_webhooks_paused"],
+            figures["larder_webhook_backlog_age_seconds"],
+            figures["larder_webhooks_paused"],
             metrics.webhook_deliveries(),
         )
 
-    assert told() == (0.0, 0.0, {"delivered": 0, "failed": 0})
+    assert metric_values() == (0.0, 0.0, {"delivered": 0, "failed": 0})
     webhook = make_webhook(site, receiver.address)
     change(api, 2)
     receiver.status = 500
     tasks.deliver.call()
-    age, paused, counts = told()
+    age, pauses, counts = metric_values()
     assert 0 < age < 60
-    assert (paused, counts) == (0.0, {"delivered": 0, "failed": 1})
+    assert (pauses, counts) == (0.0, {"delivered": 0, "failed": 1})
     receiver.status = 200
     Subscription.objects.update(next_attempt=None)
     tasks.deliver.call()
-    assert told() == (0.0, 0.0, {"delivered": 2, "failed": 1})
+    assert metric_values() == (0.0, 0.0, {"delivered": 2, "failed": 1})
     actions.pause(webhook, author=make.SYSTEM)
     change(api)
-    assert told() == (0.0, 1.0, {"delivered": 2, "failed": 1})
+    assert metric_values() == (0.0, 1.0, {"delivered": 2, "failed": 1})

@@ -23,14 +23,14 @@ PUBLIC = "93.184.215.14"
 
 def answers(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> list[str]:
     """Let every name have these addresses, and return a list that grows by each name that is asked for."""
-    asked: list[str] = []
+    hosts: list[str] = []
 
     def resolve(host: str, port: int, **options: Any) -> Any:
-        asked.append(host)
+        hosts.append(host)
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in addresses]
 
     monkeypatch.setattr(destinations, "getaddrinfo", resolve)
-    return asked
+    return hosts
 
 
 @pytest.mark.parametrize(
@@ -80,9 +80,9 @@ def answers(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> list[str]:
     ],
 )
 def test_an_address_that_no_webhook_may_have_is_refused_when_it_is_entered(site: Site, address: str) -> None:
-    with pytest.raises(ValidationError) as refused:
+    with pytest.raises(ValidationError) as error_info:
         make_webhook(site, address)
-    assert set(refused.value.message_dict) == {"address"}
+    assert set(error_info.value.message_dict) == {"address"}
     assert not Subscription.objects.exists()
 
 
@@ -125,13 +125,13 @@ def test_a_resolver_that_does_not_answer_is_not_waited_for(
     site: Site, api: Api, monkeypatch: Any, settings: Any
 ) -> None:
     monkeypatch.setattr(destinations, "RESOLVE_SECONDS", 0.1)
-    released = threading.Event()
-    monkeypatch.setattr(destinations, "getaddrinfo", lambda *args, **options: released.wait(60) and [])
+    release = threading.Event()
+    monkeypatch.setattr(destinations, "getaddrinfo", lambda *args, **options: release.wait(60) and [])
     make_webhook(site, "https://warehouse.example.com/")
     api.post("/item/AddItem", {"Name": "Detector"})
     tasks.deliver.call()
-    assert not released.is_set()
-    released.set()
+    assert not release.is_set()
+    release.set()
     assert "could not be resolved" in Delivery.objects.get().fault
 
 
@@ -142,11 +142,11 @@ def test_a_name_that_changes_its_address_is_refused_when_it_is_called(
     answers(monkeypatch, PUBLIC)
     port = receiver.address.split(":")[2].partition("/")[0]
     webhook = make_webhook(site, f"https://warehouse.example.com:{port}/")
-    asked = answers(monkeypatch, "127.0.0.1")
+    hosts = answers(monkeypatch, "127.0.0.1")
     api.post("/item/AddItem", {"Name": "Detector"})
     tasks.deliver.call()
     assert "private network" in Delivery.objects.get().fault
-    assert asked == ["warehouse.example.com"]
+    assert hosts == ["warehouse.example.com"]
     assert receiver.got == []
     webhook.refresh_from_db()
     assert webhook.failing_since is not None
@@ -158,10 +158,10 @@ def test_a_name_is_asked_for_once_and_the_connection_goes_to_that_answer(
     port = receiver.address.split(":")[2].partition("/")[0]
     webhook = make_webhook(site, receiver.address)
     Subscription.objects.update(address=f"http://warehouse.example.com:{port}/in")
-    asked = answers(monkeypatch, "127.0.0.1")
+    hosts = answers(monkeypatch, "127.0.0.1")
     api.post("/item/AddItem", {"Name": "Detector"})
     tasks.deliver.call()
-    assert asked == ["warehouse.example.com"]
+    assert hosts == ["warehouse.example.com"]
     assert receiver.got[0].headers["host"] == f"warehouse.example.com:{port}"
     webhook.refresh_from_db()
     assert webhook.delivered == 1
@@ -186,27 +186,27 @@ def test_a_new_address_is_judged_like_the_first_and_tried_at_once(receiver: Rece
     assert tasks.deliver.call() == 1
 
 
-@pytest.mark.parametrize(("name", "taken"), [("warehouse.example.com", True), ("another.example.com", False)])
+@pytest.mark.parametrize(("name", "is_valid"), [("warehouse.example.com", True), ("another.example.com", False)])
 def test_the_certificate_is_checked_for_the_name_and_not_for_the_address(
-    settings: Any, monkeypatch: Any, tmp_path: Path, name: str, taken: bool
+    settings: Any, monkeypatch: Any, tmp_path: Path, name: str, is_valid: bool
 ) -> None:
     settings.WEBHOOK_ALLOW_PRIVATE = True
-    key, made = certificate(tmp_path, name)
-    ours = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    ours.load_cert_chain(made, key)
-    asked_for: list[Any] = []
-    ours.sni_callback = lambda connection, server_name, context: asked_for.append(server_name)
-    trusting = ssl.create_default_context(cafile=str(made))
+    key, certificate_file = certificate(tmp_path, name)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate_file, key)
+    server_names: list[Any] = []
+    context.sni_callback = lambda connection, server_name, context: server_names.append(server_name)
+    trusting = ssl.create_default_context(cafile=str(certificate_file))
     monkeypatch.setattr(sending, "tls", lambda: trusting)
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
             plain, _ = server.accept()
             try:
-                with ours.wrap_socket(plain, server_side=True) as connection:
-                    got = b""
-                    while not got.endswith(b"{}"):
-                        got += connection.recv(4096)
+                with context.wrap_socket(plain, server_side=True) as connection:
+                    data = b""
+                    while not data.endswith(b"{}"):
+                        data += connection.recv(4096)
                     connection.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")
             except OSError:
                 plain.close()
@@ -217,9 +217,9 @@ def test_the_certificate_is_checked_for_the_name_and_not_for_the_address(
         with closing(sending.Connection()) as connection:
             answer = connection.post(f"https://warehouse.example.com:{server.getsockname()[1]}/", b"{}", {})
         thread.join(10)
-    assert asked_for == ["warehouse.example.com"]
-    assert answer.is_success is taken
-    assert ("certificate" in answer.fault) is not taken
+    assert server_names == ["warehouse.example.com"]
+    assert answer.is_success is is_valid
+    assert ("certificate" in answer.fault) is not is_valid
 
 
 def test_a_site_has_a_limited_number_of_webhooks(site: Site, settings: Any, monkeypatch: Any) -> None:

@@ -43,10 +43,10 @@ def test_a_webhook_is_added_and_its_secret_is_shown_once(receiver: Receiver, sit
     assert answer.redirect_chain[-1][0] == secret_page(webhook)
     assert webhook.entities == ["Item", "Material"]
     assert secret_of(webhook) not in answer.text
-    shown = admin.post(secret_page(webhook), {"do": "show"}, follow=True)
-    assert secret_of(webhook) in shown.text
-    assert f"Times are those of {site.time_zone}." in shown.text
-    assert "no-store" in shown["Cache-Control"]
+    page = admin.post(secret_page(webhook), {"do": "show"}, follow=True)
+    assert secret_of(webhook) in page.text
+    assert f"Times are those of {site.time_zone}." in page.text
+    assert "no-store" in page["Cache-Control"]
     assert secret_of(webhook) not in admin.get(secret_page(webhook)).text
     again = admin.post(secret_page(webhook), {"do": "show"}, follow=True)
     assert secret_of(webhook) not in again.text
@@ -106,11 +106,11 @@ def test_pause_resume_test_and_send_again_are_buttons(receiver: Receiver, site: 
     assert "gets a test" in press(admin, step(webhook, "test"), follow=True).text
     run_tasks()
     assert Delivery.objects.filter(kind=Kind.TEST, outcome=Outcome.DELIVERED).count() == 1
-    failed = Delivery.objects.get(outcome=Outcome.FAILED)
-    shown = admin.get(address(failed))
-    assert "&lt;b&gt;no&lt;/b&gt;" in shown.text
-    assert "500 Internal Server Error" in shown.text
-    assert "is sent again" in admin.post(address(failed), follow=True).text
+    delivery = Delivery.objects.get(outcome=Outcome.FAILED)
+    page = admin.get(address(delivery))
+    assert "&lt;b&gt;no&lt;/b&gt;" in page.text
+    assert "500 Internal Server Error" in page.text
+    assert "is sent again" in admin.post(address(delivery), follow=True).text
     run_tasks()
     assert Delivery.objects.filter(kind=Kind.AGAIN, outcome=Outcome.DELIVERED).count() == 1
     press(admin, step(webhook, "resume"), {})
