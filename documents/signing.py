@@ -91,7 +91,7 @@ def sign(request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
             return _to_provider(request, version, purpose, form.cleaned_data)
         result = _submit(request, version, duty, purpose, form)
         if result:
-            messages.success(request, f"{version.document}, {version}: {result}.")
+            messages.success(request, f"{version.document}, {version}: {result}")
             return redirect("admin:documents_inbox")
     return page_response(
         request,
@@ -158,9 +158,9 @@ def _decide(request: HttpRequest, version: DocumentVersion, duty: Duty, purpose:
     options: dict[str, Any] = {"comment": data["comment"], "author": author, "confirm": confirm}
     if data["decision"] == REJECT:
         approvals.reject(version.pk, user, password, **options)
-        return "rejected"
+        return gettext("rejected.")
     if duty is Duty.REVIEW:
         approvals.sign_review(version.pk, user, password, **options)
-        return "reviewed"
+        return gettext("reviewed.")
     approvals.approve(version.pk, user, password, **options)
-    return "approved"
+    return gettext("approved.")

@@ -40,17 +40,19 @@ class Severity(models.TextChoices):
 HANDLING = ("owner", "severity", "target_date", "cause", "correction", "answered_on")
 """Fields for the handling by staff: the back-office shows them and the feed names them; JSON does not include them."""
 
-CONSUMER = (
+ABOUT_CONSUMER = (
+    "consumer_salutation",
     "consumer_first_name",
     "consumer_last_name",
     "consumer_address",
+    "consumer_purchased",
     "consumer_phone",
     "consumer_mobile",
     "consumer_email",
 )
-"""The fields that identify the consumer, which users below Standard cannot see (DECISIONS 9.11)."""
-ABOUT_CONSUMER = ("consumer_salutation", *CONSUMER[:3], "consumer_purchased", *CONSUMER[3:])
 """What is known of the consumer, as it is shown and printed."""
+CONSUMER = tuple(name for name in ABOUT_CONSUMER if name not in ("consumer_salutation", "consumer_purchased"))
+"""The fields that identify the consumer, which users below Standard cannot see (DECISIONS 9.11)."""
 
 REQUIRED = ("customer", "product", "nonconformance")
 """The fields that every complaint except a draft must have."""

@@ -105,6 +105,24 @@ def test_people_whose_access_ended_stay_listed_and_are_replaced_as_signers(site:
     assert client.post(page, {**form_of(client.get(page)), "user_to_notify": [str(approver.pk)]}).status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("duty", "decision", "message"),
+    [
+        ("user_to_review", "sign", "geprüft."),
+        ("user_to_review", "reject", "abgelehnt."),
+        ("user_to_approve", "sign", "freigegeben."),
+    ],
+)
+def test_a_german_signer_is_told_in_german_what_was_signed(site: Site, duty: str, decision: str, message: str) -> None:
+    signer = docs.make_signer(site)
+    document = docs.make_document(site, b"content", name="Recall", **{duty: [signer]})
+    version = docs.version_of(document)
+    data = {"decision": decision, "password": make.PASSWORD, "comment": "Schritt 3 fehlt."}
+    client = sign_in(signer)
+    page = client.post(f"{INBOX}{version.pk}/", data, follow=True, headers={"accept-language": "de"}).text
+    assert f"Recall, Fassung 1: {message}" in page
+
+
 def test_a_signer_finds_opens_and_signs_what_waits(site: Site) -> None:
     reviewer = docs.make_signer(site, DefaultRole.READER)
     approver = docs.make_signer(site)

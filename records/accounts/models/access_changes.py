@@ -12,9 +12,9 @@ class AccessChange(models.Model):
 
     The sum of an owner's stamps is its **access version**. A process that remembers what a caller may do also remembers
     the version, and compares it in the statement that reads the answer for the caller. Database triggers write the
-    marks (`records/accounts/access_triggers.py`), so that no code path can forget one. Marks are only added, so that
-    writers never wait for each other. Stamps are random, so that after a rollback or a restored backup an old version
-    never matches different permissions.
+    marks (`records/accounts/access_triggers.py`), so that no code path can forget one. A write only adds marks, so that
+    writers never wait for each other; marks that newer ones follow are removed later. Stamps are random, so that after
+    a rollback or a restored backup an old version never matches different permissions.
 
     Marks are not records and leave no Change.
     """
