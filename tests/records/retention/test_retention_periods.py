@@ -66,7 +66,7 @@ def test_a_site_administrator_sets_a_period_and_records_of_the_kind_show_it(site
     archive = reverse("admin:retention_retentionperiod_step", args=(period.pk, "archive"))
     assert press(client, archive, {"change_reason": "No rule"}).status_code == 302
     assert kept_until(complaint) is None
-    assert {text.rpartition(": ")[2] for text in texts()} == {"created"}  # which `made_on` set
+    assert {text.rpartition(": ")[2] for text in texts()} == {"created"}  # which `make_complaint_on` set
 
 
 def test_what_may_be_erased_by_now_says_so_and_stays(site: Site) -> None:
