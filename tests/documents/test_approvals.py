@@ -18,9 +18,9 @@ from tests.documents.conftest import files_in
 from tests.make import documents as docs
 
 
-def codes(caught: pytest.ExceptionInfo[ValidationError]) -> list[str]:
+def codes(error_info: pytest.ExceptionInfo[ValidationError]) -> list[str]:
     """Return the codes of a refusal's faults."""
-    error = caught.value
+    error = error_info.value
     faults = (
         [fault for error_list in error.error_dict.values() for fault in error_list]
         if hasattr(error, "error_dict")
@@ -84,14 +84,14 @@ def test_a_rejection_needs_a_comment_and_sends_the_version_back(site: Site) -> N
     reviewer, other = docs.make_signer(site), docs.make_signer(site)
     document = docs.make_document(site, user_to_review=[reviewer, other])
     version = docs.version_of(document)
-    with pytest.raises(ValidationError) as caught:
+    with pytest.raises(ValidationError) as error_info:
         docs.sign(version, reviewer, "reject", comment=" \n")
-    assert codes(caught) == ["RequiredField"]
+    assert codes(error_info) == ["RequiredField"]
     docs.sign(version, reviewer, "reject", comment="Step 3 is missing.")
     assert docs.statuses(document) == ["Awaiting Change"]
-    with pytest.raises(ValidationError) as caught:
+    with pytest.raises(ValidationError) as error_info:
         docs.sign(version, other)
-    assert codes(caught) == ["InvalidTransition"]
+    assert codes(error_info) == ["InvalidTransition"]
     docs.add_version(document)
     assert docs.statuses(document) == ["Superseded", "Awaiting Review"]
     signature = Signature.objects.get(version=version)
@@ -104,9 +104,9 @@ def test_a_newer_file_supersedes_the_one_that_waits_and_its_signers_are_asked_an
     first = docs.version_of(document)
     docs.add_version(document)
     assert docs.statuses(document) == ["Superseded", "Awaiting Review"]
-    with pytest.raises(ValidationError) as caught:
+    with pytest.raises(ValidationError) as error_info:
         docs.sign(first, reviewer)
-    assert codes(caught) == ["InvalidTransition"]
+    assert codes(error_info) == ["InvalidTransition"]
     assert [one.version for one in approvals.waiting_for(reviewer)] == [docs.version_of(document)]
 
 
@@ -118,9 +118,9 @@ def test_a_signature_demands_the_signers_own_password(site: Site, step: str) -> 
     version = docs.version_of(document)
     more = {"comment": "No."} if step == "reject" else {}
     for password in ("", "wrong", make.PASSWORD + " "):
-        with pytest.raises(ValidationError) as caught:
+        with pytest.raises(ValidationError) as error_info:
             docs.sign(version, signer, step, password=password, **more)
-        assert list(caught.value.error_dict) == ["password"]
+        assert list(error_info.value.error_dict) == ["password"]
     assert not Signature.objects.exists()
     assert docs.statuses(document) == [version.record_status]
 
@@ -129,9 +129,9 @@ def test_whoever_uploaded_a_version_cannot_approve_it(site: Site) -> None:
     uploader, successor = docs.make_signer(site), docs.make_signer(site)
     document = docs.make_document(site, author=make.author_of(uploader), user_to_approve=[uploader])
     version = docs.version_of(document)
-    with pytest.raises(ValidationError) as caught:
+    with pytest.raises(ValidationError) as error_info:
         docs.sign(version, uploader, "approve")
-    assert codes(caught) == ["Forbidden"]
+    assert codes(error_info) == ["Forbidden"]
     signer = Signer.objects.get(version=version)
     approvals.replace_signer(signer.pk, successor, reason="Uploaded it.", author=make.SYSTEM)
     docs.sign(version, successor, "approve")
@@ -210,9 +210,9 @@ def test_an_archived_document_waits_for_nobody(site: Site) -> None:
         Document, site.pk, document.pk, archived=True, author=make.SYSTEM, operation="ArchiveDocument", reason="Gone."
     )
     assert not approvals.waiting_for(reviewer)
-    with pytest.raises(ValidationError) as caught:
+    with pytest.raises(ValidationError) as error_info:
         docs.sign(docs.version_of(document), reviewer)
-    assert codes(caught) == ["InvalidTransition"]
+    assert codes(error_info) == ["InvalidTransition"]
 
 
 def test_details_change_without_a_new_version_and_not_who_signs_a_waiting_one(site: Site) -> None:
@@ -220,9 +220,9 @@ def test_details_change_without_a_new_version_and_not_who_signs_a_waiting_one(si
     document = docs.make_document(site, user_to_review=[signer])
     actions.change_details(site.pk, document.pk, {"name": "New", "user_to_notify": [other]}, author=make.SYSTEM)
     assert docs.statuses(document) == ["Awaiting Review"]
-    with pytest.raises(ValidationError) as caught:
+    with pytest.raises(ValidationError) as error_info:
         actions.change_details(site.pk, document.pk, {"user_to_review": [other]}, author=make.SYSTEM)
-    assert codes(caught) == ["InvalidTransition"]
+    assert codes(error_info) == ["InvalidTransition"]
     docs.sign(docs.version_of(document), signer)
     actions.change_details(site.pk, document.pk, {"user_to_approve": [other]}, author=make.SYSTEM)
     document = Document.objects.get(pk=document.pk)

@@ -117,11 +117,11 @@ def test_a_reader_and_a_manager_have_tags_of_their_own(api_of: Callable[..., Any
     assert api.get(path, **{"If-None-Match": tag}).status_code == 200
 
 
-@pytest.mark.parametrize("whose", ["reviewer", "uploader"])
+@pytest.mark.parametrize("name", ["reviewer", "uploader"])
 def test_signers_and_the_uploader_see_their_own_version(
-    api_of: Callable[..., Any], site: Site, stock: Stock, whose: str
+    api_of: Callable[..., Any], site: Site, stock: Stock, name: str
 ) -> None:
-    person = getattr(stock, whose)
+    person = getattr(stock, name)
     make.give_role(person, site, DefaultRole.STANDARD)
     for role in person.memberships.filter(role__default_role=DefaultRole.MANAGER):
         role.delete()

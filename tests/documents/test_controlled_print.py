@@ -128,14 +128,14 @@ def test_a_copy_that_was_overtaken_while_it_was_made_is_made_again(site: Site, m
     real = copies.next_number
     numbers: list[int] = []
 
-    def overtaken(version: DocumentVersion) -> int:
+    def number_of_loser(version: DocumentVersion) -> int:
         number = real(version)
         if not numbers:
             numbers.append(number)
             copies.add(version.pk, number, other, date=now(), author=make.author_of(other))
         return number
 
-    monkeypatch.setattr(copies, "next_number", overtaken)
+    monkeypatch.setattr(copies, "next_number", number_of_loser)
     assert "Copy 2 " in texts_of(print_copy(browser(site), document))[0]
 
 

@@ -66,13 +66,13 @@ def test_mails_follow_the_turn_and_tell_who_is_notified(site: Site) -> None:
 def test_a_transaction_that_fails_sends_nothing(site: Site) -> None:
     signer = docs.make_signer(site)
 
-    def broken_off() -> None:
+    def transaction_that_fails() -> None:
         with transaction.atomic():
             docs.make_document(site, user_to_review=[signer])
             raise ServerDownError
 
     with pytest.raises(ServerDownError):
-        broken_off()
+        transaction_that_fails()
     with pytest.raises(ValidationError):
         docs.make_document(site, name="", user_to_review=[signer])
     work()

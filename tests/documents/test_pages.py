@@ -279,10 +279,10 @@ def test_a_storage_that_is_away_is_said_on_a_page_with_when_to_try_again(
 ) -> None:
     version = docs.version_of(docs.make_document(site, b"whole"))
 
-    def away(row: Any) -> Any:
+    def fail(row: Any) -> Any:
         raise storage.StorageUnavailableError
 
-    monkeypatch.setattr(storage, "open_served", away)
+    monkeypatch.setattr(storage, "open_served", fail)
     page = sign_in(manager, site).get(f"/admin/documents/file/{version.pk}/", headers={"Accept-Language": "de"})
     assert (page.status_code, page["Retry-After"]) == (503, "30")
     assert "<h1>Im Moment nicht möglich</h1>" in page.text

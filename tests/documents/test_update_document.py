@@ -157,9 +157,9 @@ def test_two_signatures_at_once_move_the_version_exactly_once(site: Site) -> Non
     assert docs.statuses(document) == ["Awaiting Approval"]
     assert Signature.objects.filter(version=version).count() == 2
     assert Notice.objects.filter(kind=Notice.Kind.APPROVE, user=approver).count() == 1
-    twice = make.at_once(
+    results = make.at_once(
         lambda: docs.sign(version, approver, "approve"), lambda: docs.sign(version, approver, "approve")
     )
-    assert len([one for one in twice if isinstance(one, Exception)]) == 1
+    assert len([one for one in results if isinstance(one, Exception)]) == 1
     assert docs.statuses(document) == ["Approved"]
     assert Signature.objects.filter(version=version, user=approver).count() == 1

@@ -112,9 +112,9 @@ def test_only_managers_change_how_a_completed_complaint_was_handled(site: Site) 
 def test_an_owner_or_a_cause_of_another_site_is_refused(site: Site, other_site: Site) -> None:
     complaint = make_complaint(site)
     for values in ({"owner": make.make_user(site=other_site, role=MANAGER)}, {"cause": make_entry(Cause, other_site)}):
-        with pytest.raises(ValidationError) as caught:
+        with pytest.raises(ValidationError) as error_info:
             handle(complaint, **values)
-        assert set(caught.value.message_dict) == set(values)
+        assert set(error_info.value.message_dict) == set(values)
     complaint.refresh_from_db()
     assert (complaint.owner, complaint.cause) == (None, None)
 

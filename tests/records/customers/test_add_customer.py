@@ -140,10 +140,8 @@ def test_faults_of_contacts_are_named_by_their_place(api: Any, other_site: Any) 
         ("PartyContacts[3]", "InvalidValue"),
     }
     del body["PostalAddressCountryId"], body["PartyContacts"]
-    wrong_folder = api.post(ADD, body)
-    assert [(one["Field"], one["Code"]) for one in wrong_folder.json()["Fields"]] == [
-        ("EntityFolderId", "InvalidReference")
-    ]
+    answer = api.post(ADD, body)
+    assert [(one["Field"], one["Code"]) for one in answer.json()["Fields"]] == [("EntityFolderId", "InvalidReference")]
 
 
 def test_a_new_contact_cannot_bring_its_id(api: Any) -> None:

@@ -161,32 +161,32 @@ def test_another_site_a_stranger_and_a_telling_reason_are_refused(
 def test_a_note_that_names_the_contact_is_named_and_erased_only_if_asked(site: Site, customer: Customer) -> None:
     update_customer(site.pk, customer.pk, {"note": "Ask Wilhelmina first."}, author=make.SYSTEM)
     jane = str(jane_of(customer).pk)
-    where = reverse("admin:customers_customer_step", args=(customer.pk, "erase-contact"))
+    path = reverse("admin:customers_customer_step", args=(customer.pk, "erase-contact"))
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
-    assert "Other texts that contain these values: Note" in client.get(where).text
+    assert "Other texts that contain these values: Note" in client.get(path).text
     data = {"contact": jane, "change_reason": "Asked by letter"}
-    assert press(client, where, data).status_code == 200
-    assert press(client, where, {**data, "with_texts": "yes"}).status_code == 302
+    assert press(client, path, data).status_code == 200
+    assert press(client, path, {**data, "with_texts": "yes"}).status_code == 302
     assert "wilhelmina" not in everything()
     assert not verify().faults
 
 
 def test_a_site_administrator_chooses_the_contact_on_the_customers_page(site: Site, customer: Customer) -> None:
-    where = reverse("admin:customers_customer_step", args=(customer.pk, "erase-contact"))
+    path = reverse("admin:customers_customer_step", args=(customer.pk, "erase-contact"))
     manager, client = browser(site), browser(site, DefaultRole.SITE_ADMINISTRATOR)
-    assert where not in manager.get(address(customer, "read")).text
-    assert manager.get(where).status_code == 403
-    assert where in client.get(address(customer, "read")).text
-    page = client.get(where)
+    assert path not in manager.get(address(customer, "read")).text
+    assert manager.get(path).status_code == 403
+    assert path in client.get(address(customer, "read")).text
+    page = client.get(path)
     assert "Wilhelmina Kowalska, Buyer" in page.text
     jane = jane_of(customer)
-    answer = press(client, where, {"contact": "nobody", "change_reason": "Asked"})
+    answer = press(client, path, {"contact": "nobody", "change_reason": "Asked"})
     assert answer.status_code == 200
     assert jane_of(customer).last_name == "Kowalska"
-    assert press(client, where, {"contact": str(jane.pk), "change_reason": "Asked"}).status_code == 302
+    assert press(client, path, {"contact": str(jane.pk), "change_reason": "Asked"}).status_code == 302
     assert jane_of(customer).last_name.startswith("erased-")
     assert "Wilhelmina" not in client.get(address(customer, "history")).text
-    assert "Wilhelmina" not in client.get(where).text
+    assert "Wilhelmina" not in client.get(path).text
 
 
 def test_contacts_are_offered_with_a_fixed_number_of_queries(

@@ -86,11 +86,11 @@ def test_without_a_period_the_charts_show_the_days_that_the_list_is_narrowed_to(
 
 
 def test_a_span_that_is_too_long_shows_its_newest_months() -> None:
-    usual, _ = read_period({}, zoneinfo.ZoneInfo("UTC"))
-    period = spanning(datetime.date(1990, 1, 1), None, usual)
+    default, _ = read_period({}, zoneinfo.ZoneInfo("UTC"))
+    period = spanning(datetime.date(1990, 1, 1), None, default)
     assert period is not None
-    assert (period.first, period.final_month) == (months_on(usual.final_month, 1 - MOST_MONTHS), usual.final_month)
-    later = spanning(datetime.date(2999, 5, 3), datetime.date(2999, 6, 1), usual)
+    assert (period.first, period.final_month) == (months_on(default.final_month, 1 - MOST_MONTHS), default.final_month)
+    later = spanning(datetime.date(2999, 5, 3), datetime.date(2999, 6, 1), default)
     assert later is not None
     assert len(later.months) == 1
 

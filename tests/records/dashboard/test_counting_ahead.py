@@ -28,7 +28,7 @@ def moment(monkeypatch: pytest.MonkeyPatch) -> datetime.datetime:
     return at
 
 
-def counted_anew(site: Site) -> int:
+def count_queries(site: Site) -> int:
     """Open the start page of a site; return how many queries count by groups."""
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
     with CaptureQueriesContext(connection) as queries:
@@ -38,10 +38,10 @@ def counted_anew(site: Site) -> int:
 
 def test_what_was_counted_ahead_is_not_counted_again(site: Site, moment: Any) -> None:
     make_action(site, about=make_complaint(site))
-    assert counted_anew(site) > 5
+    assert count_queries(site) > 5
     make_action(site, about=make_complaint(site))
     assert tasks.count_ahead.call() == 1
-    assert counted_anew(site) == 0
+    assert count_queries(site) == 0
 
 
 def test_only_sites_where_a_day_begins_are_counted(site: Site, moment: datetime.datetime) -> None:

@@ -120,10 +120,10 @@ def test_calls_wait_while_the_database_is_away_and_a_faulty_one_holds_up_nothing
     apart = calls.CallBuffer()
     apart.note(uuid.uuid4(), "First", 200, 1.0, str(uuid.uuid4()))
 
-    def away(rows: Any) -> None:
+    def fail(rows: Any) -> None:
         raise error
 
-    monkeypatch.setattr(apart._keeper, "keep", away)
+    monkeypatch.setattr(apart._keeper, "keep", fail)
     with pytest.raises(error):
         apart.flush()
     apart.note(uuid.uuid4(), "Second", 200, 1.0, str(uuid.uuid4()))

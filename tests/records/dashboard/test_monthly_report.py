@@ -206,8 +206,8 @@ def counts_behind(client: Client, url: str) -> set[int]:
     assert page.status_code == 200, url
     if "cl" in page.context:
         return {page.context["cl"].queryset.count()}
-    owed, read = page.context["owed"], page.context["read"]
-    return {owed - read} if page.context["missing"] else {owed, read}
+    due, read = page.context["owed"], page.context["read"]
+    return {due - read} if page.context["missing"] else {due, read}
 
 
 @pytest.mark.parametrize("role", [DefaultRole.MANAGER, DefaultRole.READER])

@@ -43,10 +43,10 @@ def paper_of_list(model: Any, query: str = "") -> str:
     return reverse("admin:print_list", args=(model._meta.model_name,)) + query
 
 
-def text_of(client: Client, where: str) -> str:
+def text_of(client: Client, path: str) -> str:
     """Return the words of a PDF; where lines end is left to the paper."""
-    response = client.get(where)
-    assert response.status_code == 200, where
+    response = client.get(path)
+    assert response.status_code == 200, path
     assert response["Content-Type"] == "application/pdf"
     pages = pypdf.PdfReader(io.BytesIO(response.content)).pages
     return " ".join(" ".join(page.extract_text() for page in pages).split())
@@ -58,11 +58,11 @@ def test_the_list_of_every_kind_of_record_is_printed(site: Site) -> None:
     assert len({model._meta.model_name for model in kinds}) == len(kinds)
     # The pages of most lists that records point into are one class: one of them stands for all.
     for model in {type(admin.site._registry[model]): model for model in kinds}.values():
-        where = paper_of_list(model)
-        assert client.get(where).content.startswith(b"%PDF-"), where
+        path = paper_of_list(model)
+        assert client.get(path).content.startswith(b"%PDF-"), path
         # The address of the folders shows their tree, unless it has a filter.
         query = "?archived=all" if model is EntityFolder else ""
-        assert f'href="{where}{query}"' in client.get(f"{list_address(model)}{query}").content.decode(), model
+        assert f'href="{path}{query}"' in client.get(f"{list_address(model)}{query}").content.decode(), model
 
 
 def test_a_list_is_printed_as_it_is_filtered_in_the_columns_of_the_person(site: Site) -> None:

@@ -61,9 +61,9 @@ def test_who_called_is_kept_and_asked_only_of_those_who_may_see_consumers(site: 
     assert (complaint.consumer_last_name, complaint.consumer_phone) == ("Berg", "+44 1632 960111")
     clerk = make.make_user(site=site)
     make.make_role(site, ["complaints.add_complaint", "complaints.view_complaint"], [clerk])
-    blind: Any = sign_in(clerk, site)
-    assert "consumer_phone" not in blind.get(QUICK).text
-    blind.post(QUICK, body(site, consumer_last_name="Berg"))
+    clerk_client: Any = sign_in(clerk, site)
+    assert "consumer_phone" not in clerk_client.get(QUICK).text
+    clerk_client.post(QUICK, body(site, consumer_last_name="Berg"))
     assert Complaint.objects.latest("created").consumer_last_name == ""
 
 
@@ -227,8 +227,8 @@ def test_a_photo_that_is_sent_again_is_attached_once(site: Site) -> None:
     assert Attachment.objects.count() == 1
     other = client.post(QUICK, body(site), headers=JSON).json()
     photo = SimpleUploadedFile("1.png", b"\x89PNG\r\n\x1a\n" + b"0" * 20, "image/png")
-    answer_of_other = client.post(other["attach"], {"files": photo, "once": once}, headers=JSON)
-    assert len(answer_of_other.json()["added"]) == 1
+    other_answer = client.post(other["attach"], {"files": photo, "once": once}, headers=JSON)
+    assert len(other_answer.json()["added"]) == 1
     assert Attachment.objects.count() == 2
 
 

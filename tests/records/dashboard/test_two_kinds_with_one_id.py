@@ -101,8 +101,8 @@ def test_a_quick_complaint_is_not_changed_elsewhere_when_another_record_is(site:
 
 
 def test_a_history_shows_the_changes_of_its_record_alone(site: Site) -> None:
-    alone = make_action(site, name="Calibrate", description="Every year")
-    item = make_named(Item, alone.pk, site, "Scale")
+    action = make_action(site, name="Calibrate", description="Every year")
+    item = make_named(Item, action.pk, site, "Scale")
     repair = make_action(site, about=item, name="Repair")
     make_named(Customer, repair.pk, site, "Acme")
     client = browser(site)

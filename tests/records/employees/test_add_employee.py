@@ -170,10 +170,10 @@ def test_a_superior_whose_roles_at_the_site_ended_stays_where_he_is_and_is_refus
 ) -> None:
     account = make.make_user(site=other_site)
     superior = make.make_employee(other_site, id=account.pk, user=account)
-    visiting = make.make_role(api.key.site, ["items.view_item"], [account])
+    role = make.make_role(api.key.site, ["items.view_item"], [account])
     body = make.employee_body(ReportingToId=str(superior.pk))
     key = api.post("/employee/AddEmployee", body).json()["Id"]
-    set_members(visiting, remove=[account], author=make.SYSTEM)
+    set_members(role, remove=[account], author=make.SYSTEM)
     assert api.put(f"/employee/UpdateEmployee/{key}", {**body, "Position": "Baker"}).status_code == 200
     answer = api.post("/employee/AddEmployee", body)
     assert answer.status_code == 400
@@ -214,9 +214,9 @@ def test_an_archived_superior_is_named_with_the_other_faults_and_stays_where_he_
     key = api.post("/employee/AddEmployee", body).json()["Id"]
     Employee.objects.filter(pk=superior.pk).update(is_archived=True)
     answer = api.post("/employee/AddEmployee", {**body, "FirstName": ""})
-    answer_to_update = api.put(f"/employee/UpdateEmployee/{key}", {**body, "FirstName": ""})
+    update_answer = api.put(f"/employee/UpdateEmployee/{key}", {**body, "FirstName": ""})
     assert [fault["Field"] for fault in answer.json()["Fields"]] == ["FirstName", "ReportingToId"]
-    assert [fault["Field"] for fault in answer_to_update.json()["Fields"]] == ["FirstName"]
+    assert [fault["Field"] for fault in update_answer.json()["Fields"]] == ["FirstName"]
     assert api.put(f"/employee/UpdateEmployee/{key}", body).status_code == 200
 
 

@@ -177,14 +177,14 @@ def test_a_hold_another_site_and_a_telling_reason_refuse_it(site: Site, other_si
 
 
 def test_only_a_site_administrator_has_the_button_and_only_for_those_who_left(site: Site, employee: Employee) -> None:
-    where = reverse("admin:employees_employee_step", args=(employee.pk, "erase-private-facts"))
+    path = reverse("admin:employees_employee_step", args=(employee.pk, "erase-private-facts"))
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
-    assert where not in client.get(address(employee, "read")).text
+    assert path not in client.get(address(employee, "read")).text
     leave(employee)
-    assert where not in browser(site).get(address(employee, "read")).text
-    assert browser(site).get(where).status_code == 403
-    assert where in client.get(address(employee, "read")).text
-    assert press(client, where, {"change_reason": "Asked"}).status_code == 302
+    assert path not in browser(site).get(address(employee, "read")).text
+    assert browser(site).get(path).status_code == 403
+    assert path in client.get(address(employee, "read")).text
+    assert press(client, path, {"change_reason": "Asked"}).status_code == 302
     assert client.get(address(employee, "read")).status_code == 200
     assert "Oak Street" not in client.get(address(employee, "history")).text
 
@@ -194,8 +194,8 @@ def test_every_private_field_of_the_interface_is_erased() -> None:
 
     fields: Any = {field.name: field for field in Employee._meta.get_fields()}
     assert set(PRIVATE) <= set(fields)
-    wire = {"".join(part.title() for part in name.split("_")) for name in PRIVATE}
-    assert {name.removesuffix("Id") for name in EmployeeSerializer.Meta.private} == wire
+    interface_names = {"".join(part.title() for part in name.split("_")) for name in PRIVATE}
+    assert {name.removesuffix("Id") for name in EmployeeSerializer.Meta.private} == interface_names
 
 
 def test_the_history_does_not_verify_when_an_erased_fact_is_written_back(employee: Employee) -> None:

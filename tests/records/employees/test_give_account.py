@@ -87,8 +87,8 @@ def test_a_name_in_use_a_missing_address_and_a_missing_reason_are_said_at_their_
     make.make_user("ADA")
     employee = make.make_employee(site)
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
-    used = press(client, step(employee), {"user_name": "ada", "change_reason": "x"})
-    assert used.context["form"].errors == {"user_name": ["Another account has this user name."]}
+    answer = press(client, step(employee), {"user_name": "ada", "change_reason": "x"})
+    assert answer.context["form"].errors == {"user_name": ["Another account has this user name."]}
     unreachable = press(client, step(employee), {"user_name": "ada2", "invites": "on", "change_reason": "x"})
     assert list(unreachable.context["form"].errors) == ["invites"]
     assert list(press(client, step(employee), {"user_name": "ada2"}).context["form"].errors) == ["change_reason"]

@@ -188,17 +188,17 @@ def other_value(field: Any, value: Any) -> Any:
 def alter(model: Any, field: Any) -> Any:
     """Alter a field in one row, past the product, and return the row as it was."""
     changes = Change.objects.filter(model=model._meta.label)
-    naming = changes.naming("field", f'{field.name}"').values("record_id")
+    record_ids = changes.naming("field", f'{field.name}"').values("record_id")
     every = model._base_manager.order_by("pk")
     if model in kinds_with_history():
         every = every.filter(pk__in=changes.values("record_id"))
     if field.many_to_many:
-        row = every.filter(pk__in=naming).first() or every.first()
+        row = every.filter(pk__in=record_ids).first() or every.first()
         through, owner, target = field.remote_field.through, field.m2m_field_name(), field.m2m_reverse_field_name()
         through._base_manager.create(**{f"{owner}_id": row.pk, f"{target}_id": uuid.uuid4()})
         return row
     with_value = every.exclude(**{field.name: None})
-    row = with_value.filter(pk__in=naming).first() or with_value.first() or every.first()
+    row = with_value.filter(pk__in=record_ids).first() or with_value.first() or every.first()
     assert row is not None, "no row of this table is made"
     assert every.filter(pk=row.pk).update(**{field.attname: other_value(field, getattr(row, field.attname))})
     return row

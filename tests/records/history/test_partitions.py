@@ -95,8 +95,8 @@ def test_a_default_partition_that_proved_its_end_is_not_read_when_a_partition_be
     plan.take_over(run)
     plan.promise(run, {site.pk: (head(site) + 1, None)}, "ends")
     plan.prove(run, "ends")
-    heard: list[str] = []
-    connection.connection.add_notice_handler(lambda note: heard.append(note.message_primary or ""))
+    notices: list[str] = []
+    connection.connection.add_notice_handler(lambda note: notices.append(note.message_primary or ""))
     run("SET LOCAL client_min_messages = debug1")
     plan.begin(run, site.pk, head(site) + 1)
-    assert any("is implied by existing constraints" in text for text in heard), heard
+    assert any("is implied by existing constraints" in text for text in notices), notices

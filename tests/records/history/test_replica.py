@@ -169,8 +169,8 @@ def test_the_primary_answers_while_the_replica_is_away_or_frozen(
     standby.catch_up()
     assert names(api.get("/item/GetItemList")) == ["Scale"]
     standby.freeze()
-    with monkeypatch.context() as impatient:
-        impatient.setattr(replica, "PATIENCE", 1.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(replica, "PATIENCE", 1.0)
         assert names(api.get("/item/GetItemList")) == ["Scale"]
     assert breaker_of("replica").is_open
     assert names(api.get("/item/GetItemList")) == ["Scale"]

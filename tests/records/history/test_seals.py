@@ -38,7 +38,7 @@ def test_a_deleted_tail_with_its_head_turned_back_shows_in_the_records_and_in_th
     assert report.faults[-1].text == f"change {end}, which was sealed on {seal['sealed']}, is missing"
 
 
-def hash_anew(site: Site) -> None:
+def rehash(site: Site) -> None:
     """Make a chain whole again, as somebody would who knows how the hashes are made."""
     previous, number = "", 0
     for change in rows(chain=site.pk).order_by("number"):
@@ -54,7 +54,7 @@ def test_a_chain_hashed_anew_shows_against_the_seal(site: Site, employees: list[
     call_command("seal_history", path, stdout=StringIO())
     make.make_employee(site)
     rows(chain=site.pk, reason="Moved").update(reason="Forged")
-    hash_anew(site)
+    rehash(site)
     assert not texts()
     output = StringIO()
     with pytest.raises(CommandError, match=r"1 fault\(s\)"):
@@ -65,7 +65,7 @@ def test_a_chain_hashed_anew_shows_against_the_seal(site: Site, employees: list[
 def test_a_chain_hashed_anew_with_other_values_shows_against_the_records(site: Site, employees: list[Employee]) -> None:
     change = rows(chain=site.pk, number=last(site)).get()
     rows(pk=change.pk).update(fields=[{"field": "phone", "old": "0", "new": "78"}])
-    hash_anew(site)
+    rehash(site)
     assert [text.rpartition(": ")[2] for text in texts()] == ["phone"]
 
 
@@ -173,7 +173,7 @@ def test_the_worker_proves_the_history_once_a_day(settings: Any) -> None:
     assert settings.REGULAR_JOBS[prove_history.module_path].total_seconds() == 24 * 60 * 60
 
 
-def warnings_of_the_key() -> list[CheckMessage]:
+def key_warnings() -> list[CheckMessage]:
     """Return what the deployment's checks say of the key; the other settings have tests of their own."""
     return [one for one in run_checks(tags=["larder"], include_deployment_checks=True) if one.id == "larder.W001"]
 
@@ -183,16 +183,16 @@ def test_a_production_says_that_its_key_lies_beside_the_data_and_makes_none_ther
 ) -> None:
     settings.DATA_DIR = tmp_path / "data"
     settings.SEAL_KEY_FILE = str(tmp_path / "data" / "seal_key.pem")
-    assert not warnings_of_the_key()
+    assert not key_warnings()
     settings.PRODUCTION = True
-    (warning,) = warnings_of_the_key()
+    (warning,) = key_warnings()
     assert "SEAL_KEY_FILE" in str(warning)
     seals.write_seal(tmp_path / "seal.json")
     assert "was made in DATA_DIR" in caplog.text
     settings.SEAL_KEY_FILE = str(tmp_path / "keys" / "seal_key.pem")
     caplog.clear()
     seals.write_seal(tmp_path / "seal.json")
-    assert not warnings_of_the_key()
+    assert not key_warnings()
     assert not caplog.text
 
 

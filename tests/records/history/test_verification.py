@@ -86,10 +86,10 @@ def test_several_processes_find_what_one_finds(site: Site, employees: list[Emplo
 
 def parts_agree() -> list[str]:
     """Verify by one process and by two, compare what they report, and return the faults."""
-    alone, together = verify(1), verify(2)
-    assert (alone.changes, alone.records) == (together.changes, together.records)
-    assert alone.faults == together.faults
-    return [fault.text for fault in alone.faults]
+    one_process, two_processes = verify(1), verify(2)
+    assert (one_process.changes, one_process.records) == (two_processes.changes, two_processes.records)
+    assert one_process.faults == two_processes.faults
+    return [fault.text for fault in one_process.faults]
 
 
 @pytest.mark.parametrize("value", [False, 0, [], {}])

@@ -17,9 +17,9 @@ def test_an_item_is_added_changed_archived_and_restored(site: Site) -> None:
     assert client.post(address(item), data).status_code == 302
     assert "Scale" in client.get(list_address(Item) + "?q=sn-1").content.decode()
     for step, archived in (("archive", True), ("restore", False)):
-        where = reverse("admin:items_item_step", args=(item.pk, step))
-        assert press(client, where, {"change_reason": ""}).status_code == 200
-        assert press(client, where, {"change_reason": "Because"}).status_code == 302
+        path = reverse("admin:items_item_step", args=(item.pk, step))
+        assert press(client, path, {"change_reason": ""}).status_code == 200
+        assert press(client, path, {"change_reason": "Because"}).status_code == 302
         item.refresh_from_db()
         assert item.is_archived is archived
     operations = Change.objects.filter(record_id=item.pk).order_by("number").values_list("operation", "reason")

@@ -116,13 +116,13 @@ def test_a_walk_sorted_by_long_texts_goes_on_where_it_was_whatever_changes_meanw
     api: Any, order: str, front: str
 ) -> None:
     ids = [str(make_item(api.key.site, notes=letter + "\U0001f35e" * 19_999).pk) for letter in "bcd"]
-    where, ids_walked = f"{LIST}?limit=1&sort=Notes&order={order}", list[str]()
-    while where:
-        assert len(where) < 2_000
-        answer = api.get(where)
+    path, ids_walked = f"{LIST}?limit=1&sort=Notes&order={order}", list[str]()
+    while path:
+        assert len(path) < 2_000
+        answer = api.get(path)
         ids_walked += [item["Id"] for item in answer.json()]
-        where = answer.headers.get("Link", "").partition(">")[0].removeprefix("<" + settings.BASE_URL)
-        assert bool(where) == ("cursor=" in where)
+        path = answer.headers.get("Link", "").partition(">")[0].removeprefix("<" + settings.BASE_URL)
+        assert bool(path) == ("cursor=" in path)
         # The row after which the next page starts moves to the front, and another one comes there.
         assert api.put(UPDATE + ids_walked[-1], {"Notes": front}).status_code == 200
         make_item(api.key.site, notes=front)

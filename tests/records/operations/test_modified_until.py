@@ -109,12 +109,12 @@ def test_every_change_has_the_time_of_the_database_however_wrong_the_clock_of_th
 ) -> None:
     """The changes of several rows are added only while the database stores the rows."""
 
-    class Wrong(datetime):
+    class WrongClock(datetime):
         @classmethod
         def now(cls, tz: Any = None) -> Any:
             return datetime(2001, 1, 1, tzinfo=tz)
 
-    monkeypatch.setattr(moments, "datetime", SimpleNamespace(datetime=Wrong, timedelta=timedelta, UTC=UTC))
+    monkeypatch.setattr(moments, "datetime", SimpleNamespace(datetime=WrongClock, timedelta=timedelta, UTC=UTC))
     desired = [upserts.DesiredMaterial({"external_id": name, "name": name}) for name in ("rye", "wheat")]
     upserts.upsert_all(site.pk, desired, author=make.SYSTEM, may=lambda permission: True)
     times = Change.objects.filter(model="materials.Material").values_list("at", flat=True)

@@ -20,7 +20,7 @@ from tests import make
 
 
 @pytest.fixture(autouse=True)
-def _looked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def _clear_outage_state(monkeypatch: pytest.MonkeyPatch) -> None:
     health.forget()
     monkeypatch.setattr(outages, "_writes_stopped_at", float("-inf"))
 

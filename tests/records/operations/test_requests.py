@@ -228,9 +228,9 @@ def test_a_database_out_of_reach_is_503(api: Any, monkeypatch: Any) -> None:
 
 @pytest.mark.parametrize("statement", ["SELECT nothing FROM nowhere", "SELECT FROM WHERE", "SELECT no_such_function()"])
 def test_a_faulty_statement_is_our_fault_and_not_the_databases(db: None, statement: str) -> None:
-    with pytest.raises(DatabaseError) as caught, transaction.atomic(), connection.cursor() as cursor:
+    with pytest.raises(DatabaseError) as error_info, transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(statement)
-    assert errors.refusal_of(caught.value).status == 500
+    assert errors.refusal_of(error_info.value).status == 500
 
 
 @pytest.mark.parametrize(("code", "status"), [("BUSY", 503), ("LOCKED", 503), ("IOERR_READ", 503), ("ERROR", 500)])

@@ -229,12 +229,12 @@ def test_a_database_that_is_away_ends_backup_and_restore_in_one_sentence(
     make_data()
     backup(tmp_path / "b.tar.gz")
 
-    def away(*_: Any) -> Any:
+    def fail(*_: Any) -> Any:
         raise OperationalError("connection refused")
 
     empty_place()
-    monkeypatch.setattr(rows, "load", away)
-    monkeypatch.setattr(rows, "dump", away)
+    monkeypatch.setattr(rows, "load", fail)
+    monkeypatch.setattr(rows, "dump", fail)
     with pytest.raises(CommandError, match="Nothing was restored: connection refused"):
         call_command("restore", tmp_path / "b.tar.gz")
     with pytest.raises(CommandError, match="could not be made: connection refused"):

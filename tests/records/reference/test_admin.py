@@ -18,9 +18,9 @@ def test_a_list_entry_is_added_changed_and_archived_by_the_sites_administrator(s
     assert client.post(add, form_of(client.get(add)) | data).status_code == 302
     product = Product.objects.get(name="Rye loaf")
     assert (product.site_id, product.code) == (site.pk, "007")
-    twice = client.post(add, form_of(client.get(add)) | data)
-    assert twice.status_code == 200
-    assert "already has an active entry" in twice.content.decode()
+    answer = client.post(add, form_of(client.get(add)) | data)
+    assert answer.status_code == 200
+    assert "already has an active entry" in answer.content.decode()
     assert save(client, product, name="Rye bread", change_reason="New name").status_code == 302
     step = reverse("admin:reference_product_step", args=(product.pk, "archive"))
     assert press(client, step, {"change_reason": "Gone"}).status_code == 302

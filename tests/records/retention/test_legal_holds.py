@@ -207,9 +207,9 @@ def test_the_list_of_holds_has_pages_and_costs_a_fixed_number_of_queries(site: S
     client = browser(site)
     set_hold(Complaint, site.pk, complaint.pk, author=make.SYSTEM, reason="Court")
 
-    def query_count(where: str = HOLDS) -> int:
+    def query_count(path: str = HOLDS) -> int:
         with CaptureQueriesContext(connection) as queries:
-            assert client.get(where).status_code == 200
+            assert client.get(path).status_code == 200
         return len(queries)
 
     client.get(HOLDS)

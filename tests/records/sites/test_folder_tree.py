@@ -153,12 +153,12 @@ def test_a_parent_is_chosen_among_folders_of_the_same_kind_and_site(site: Site, 
     make.make_folder(site, Entity.CUSTOMER, "Scale customers")
     make.make_folder(other_site, Entity.ITEM, "Scales elsewhere")
     page = client.get(address(upper))
-    looked_up = page.context["adminform"].form.fields["parent"].widget.address()
-    choices = client.get(f"{looked_up}&q=").json()["results"]
+    choices_path = page.context["adminform"].form.fields["parent"].widget.address()
+    choices = client.get(f"{choices_path}&q=").json()["results"]
     assert [choice["text"] for choice in choices] == ["Scales", "Scales / Small"]
     add = client.get(f"{reverse('admin:sites_entityfolder_add')}?entity=customer")
-    looked_up = add.context["adminform"].form.fields["parent"].widget.address()
-    assert [choice["text"] for choice in client.get(f"{looked_up}&q=").json()["results"]] == ["Scale customers"]
+    choices_path = add.context["adminform"].form.fields["parent"].widget.address()
+    assert [choice["text"] for choice in client.get(f"{choices_path}&q=").json()["results"]] == ["Scale customers"]
     # The page's script adds what is chosen now, which wins.
-    choices = client.get(f"{looked_up}&entity=item&q=small").json()["results"]
+    choices = client.get(f"{choices_path}&entity=item&q=small").json()["results"]
     assert [choice["text"] for choice in choices] == ["Scales / Small"]

@@ -27,8 +27,8 @@ def archive(folder, reason="Not used"):
     return actions.archive_folder(folder.site_id, folder.pk, author=make.SYSTEM, reason=reason)
 
 
-def fault_of(caught):
-    error = caught.value
+def fault_of(error_info):
+    error = error_info.value
     return (error.error_list if not hasattr(error, "error_dict") else next(iter(error.error_dict.values())))[0].code
 
 
@@ -44,9 +44,9 @@ def test_an_added_folder_leaves_one_change_of_its_site(site):
 def test_siblings_have_different_names_in_any_case(site, other_site):
     top = add(site, "Straße")
     for name in ("STRASSE", " straße "):
-        with pytest.raises(ValidationError) as caught:
+        with pytest.raises(ValidationError) as error_info:
             add(site, name)
-        assert fault_of(caught) == "Duplicate"
+        assert fault_of(error_info) == "Duplicate"
     add(site, "Straße", top)
     add(site, "Straße", entity=Entity.ITEM)
     add(other_site, "Straße")
@@ -89,9 +89,9 @@ def test_a_folder_cannot_be_moved_into_itself_or_below_itself(site):
     inner = add(site, "B", top)
     lowest = add(site, "C", inner)
     for target in (top, inner, lowest):
-        with pytest.raises(ValidationError) as caught:
+        with pytest.raises(ValidationError) as error_info:
             move(top, target)
-        assert fault_of(caught) == "InvalidReference"
+        assert fault_of(error_info) == "InvalidReference"
     top.refresh_from_db()
     assert top.parent is None
 
@@ -100,9 +100,9 @@ def test_a_folder_stays_in_its_site_and_entity(site, other_site):
     folder = add(site, "A")
     former = archive(add(site, "Gone"))
     for target in (add(other_site, "B"), add(site, "B", entity=Entity.ITEM), former):
-        with pytest.raises(ValidationError) as caught:
+        with pytest.raises(ValidationError) as error_info:
             move(folder, target)
-        assert fault_of(caught) == "InvalidReference"
+        assert fault_of(error_info) == "InvalidReference"
     with pytest.raises(RecordNotFoundError):
         actions.rename_folder(other_site.pk, folder.pk, "Mine now", author=make.SYSTEM)
 
@@ -124,10 +124,10 @@ def test_a_folder_that_holds_anything_says_what_and_stays(site):
     inner = add(site, "Night shift", folder)
     employee = make.make_employee(site, entity_folder=folder)
     make.make_employee(site, entity_folder=folder)
-    with pytest.raises(ValidationError) as caught:
+    with pytest.raises(ValidationError) as error_info:
         archive(folder)
-    assert caught.value.messages == ["“Line 1” still contains 2 employees and 1 folder. Move them first."]
-    assert fault_of(caught) == "InUse"
+    assert error_info.value.messages == ["“Line 1” still contains 2 employees and 1 folder. Move them first."]
+    assert fault_of(error_info) == "InUse"
     archive(inner)
     for one in type(employee).objects.all():
         values = {"entity_folder": None}
@@ -156,9 +156,9 @@ def test_a_folder_is_found_by_its_name_topmost_first_or_made(site, other_site):
 
 def test_archiving_asks_why(site):
     folder = add(site, "A")
-    with pytest.raises(ValidationError) as caught:
+    with pytest.raises(ValidationError) as error_info:
         archive(folder, reason=" ")
-    assert fault_of(caught) == "RequiredField"
+    assert fault_of(error_info) == "RequiredField"
 
 
 def test_an_archived_folder_comes_back_where_nothing_is_in_the_way(site):
@@ -173,18 +173,18 @@ def test_an_archived_folder_comes_back_where_nothing_is_in_the_way(site):
         restore(inner)
     restore(outer)
     add(site, "B", outer)
-    with pytest.raises(ValidationError) as caught:
+    with pytest.raises(ValidationError) as error_info:
         restore(inner)
-    assert fault_of(caught) == "Duplicate"
+    assert fault_of(error_info) == "Duplicate"
 
 
 def test_nothing_is_newly_filed_in_an_archived_folder_even_one_read_before(site):
     folder = add(site, "A")
     read_before = EntityFolder.objects.get(pk=folder.pk)
     archive(folder)
-    with pytest.raises(ValidationError) as caught:
+    with pytest.raises(ValidationError) as error_info:
         make.make_employee(site, entity_folder=read_before)
-    assert fault_of(caught) == "InvalidReference"
+    assert fault_of(error_info) == "InvalidReference"
 
 
 @pytest.mark.django_db(transaction=True)

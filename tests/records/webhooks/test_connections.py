@@ -75,8 +75,8 @@ def test_messages_share_one_secure_connection(settings: Any, monkeypatch: Any, t
     key, certificate_file = certificate(tmp_path, "warehouse.example.com")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate_file, key)
-    trusting = ssl.create_default_context(cafile=str(certificate_file))
-    monkeypatch.setattr(sending, "tls", lambda: trusting)
+    client_context = ssl.create_default_context(cafile=str(certificate_file))
+    monkeypatch.setattr(sending, "tls", lambda: client_context)
     with receiving(context) as receiver, closing(sending.Connection()) as connection:
         port = receiver.address.split(":")[2].partition("/")[0]
         resolve = destinations.getaddrinfo

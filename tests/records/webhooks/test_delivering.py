@@ -335,16 +335,16 @@ def test_a_worker_that_dies_behind_the_sending_leaves_a_repeat_with_the_same_id(
 def test_two_workers_do_not_deliver_at_the_same_time(receiver: Receiver, site: Site, api: Api) -> None:
     webhook = make_webhook(site, receiver.address)
     change(api, 6)
-    at_work, most = [0], [0]
+    active, most = [0], [0]
     lock = threading.Lock()
 
     def answer() -> None:
         with lock:
-            at_work[0] += 1
-            most[0] = max(most[0], at_work[0])
+            active[0] += 1
+            most[0] = max(most[0], active[0])
         time.sleep(0.05)
         with lock:
-            at_work[0] -= 1
+            active[0] -= 1
 
     receiver.before_answer = answer
     counts = make.at_once(*[lambda: deliverer.deliver_to(webhook.pk)] * 3)

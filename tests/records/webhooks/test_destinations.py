@@ -196,8 +196,8 @@ def test_the_certificate_is_checked_for_the_name_and_not_for_the_address(
     context.load_cert_chain(certificate_file, key)
     server_names: list[Any] = []
     context.sni_callback = lambda connection, server_name, context: server_names.append(server_name)
-    trusting = ssl.create_default_context(cafile=str(certificate_file))
-    monkeypatch.setattr(sending, "tls", lambda: trusting)
+    client_context = ssl.create_default_context(cafile=str(certificate_file))
+    monkeypatch.setattr(sending, "tls", lambda: client_context)
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
