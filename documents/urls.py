@@ -5,12 +5,21 @@ from documents.models import Document, Status
 from documents.serializers import DocumentSerializer, DocumentVersionSerializer, UpdateDocumentSerializer
 from documents.views import ADDRESSES, DocumentViewSet
 from records.files.bodies import SWITCHES
-from records.operations.operation import MANAGER, Parameter, adds, lists, operation_urls, permits, reads, updates
+from records.operations.operation import (
+    MANAGER,
+    Parameter,
+    adds,
+    declare_permission,
+    lists,
+    operation_urls,
+    reads,
+    updates,
+)
 
-permits("documents.archive_document", MANAGER)
-permits("documents.replace_signer", MANAGER)
-permits("documents.view_reading", MANAGER)
-permits(Document.SEEN_WHOLE_WITH, MANAGER)
+declare_permission("documents.archive_document", MANAGER)
+declare_permission("documents.replace_signer", MANAGER)
+declare_permission("documents.view_reading", MANAGER)
+declare_permission(Document.SEEN_WHOLE_WITH, MANAGER)
 
 urlpatterns = [
     *operation_urls(

@@ -12,16 +12,16 @@ from records.operations.operation import (
     Parameter,
     WriteResult,
     adds,
+    declare_permission,
     lists,
     operation_urls,
-    permits,
     reads,
 )
 
 register_converter(AnyText, "any_text")
 
-permits("materials.change_material", MANAGER)
-permits("materials.archive_material", MANAGER)
+declare_permission("materials.change_material", MANAGER)
+declare_permission("materials.archive_material", MANAGER)
 
 SITE = Parameter("siteId", "id", description="The site whose materials are meant.", required=True, filters=False)
 

@@ -110,7 +110,7 @@ class _Adapter:
         """Return the statements that begin the transaction of a change; `lock` gets their rows."""
         return []
 
-    def ahead(self, key: uuid.UUID) -> list[Statement]:
+    def statements_for_next_block(self, key: uuid.UUID) -> list[Statement]:
         """Return the statements that run with those of `locking`, because the write needs their rows next."""
         return []
 
@@ -160,8 +160,8 @@ class UserAdapter(_Adapter, SCIMUser):
 
     def lock(self, key: uuid.UUID, _: Sequence[Rows] = ()) -> bool:
         """Lock the person before reading the current state; returns whether the token can see the person."""
-        leaving = self.request.method == "DELETE"
-        self.person = provisioning.lock_person(key, self.caller.directory, leaving=leaving)
+        is_delete = self.request.method == "DELETE"
+        self.person = provisioning.lock_person(key, self.caller.directory, is_leaving=is_delete)
         self.obj = self.person.user
         self.external_id = self.person.external.value if self.person.external else ""
         return self.obj.is_seen_by(self.caller)
@@ -195,7 +195,7 @@ class UserAdapter(_Adapter, SCIMUser):
             return False
         if self.lock(key) and self.obj is not None and not self.obj.is_active and self.external_id == external_id:
             return True
-        self.obj = None  # another request was faster
+        self.obj = None  # Another request was faster
         return False
 
     def handle_operations(self, body: dict[str, Any]) -> None:
@@ -250,7 +250,7 @@ class GroupAdapter(_Adapter, SCIMGroup):
         keeps_name = self.request.method == "PATCH" and not self.other_operations
         return [*([] if keeps_name else locking_outer_roles(key)), role_provisioning.locking_role(key)]
 
-    def ahead(self, key: uuid.UUID) -> list[Statement]:
+    def statements_for_next_block(self, key: uuid.UUID) -> list[Statement]:
         """Return the statements about the members that a PATCH adds and removes."""
         members = self.desired.members if self.desired and not self.other_operations else None
         return about_members(key, members, self.caller.directory) if members else []
@@ -262,12 +262,12 @@ class GroupAdapter(_Adapter, SCIMGroup):
 
     def from_dict(self, body: dict[str, Any]) -> None:
         """Collect the state that a POST or PUT asks for; a PUT without displayName keeps the name."""
-        rest, has_members, value = take_members(_clean_body("Group", body))
-        note_ignored(undeclared_attributes("Group", rest), self.caller.notes)
+        other_attributes, has_members, value = take_members(_clean_body("Group", body))
+        note_ignored(undeclared_attributes("Group", other_attributes), self.caller.notes)
         self.caller.notes.extend(notes_on_members([value]))
         context = Context.RESOURCE_REPLACEMENT_REQUEST if self.obj else Context.RESOURCE_CREATION_REQUEST
         with POLICY:
-            resource: Any = GroupResource.model_validate(rest, scim_ctx=context)
+            resource: Any = GroupResource.model_validate(other_attributes, scim_ctx=context)
         self.requested_values = (body,)
         self._place(resource[SiteExtension])
         members = desired_members(entries_of(value), exact=self.obj is not None) if has_members else None
@@ -303,10 +303,10 @@ class GroupAdapter(_Adapter, SCIMGroup):
         def load(about: set[uuid.UUID] | None) -> list[dict[str, Any]]:
             return members_of(self.caller, [key], about).get(key, [])
 
-        def roles_among(keys: set[uuid.UUID]) -> set[uuid.UUID]:
+        def visible_roles(keys: set[uuid.UUID]) -> set[uuid.UUID]:
             return set(Role.objects.seen_by(self.caller).filter(pk__in=keys).values_list("pk", flat=True))
 
-        return Membership(load, roles_among).apply(self.member_operations) if self.member_operations else None
+        return Membership(load, visible_roles).apply(self.member_operations) if self.member_operations else None
 
     def handle_operations(self, body: dict[str, Any]) -> None:
         """Collect the state that the operations of a PATCH lead to, which `read_operations` has read."""

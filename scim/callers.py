@@ -7,7 +7,7 @@ from django.http import HttpRequest
 
 from records.accounts.directories import OpenToken, WrongAddressError, remembered_token, token_of
 from records.accounts.models import Dialect, Directory
-from records.accounts.opening import Proof
+from records.accounts.opening import AccessProof
 from records.history.trail import Author, Channel
 from records.operations import limits
 from scim.errors import ScimError
@@ -43,7 +43,7 @@ class Caller:
     read_only: bool = False
     dry_run: bool = False
     """Whether every write is rolled back after the response is built."""
-    proof: Proof | None = None
+    proof: AccessProof | None = None
     """The proof of a remembered caller, with which its write begins; None if the database has said who calls."""
 
     @property

@@ -16,7 +16,7 @@ from django.http.response import HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 from django_scim import views as stock
 
-from records.accounts.opening import Proof
+from records.accounts.opening import AccessProof
 from records.history.models import Change
 from records.history.retrying import lost_deadlock, retry_transaction, waited_too_long
 from records.history.trail import is_rehearsal, rehearsing
@@ -75,7 +75,7 @@ class ProvisioningView(stock.SCIMView):
     """Whether a POST only reads, so that a read-only token may send it."""
     checks_later: ClassVar[bool] = False
     """Whether a write does nothing before its own statements have checked that a remembered caller is still valid."""
-    proof: Proof | None = None
+    proof: AccessProof | None = None
     """That check, until it is made."""
     allowance: Mapping[str, str] = MappingProxyType({})
 

@@ -88,9 +88,9 @@ def _removed_names(after: Representation, before: Representation | None, *, is_c
     for name in ("displayName", "name", "active"):
         if name not in after and (name in before or name in removed_before):
             yield name
-    now, then = after.get(EMPLOYEE, {}), before.get(EMPLOYEE, {})
+    new, old = after.get(EMPLOYEE, {}), before.get(EMPLOYEE, {})
     for name in ("position", "natureOfEmployment"):
-        if name not in now and (name in then or f"{EMPLOYEE}:{name}" in removed_before):
+        if name not in new and (name in old or f"{EMPLOYEE}:{name}" in removed_before):
             yield f"{EMPLOYEE}:{name}"
 
 
@@ -166,17 +166,17 @@ def _employment(
         desired.nature_of_employment = (extension or {}).get("natureOfEmployment") or None
         desired.folder = (extension or {}).get("folder") or None
     elif extension is not None or is_complete:
-        now = extension or {}
-        then = before.get(EMPLOYEE, {})
-        desired.position = _new_value(now, then, "position") or None
-        desired.nature_of_employment = _new_value(now, then, "natureOfEmployment") or None
-        desired.folder = _new_value(now, then, "folder")
+        new = extension or {}
+        old = before.get(EMPLOYEE, {})
+        desired.position = _new_value(new, old, "position") or None
+        desired.nature_of_employment = _new_value(new, old, "natureOfEmployment") or None
+        desired.folder = _new_value(new, old, "folder")
 
 
-def _new_value(now: Representation, then: Representation, name: str) -> str | None:
+def _new_value(new: Representation, old: Representation, name: str) -> str | None:
     """Return the new value ('' for an empty one), or None when it did not change."""
-    value = now.get(name, "")
-    return None if value == then.get(name, "") else str(value)
+    value = new.get(name, "")
+    return None if value == old.get(name, "") else str(value)
 
 
 def _other_attributes(
@@ -200,9 +200,13 @@ def _is_default_format(formatted: str, account: DesiredAccount, before: Represen
         return True
     if not before:
         return False
-    then = before.get("name", {})
-    parts_changed = parts != (then.get("honorificPrefix", ""), then.get("givenName", ""), then.get("familyName", ""))
-    return bool(parts_changed and formatted == then.get("formatted"))
+    old_name = before.get("name", {})
+    parts_changed = parts != (
+        old_name.get("honorificPrefix", ""),
+        old_name.get("givenName", ""),
+        old_name.get("familyName", ""),
+    )
+    return bool(parts_changed and formatted == old_name.get("formatted"))
 
 
 def _enterprise(
@@ -214,35 +218,37 @@ def _enterprise(
     *,
     is_complete: bool,
 ) -> None:
-    then = (before or {}).get(ENTERPRISE, {})
+    old = (before or {}).get(ENTERPRISE, {})
     if ENTERPRISE not in after and before is not None and not is_complete:
         desired.keeps_manager = True
-        rest = {name: value for name, value in then.items() if name not in ("employeeNumber", "manager")}
-        manager = then.get("manager", {})
+        other_attributes = {name: value for name, value in old.items() if name not in ("employeeNumber", "manager")}
+        manager = old.get("manager", {})
         if manager and "$ref" not in manager:
-            rest["manager"] = manager
-        if rest:
-            attributes[ENTERPRISE] = rest
+            other_attributes["manager"] = manager
+        if other_attributes:
+            attributes[ENTERPRISE] = other_attributes
         return
-    now = after.get(ENTERPRISE, {})
-    desired.code = now.get("employeeNumber") or None if before is None else _new_value(now, then, "employeeNumber")
-    rest = {name: value for name, value in now.items() if name not in ("employeeNumber", "manager")}
-    value, past = _manager(now, then, is_complete=is_complete), _manager(then)
-    is_stored = "$ref" in then.get("manager", {})  # Only a manager who is stored has an address; others are echoed.
-    if value == past and (is_stored or not value):
+    new = after.get(ENTERPRISE, {})
+    if before is None:
+        desired.code = new.get("employeeNumber") or None
+    else:
+        desired.code = _new_value(new, old, "employeeNumber")
+    other_attributes = {name: value for name, value in new.items() if name not in ("employeeNumber", "manager")}
+    value, old_manager = _manager(new, old, is_complete=is_complete), _manager(old)
+    is_stored = "$ref" in old.get("manager", {})  # Others, who are only sent back, have no address.
+    if value == old_manager and (is_stored or not value):
         desired.keeps_manager = True
     elif value:
         desired.manager, fault = _reporting_line(caller, value, before)
         if fault:
-            # The stored manager stays. The value that was sent is echoed, because a directory may add that manager
-            # later.
+            # The stored manager stays. The value that was sent is only sent back: a directory may add them later.
             desired.keeps_manager = True
-            rest["manager"] = {"value": value}
-            if value != past:
+            other_attributes["manager"] = {"value": value}
+            if value != old_manager:
                 stays = ", and the present manager stays" if before else ""
                 caller.notes.append(f"The manager was not set{stays}: {fault}")
-    if rest:
-        attributes[ENTERPRISE] = rest
+    if other_attributes:
+        attributes[ENTERPRISE] = other_attributes
 
 
 def _reporting_line(caller: Caller, value: str, before: Representation | None) -> tuple[uuid.UUID | None, str]:
@@ -254,14 +260,14 @@ def _reporting_line(caller: Caller, value: str, before: Representation | None) -
     return (None, fault) if fault else (key, "")
 
 
-def _manager(enterprise: Representation, then: Representation | None = None, *, is_complete: bool = False) -> str:
+def _manager(enterprise: Representation, old: Representation | None = None, *, is_complete: bool = False) -> str:
     """Return the manager's id: the value, or the last part of `$ref` where only the reference was sent or changed.
 
-    The result of a PATCH (`is_complete`) still has the former reference: a value that is missing there was taken away.
+    The result of a PATCH (`is_complete`) still has the former reference: a PATCH without a value has removed it.
     """
-    manager, past = enterprise.get("manager") or {}, (then or {}).get("manager") or {}
+    manager, old_manager = enterprise.get("manager") or {}, (old or {}).get("manager") or {}
     value, reference = manager.get("value"), manager.get("$ref")
-    reference_changed = reference != past.get("$ref") and value in (None, past.get("value"))
+    reference_changed = reference != old_manager.get("$ref") and value in (None, old_manager.get("value"))
     if reference and (reference_changed or (value is None and not is_complete)):
         return id_in(reference)
     return str(value or "")
@@ -274,14 +280,14 @@ def _contacts(caller: Caller, desired: DesiredPerson, after: Representation, bef
     changes later are newer: they replace it if they are a whole address themselves, which has a street.
     """
     for name, attribute, entries in _CONTACTS:
-        now, then = _first(entries(after.get(attribute, []))), _first(entries((before or {}).get(attribute, [])))
-        value = text_of(now)
+        new, old = _first(entries(after.get(attribute, []))), _first(entries((before or {}).get(attribute, [])))
+        value = text_of(new)
         if before is None:
             setattr(desired, name, value or None)
-        elif value != text_of(then):
+        elif value != text_of(old):
             setattr(desired, name, value)
-        elif (parts := lines_of_parts(now)) != lines_of_parts(then):
-            if parts and not now.get("streetAddress"):
+        elif (parts := lines_of_parts(new)) != lines_of_parts(old):
+            if parts and not new.get("streetAddress"):
                 caller.notes.append(
                     "The address of the employee stays, because the parts that were sent have no street."
                 )
@@ -309,7 +315,7 @@ def _refuse_excess(document: Representation) -> None:
 
 
 def _keys(attributes: Representation) -> Iterator[Key]:
-    """Yield one key for each kept value, under the name by which filters find it."""
+    """Yield one key for each stored attribute, under the name by which filters find it."""
     for name, value in attributes.items():
         if name == REMOVED_NAMES:
             continue

@@ -111,9 +111,10 @@ def _selection(caller: Caller, kind: str, query: Query) -> list[uuid.UUID] | Sel
         operands = {name: filters.operand(bindings[name], text) for name, text in texts.items()}
         values = {name: value for name, value in operands.items() if value is not None}
         if len(values) == len(texts):
-            alike = replace(query, filter=shape)
+            general_query = replace(query, filter=shape)
             name = f"{query.count} of {kind}: {shape}"
-            return Selection(*prepare(name, caller.scope, lambda: _page(caller, kind, alike)).with_texts(values))
+            statement = prepare(name, caller.scope, lambda: _page(caller, kind, general_query))
+            return Selection(*statement.with_texts(values))
     try:
         return Selection(*_page(caller, kind, query).query.sql_with_params())
     except EmptyResultSet:

@@ -41,13 +41,13 @@ Loader = Callable[[set[uuid.UUID] | None], list[Entry]]
 
 def take_members(body: dict[str, object]) -> tuple[dict[str, Any], bool, Any]:
     """Return the body without `members`, whether it was present, and its value; null counts as absent."""
-    rest, is_present, value = {}, False, None
+    other_attributes, is_present, value = {}, False, None
     for name, item in body.items():
         if is_members(name):
             is_present, value = item is not None, item
         else:
-            rest[name] = item
-    return rest, is_present, value
+            other_attributes[name] = item
+    return other_attributes, is_present, value
 
 
 def is_members(name: str) -> bool:
@@ -72,16 +72,16 @@ def entries_of(value: object) -> dict[uuid.UUID, MemberDetails]:
     return members
 
 
-def desired_members(entries: dict[uuid.UUID, MemberDetails], **more: Any) -> DesiredMembers:
+def desired_members(entries: dict[uuid.UUID, MemberDetails], **changes: Any) -> DesiredMembers:
     """Return the members to add, with their display names and with the types that were sent for them."""
     put = {key: details.display for key, details in entries.items()}
     users = {key: details.kind == "user" for key, details in entries.items() if details.kind}
-    return DesiredMembers(put=put, users=users, **more)
+    return DesiredMembers(put=put, users=users, **changes)
 
 
 def notes_on_members(values: Sequence[object]) -> Iterator[str]:
     """Yield sentences for the log about the parts of `members` values that have no effect."""
-    entries = [one for value in values for one in _as_list(value) if isinstance(one, dict)]
+    entries = [entry for value in values for entry in _as_list(value) if isinstance(entry, dict)]
     names = {name for entry in entries for name in entry}
     if unread := sorted(name for name in names if name.lower() not in _PARTS):
         unread_text = ", ".join(f"members.{name[:LONGEST_NAME]}" for name in unread[:MOST_NAMED])
@@ -92,8 +92,8 @@ def notes_on_members(values: Sequence[object]) -> Iterator[str]:
 
 def _refers_elsewhere(entry: Entry) -> bool:
     key, reference = entry.get("value"), entry.get("$ref")
-    both = isinstance(key, str) and isinstance(reference, str) and key and reference
-    return bool(both) and id_in(reference).lower() != str(key).lower()
+    has_both = isinstance(key, str) and isinstance(reference, str) and key and reference
+    return bool(has_both) and id_in(reference).lower() != str(key).lower()
 
 
 def _as_list(value: object) -> list[object]:
@@ -141,12 +141,13 @@ class MemberOperation:
     op: str
     value: object
     selection: FilterNode | None = None
-    sub: str | None = None
+    sub_attribute: str | None = None
 
     def puts(self) -> set[uuid.UUID]:
         """Return the ids that the operation's value adds."""
-        plain = self.selection is None and self.op != "remove" and self.value is not None
-        return set(entries_of(self.value)) if plain else set()
+        if self.selection is not None or self.op == "remove" or self.value is None:
+            return set()
+        return set(entries_of(self.value))
 
     def about(self) -> set[uuid.UUID] | None:
         """Return the ids that the operation names or selects, or None when that depends on the present members."""
@@ -175,9 +176,9 @@ def split_operations(operations: list[object]) -> tuple[list[MemberOperation], l
     member_operations: list[MemberOperation] = []
     other_operations = []
     for operation in operations:
-        on_members, rest = _split(operation)
+        on_members, others = _split(operation)
         member_operations += on_members
-        other_operations += rest
+        other_operations += others
     return member_operations, other_operations
 
 
@@ -195,13 +196,13 @@ def _split(operation: object) -> tuple[list[MemberOperation], list[Any]]:
         return [_on_path(op, path.strip(), value)], []
     if not isinstance(value, dict) or op == "remove":
         return [], [operation]
-    rest = {name: item for name, item in value.items() if not is_members(name)}
+    other_values = {name: item for name, item in value.items() if not is_members(name)}
     member_operations = [
         MemberOperation(op, [] if item is None else item)
         for name, item in value.items()
         if is_members(name) and not (item is None and op == "add")
     ]
-    return member_operations, [{**operation, "value": rest}] if rest or not member_operations else []
+    return member_operations, [{**operation, "value": other_values}] if other_values or not member_operations else []
 
 
 _ONE_MEMBER = re.compile(
@@ -210,9 +211,9 @@ _ONE_MEMBER = re.compile(
 
 
 def _on_path(op: str, path: str, value: object) -> MemberOperation:
-    if op == "remove" and value is None and (one := _ONE_MEMBER.fullmatch(path)):
+    if op == "remove" and value is None and (match := _ONE_MEMBER.fullmatch(path)):
         # Directories send a thousand of these paths in one request, and each of them names an id only.
-        return MemberOperation(op, [{"value": one[1]}])
+        return MemberOperation(op, [{"value": match[1]}])
     if not is_members(path):
         node = bind(Path, "Group")(path).ast
         if isinstance(node, ValuePath):
@@ -247,9 +248,9 @@ class Membership:
     """The members that a PATCH concerns, and their state while its operations are applied one after the other."""
 
     load: Loader
-    roles_among: Callable[[set[uuid.UUID]], set[uuid.UUID]]
+    visible_roles: Callable[[set[uuid.UUID]], set[uuid.UUID]]
     before: dict[uuid.UUID, Entry] = field(default_factory=dict)
-    now: dict[uuid.UUID, Entry] = field(default_factory=dict)
+    current: dict[uuid.UUID, Entry] = field(default_factory=dict)
     removed_ids: set[uuid.UUID] = field(default_factory=set)
     groups: set[uuid.UUID] = field(default_factory=set)
     exact: bool = False
@@ -262,10 +263,10 @@ class Membership:
             self._apply(operation)
         put = {
             key: MemberDetails(entry.get("sent_display", ""), entry.get("kind", ""))
-            for key, entry in self.now.items()
+            for key, entry in self.current.items()
             if self.exact or key not in self.before or entry.get("sent_display") or entry.get("kind")
         }
-        return desired_members(put, drop=self.removed_ids - self.now.keys(), exact=self.exact)
+        return desired_members(put, drop=self.removed_ids - self.current.keys(), exact=self.exact)
 
     def _read(self, operations: Sequence[MemberOperation]) -> None:
         """Read the members that the operations can touch."""
@@ -273,9 +274,9 @@ class Membership:
         id_sets = [ids for ids in about if ids is not None]
         members = self.load(set().union(*id_sets) if len(id_sets) == len(about) else None)
         self.before = {uuid.UUID(entry["value"]): entry for entry in members}
-        self.now = dict(self.before)
+        self.current = dict(self.before)
         # A filter may test the type of members that an earlier operation of this request added.
-        self.groups = self.roles_among({key for operation in operations for key in operation.puts()})
+        self.groups = self.visible_roles({key for operation in operations for key in operation.puts()})
 
     def _apply(self, operation: MemberOperation) -> None:
         if operation.selection is not None:
@@ -291,18 +292,18 @@ class Membership:
             self._put(entries_of(operation.value))
 
     def _empty(self) -> None:
-        self.now, self.exact = {}, True
+        self.current, self.exact = {}, True
 
     def _remove(self, keys: Iterable[uuid.UUID]) -> None:
         for key in keys:
-            self.now.pop(key, None)
+            self.current.pop(key, None)
             self.removed_ids.add(key)
 
     def _put(self, entries: dict[uuid.UUID, MemberDetails]) -> None:
         for key, details in entries.items():
             new = {"value": str(key), "type": "Group" if key in self.groups else "User"}
-            previous = self.now.get(key) or self.before.get(key) or new
-            self.now[key] = {
+            previous = self.current.get(key) or self.before.get(key) or new
+            self.current[key] = {
                 **previous,
                 "sent_display": details.display or previous.get("sent_display", ""),
                 "kind": details.kind,
@@ -311,16 +312,20 @@ class Membership:
     def _select(self, operation: MemberOperation, selection: FilterNode) -> None:
         keys = list(self._matching(selection))
         if operation.op == "remove":
-            if operation.sub:
-                raise MutabilityException(detail=f"'members.{operation.sub}' is immutable; remove the member.")
+            if operation.sub_attribute:
+                raise MutabilityException(
+                    detail=f"'members.{operation.sub_attribute}' is immutable; remove the member."
+                )
             self._remove(keys)
             return
-        attributes = {operation.sub: operation.value} if operation.sub else _member_in(operation.value)
+        attributes = (
+            {operation.sub_attribute: operation.value} if operation.sub_attribute else _member_in(operation.value)
+        )
         for key in keys:
-            _refuse_change(self.now[key], attributes)
+            _refuse_change(self.current[key], attributes)
         if not keys:
             ids = _ids_of(selection)
-            if not ids or operation.sub:
+            if not ids or operation.sub_attribute:
                 raise NoTargetException(detail="No member matches the path filter.")
             for key in ids:
                 self._put(_entry_of(key, attributes))
@@ -330,8 +335,8 @@ class Membership:
         member_filter = filter_class(selection)
         ids = _ids_of(selection)
         # Members whose ids the filter names are looked up; all members are tested only if any id could match.
-        for key in list(self.now) if ids is None else [key for key in ids if key in self.now]:
-            entry = self.now[key]
+        for key in list(self.current) if ids is None else [key for key in ids if key in self.current]:
+            entry = self.current[key]
             member = Member(
                 value=entry["value"],
                 display=entry.get("sent_display") or entry.get("display"),
@@ -344,10 +349,10 @@ class Membership:
 
 def _member_in(value: object) -> Entry:
     """Return what a value says of one member, without nulls, which count as absent; raises InvalidValueException."""
-    one = value[0] if isinstance(value, list) and len(value) == 1 else value
-    if not isinstance(one, dict):
+    member = value[0] if isinstance(value, list) and len(value) == 1 else value
+    if not isinstance(member, dict):
         raise InvalidValueException(detail="The value for a member must be an object.")
-    return {name: part for name, part in by_lower_name(one).items() if part is not None}
+    return {name: part for name, part in by_lower_name(member).items() if part is not None}
 
 
 def _entry_of(key: uuid.UUID, attributes: Entry) -> dict[uuid.UUID, MemberDetails]:
@@ -364,10 +369,10 @@ def _refuse_change(entry: Entry, attributes: Entry) -> None:
     Case does not matter in an id or a type, and a reference says the id that it ends with. Names that no schema
     declares are ignored.
     """
-    stored = {**entry, "display": entry.get("sent_display") or entry.get("display"), "$ref": entry.get("value")}
+    stored_entry = {**entry, "display": entry.get("sent_display") or entry.get("display"), "$ref": entry.get("value")}
     for name, value in attributes.items():
         part = name.lower()
-        if part in _PARTS and _comparable(part, value) != _comparable(part, stored.get(part)):
+        if part in _PARTS and _comparable(part, value) != _comparable(part, stored_entry.get(part)):
             raise MutabilityException(detail=f"'members.{name}' is immutable; remove the member and add another.")
 
 

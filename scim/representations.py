@@ -23,12 +23,15 @@ from scim.schemas import EMPLOYEE, ENTERPRISE, GROUP, LIST_RESPONSE, SITE, USER
 from scim.sources import profile_prefix
 
 REMOVED_NAMES = "taken"
-"""The key under which an account stores the names of attributes that a PATCH removed although it always has them."""
-STATE = "state"
-"""The key under which an internal document stores whether the account is active, whatever the shape shows."""
+"""The key under which an account stores the names of attributes that a PATCH removed although it always has them.
 
-_SHOWN_OTHERWISE = ("name", "profileUrl", ENTERPRISE, REMOVED_NAMES)
-"""Kept attributes that the document does not show in their stored form."""
+Stored accounts have this key, so it stays `taken`.
+"""
+STATE = "state"
+"""The key under which an internal document stores whether the account is active, even if the dialect omits `active`."""
+
+_SHOWN_IN_OTHER_FORM = ("name", "profileUrl", ENTERPRISE, REMOVED_NAMES)
+"""Stored attributes that the document does not show in their stored form."""
 
 USER_COLUMNS = (
     "pk",
@@ -100,27 +103,27 @@ def user_documents(caller: Caller, keys: Keys, projection: Projection) -> list[R
     `Projection.apply` must still remove them.
     """
     scope = caller.scope
-    read = {name: make for name, make in _ALSO_READ.items() if projection.holds(name)}
+    extra_expressions = {name: make for name, make in _EXTRA_EXPRESSIONS.items() if projection.holds(name)}
 
     def users() -> QuerySet[User, tuple[Any, ...]]:
         rows = User.objects.seen_by(scope).filter(pk__in=the_ids())
-        also = {f"read_{name}": make(scope) for name, make in read.items()}
-        return rows.annotate(**also).values_list(*USER_COLUMNS, *also)
+        annotations = {f"read_{name}": make(scope) for name, make in extra_expressions.items()}
+        return rows.annotate(**annotations).values_list(*USER_COLUMNS, *annotations)
 
-    statement = prepare(f"users with {' '.join(read)}", scope, users)
+    statement = prepare(f"users with {' '.join(extra_expressions)}", scope, users)
     value_rows = statement.convert_rows(statement.rows(keys))
     if isinstance(keys, Selection):
         value_rows.sort(key=itemgetter(0))
     documents = []
     for values in value_rows:
-        row = dict(zip((*USER_COLUMNS, *read), values, strict=True))
+        row = dict(zip((*USER_COLUMNS, *extra_expressions), values, strict=True))
         emails = [_email(*parts) for parts in orjson.loads(row.get("emails") or "[]")]
         groups = _groups_of(caller, row["groups"]) if "groups" in row else None
         documents.append(user_document(caller, row, emails, row.get("externalId") or "", groups))
     return documents
 
 
-_ALSO_READ: Mapping[str, Callable[[Scope], object]] = {
+_EXTRA_EXPRESSIONS: Mapping[str, Callable[[Scope], object]] = {
     "emails": lambda scope: rows_of(UserEmail, "user_id", ("value", "type", "display", "primary"), ("idx", "pk")),
     "externalId": lambda scope: Subquery(
         ExternalId.objects.filter(directory_id=scope.directory_id, user_id=OuterRef("pk")).values("value")
@@ -202,7 +205,7 @@ def user_document(
         "locale": row["locale"],
         "active": row["is_active"],
         "emails": emails,
-        **{part: value for part, value in attributes.items() if part not in _SHOWN_OTHERWISE},
+        **{part: value for part, value in attributes.items() if part not in _SHOWN_IN_OTHER_FORM},
         **({} if groups is None else {"groups": groups}),
         EMPLOYEE: employment,
     }
@@ -237,11 +240,11 @@ def _enterprise(caller: Caller, row: Mapping[str, object], attributes: Represent
     enterprise: Representation = {"employeeNumber": row["employee__code"]} if row["employee__code"] else {}
     enterprise |= attributes
     manager = row["employee__reporting_to__user_id"]
-    at = row["employee__reporting_to__user__home_site_id"]
+    manager_site_id = row["employee__reporting_to__user__home_site_id"]
     if (
         "manager" not in enterprise
         and manager
-        and at in caller.site_ids
+        and manager_site_id in caller.site_ids
         and row["employee__reporting_to__user__removed"] is None
     ):
         enterprise["manager"] = {
@@ -324,9 +327,9 @@ MEMBER_COLUMNS = (
 
 
 def members_of(
-    caller: Caller, roles: Iterable[uuid.UUID], among: set[uuid.UUID] | None = None
+    caller: Caller, roles: Iterable[uuid.UUID], member_ids: set[uuid.UUID] | None = None
 ) -> dict[uuid.UUID, list[Representation]]:
-    """Return the members of each role that the token sees, oldest first; one query. `among` limits the ids."""
+    """Return the members of each role that the token sees, oldest first; one query. `member_ids` limits them."""
     members_by_role: dict[uuid.UUID, list[Representation]] = defaultdict(list)
     scope = caller.scope
 
@@ -334,13 +337,13 @@ def members_of(
         members = RoleMembership.objects.seen_by(scope).filter(role_id__in=the_ids()).order_by("created", "pk")
         return members.values_list(*MEMBER_COLUMNS)
 
-    def rows_among() -> QuerySet[RoleMembership, Any]:
+    def rows_of_ids() -> QuerySet[RoleMembership, Any]:
         return rows().filter(Q(user_id__in=the_ids()) | Q(member_role_id__in=the_ids()))
 
-    if among is None:
+    if member_ids is None:
         statement = prepare("members", scope, rows).about(roles)
     else:
-        statement = prepare("members among ids", scope, rows_among).about(roles, among, among)
+        statement = prepare("members among ids", scope, rows_of_ids).about(roles, member_ids, member_ids)
     users, groups = f"{caller.base}/Users/", f"{caller.base}/Groups/"
     for (
         role_id,

@@ -172,7 +172,7 @@ class ResourceView(ProvisioningView):
         adapter = self.scim_adapter(None, request=request)
         if operations is not None:
             adapter.read_operations(key, operations)
-        with self._recording(partial(adapter.locking, key), partial(adapter.ahead, key)) as trail:
+        with self._recording(partial(adapter.locking, key), partial(adapter.statements_for_next_block, key)) as trail:
             try:
                 is_visible = adapter.lock(key, trail.answers)
             except (User.DoesNotExist, Role.DoesNotExist):

@@ -123,25 +123,25 @@ def may_act(actor: Actor, act: Act, target: Target) -> bool:
 
 
 def require(
-    actor: Actor, act: Act, target: Target, *, adding: Iterable[str] = (), giving_rows: Rows | None = None
+    actor: Actor, act: Act, target: Target, *, adding: Iterable[str] = (), permission_rows: Rows | None = None
 ) -> None:
     """Raise NotAllowedError, with the reason, unless the actor may do this; the options are those of `refusal`."""
-    if reason := refusal(actor, act, target, adding=adding, giving_rows=giving_rows):
+    if reason := refusal(actor, act, target, adding=adding, permission_rows=permission_rows):
         raise NotAllowedError(reason)
 
 
 def refusal(
-    actor: Actor, act: Act, target: Target, *, adding: Iterable[str] = (), giving_rows: Rows | None = None
+    actor: Actor, act: Act, target: Target, *, adding: Iterable[str] = (), permission_rows: Rows | None = None
 ) -> str:
     """Return why the actor may not do this; '' if they may.
 
-    `adding` are permissions (`app.codename`) that are to be added to the role. `giving_rows` are the rows of the
-    statement `giving` about the role, if it ran in this transaction already.
+    `adding` are permissions (`app.codename`) that are to be added to the role. `permission_rows` are the rows of the
+    statement `permissions_statement` about the role, if it ran in this transaction already.
     """
     if actor.is_product:
         return ""
     if isinstance(target, Role):
-        return _role_refusal(actor, act, target, gives(target, giving_rows).union(adding))
+        return _role_refusal(actor, act, target, gives(target, permission_rows).union(adding))
     if isinstance(target, Directory):
         return _directory_refusal(actor, target)
     if actor.directory is not None:
@@ -173,11 +173,11 @@ def gives(role: Role, rows: Rows | None = None) -> frozenset[str]:
 
     Runs one query in this transaction, unless its rows are given; nothing is cached.
     """
-    pairs = together([giving(role.pk)])[0] if rows is None else rows
+    pairs = together([permissions_statement(role.pk)])[0] if rows is None else rows
     return frozenset(f"{app}.{codename}" for app, codename in pairs)
 
 
-def giving(role_id: uuid.UUID) -> Statement:
+def permissions_statement(role_id: uuid.UUID) -> Statement:
     """Return the statement of `gives`."""
     return _ROLE_PERMISSIONS, [parameter(role_id)]
 

@@ -60,21 +60,21 @@ def counting_removals(
     """
     since = now() - WINDOW
     rows, [(removal_count,)] = answers
-    [locked] = locking(Directory).objects(rows)
-    is_stopped = locked.stopped is not None
-    if not is_stopped and _is_beyond(locked, removal_count, since, people):
+    [locked_directory] = locking(Directory).objects(rows)
+    is_stopped = locked_directory.stopped is not None
+    if not is_stopped and _is_beyond(locked_directory, removal_count, since, people):
         is_stopped = True
         if switches_off and len(people) == 1:
             # The request that exceeds the limit still ends one person's access; the stop is stored together with it.
-            locked = _stop(locked)
+            locked_directory = _stop(locked_directory)
     if is_stopped:
         if not switches_off or len(people) != 1:
-            raise MassRemovalError(locked)
-        start = max(since, locked.stopped) if locked.stopped else since
-        if DirectoryRemoval.objects.filter(directory=locked, at__gte=start).count() >= SINGLE_SWITCH_OFFS:
-            raise MassRemovalError(locked)
-    alike = {"directory": locked.pk, "at": now()}
-    return [insertion(DirectoryRemoval, alike, ("user_id",), [(key,) for key in people])]
+            raise MassRemovalError(locked_directory)
+        start = max(since, locked_directory.stopped) if locked_directory.stopped else since
+        if DirectoryRemoval.objects.filter(directory=locked_directory, at__gte=start).count() >= SINGLE_SWITCH_OFFS:
+            raise MassRemovalError(locked_directory)
+    common_values = {"directory": locked_directory.pk, "at": now()}
+    return [insertion(DirectoryRemoval, common_values, ("user_id",), [(key,) for key in people])]
 
 
 def count_removal(directory: Directory, person: uuid.UUID, *, switches_off: bool = False) -> None:
@@ -117,25 +117,25 @@ def _is_beyond(
 def close(directory_id: uuid.UUID) -> None:
     """Stop a directory whose request the brake refused; repeating it changes nothing. Opens its own transaction."""
     with recording():
-        locked = Directory.objects.select_for_update(of=("self",), no_key=True).get(pk=directory_id)
-        if locked.stopped is None:
-            _stop(locked)
+        locked_directory = Directory.objects.select_for_update(of=("self",), no_key=True).get(pk=directory_id)
+        if locked_directory.stopped is None:
+            _stop(locked_directory)
 
 
 def _stop(directory: Directory) -> Directory:
     """Record that a locked directory was stopped, mail the Site Administrators, and return its row."""
     site_id = directory.home_site_id
-    with changing(Directory, None, directory.pk, author=BRAKE, operation="StopDirectory") as locked:
-        locked.stopped = now()
+    with changing(Directory, None, directory.pk, author=BRAKE, operation="StopDirectory") as locked_directory:
+        locked_directory.stopped = now()
     security_event(
         SecurityKind.DIRECTORY_STOPPED,
-        account=locked.service_account,
+        account=locked_directory.service_account,
         author=BRAKE,
-        detail=locked.name,
+        detail=locked_directory.name,
         site_id=site_id,
     )
-    notify_administrators(locked, SecurityKind.DIRECTORY_STOPPED)
-    return locked
+    notify_administrators(locked_directory, SecurityKind.DIRECTORY_STOPPED)
+    return locked_directory
 
 
 def confirm(directory: Directory, *, author: Author, reason: str = "") -> None:
@@ -143,16 +143,18 @@ def confirm(directory: Directory, *, author: Author, reason: str = "") -> None:
 
     If it is not stopped, this changes nothing. The caller has checked that the author may change the directory.
     """
-    with changing(Directory, None, directory.pk, author=author, operation="ConfirmDirectory", reason=reason) as locked:
-        if locked.stopped is None:
+    with changing(
+        Directory, None, directory.pk, author=author, operation="ConfirmDirectory", reason=reason
+    ) as locked_directory:
+        if locked_directory.stopped is None:
             return
-        locked.stopped, locked.confirmed = None, now()
+        locked_directory.stopped, locked_directory.confirmed = None, now()
         security_event(
             SecurityKind.DIRECTORY_CONFIRMED,
-            account=locked.service_account,
+            account=locked_directory.service_account,
             author=author,
-            detail=locked.name,
-            site_id=locked.home_site_id,
+            detail=locked_directory.name,
+            site_id=locked_directory.home_site_id,
         )
 
 

@@ -34,12 +34,12 @@ def issue_link(user: User, *, author: Author) -> tuple[CalendarLink, str]:
     make one. Locks the user's row.
     """
     with recording():
-        locked = User.objects.select_for_update(no_key=True).get(pk=user.pk)
-        if not locked.is_active or locked.is_service_account:
+        locked_user = User.objects.select_for_update(no_key=True).get(pk=user.pk)
+        if not locked_user.is_active or locked_user.is_service_account:
             raise ValidationError(gettext("Only a person who has access can have a calendar link."), code="Forbidden")
-        require(actor_of(author), Act.ISSUE_CREDENTIAL, locked)
-        revoke_links(locked, author=author, reason="A new link was made.")
-        return issue(CalendarLink(user=locked, name=NAME), "lc", author=author, operation="IssueCalendarLink")
+        require(actor_of(author), Act.ISSUE_CREDENTIAL, locked_user)
+        revoke_links(locked_user, author=author, reason="A new link was made.")
+        return issue(CalendarLink(user=locked_user, name=NAME), "lc", author=author, operation="IssueCalendarLink")
 
 
 def revoke_links(user: User, *, author: Author, reason: str = "") -> int:

@@ -17,7 +17,7 @@ from records.accounts.authority import Act, actor_of, require
 from records.accounts.credentials import issue, revoke
 from records.accounts.keys import LAST_USED_EVERY, note_use
 from records.accounts.models import Dialect, Directory, ProvisioningToken, SecurityKind, User
-from records.accounts.opening import Kind, Opening, Proof, look_up, remember, remembered_opening
+from records.accounts.opening import AccessProof, Kind, Opening, look_up, remember, remembered_opening
 from records.accounts.security import security_event
 from records.history.statements import row_of
 from records.history.trail import Author, now, recording
@@ -65,7 +65,7 @@ class OpenToken:
     account_name: str
     read_only: bool = False
     dry_run: bool = False
-    proof: Proof | None = None
+    proof: AccessProof | None = None
     """The check that all of this is still true, which runs before a remembered token changes or reads anything."""
 
 
@@ -107,7 +107,7 @@ def _is_accepted(opening: Opening, address: str) -> bool:
     return address_ranges.holds(json.loads(ranges) if isinstance(ranges, str) else ranges, address)
 
 
-def _open(opening: Opening, proof: Proof | None = None) -> OpenToken:
+def _open(opening: Opening, proof: AccessProof | None = None) -> OpenToken:
     """Return a token with rows of its own, since rows that several requests share would load columns for each other."""
     dialect, read_only, dry_run, _, *of_directory = opening.columns
     directory = _row(Directory, DIRECTORY, of_directory)

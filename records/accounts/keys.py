@@ -13,7 +13,7 @@ from records.accounts import access
 from records.accounts.authority import Act, actor_of, require
 from records.accounts.credentials import issue, revoke
 from records.accounts.models import ProvisioningToken, SecurityKind, SubscriptionKey, User
-from records.accounts.opening import Kind, Opening, Proof, look_up, remember, remembered_opening
+from records.accounts.opening import AccessProof, Kind, Opening, look_up, remember, remembered_opening
 from records.accounts.security import security_event
 from records.history.trail import Author, Channel, now, recording
 from records.sites.models import Site
@@ -41,7 +41,7 @@ class Caller:
     key_name: str
     permissions: access.Permissions
     opening: Opening
-    proof: Proof | None = None
+    proof: AccessProof | None = None
     """A check whether all of this is still true; it runs before a remembered caller gets an answer."""
     is_authenticated: bool = True
 

@@ -16,11 +16,11 @@ def end_all_sessions(user: User, *, author: Author, reason: str) -> None:
     Raises NotAllowedError if the author may not act on the account (DECISIONS 9.2). Locks the account's row.
     """
     with recording():
-        locked = User.objects.select_for_update(of=("self",), no_key=True).get(pk=user.pk)
-        require(actor_of(author), Act.END_SESSIONS, locked)
-        end_sessions(locked)
-        security_event(SecurityKind.SESSIONS_ENDED, account=locked, author=author, detail=reason)
-        queue_notice(locked, SecurityKind.SESSIONS_ENDED, locked.recovery_address, reason, by=author.name)
+        locked_user = User.objects.select_for_update(of=("self",), no_key=True).get(pk=user.pk)
+        require(actor_of(author), Act.END_SESSIONS, locked_user)
+        end_sessions(locked_user)
+        security_event(SecurityKind.SESSIONS_ENDED, account=locked_user, author=author, detail=reason)
+        queue_notice(locked_user, SecurityKind.SESSIONS_ENDED, locked_user.recovery_address, reason, by=author.name)
 
 
 def remove_factors(user: User, *, author: Author, reason: str) -> int:
@@ -30,12 +30,12 @@ def remove_factors(user: User, *, author: Author, reason: str) -> int:
     Raises NotAllowedError if the author may not act on the account (DECISIONS 9.2). Locks the account's row.
     """
     with recording():
-        locked = User.objects.select_for_update(of=("self",), no_key=True).get(pk=user.pk)
-        require(actor_of(author), Act.SET_FACTOR, locked)
-        count, _ = Authenticator.objects.filter(user=locked).delete()
+        locked_user = User.objects.select_for_update(of=("self",), no_key=True).get(pk=user.pk)
+        require(actor_of(author), Act.SET_FACTOR, locked_user)
+        count, _ = Authenticator.objects.filter(user=locked_user).delete()
         if count:
-            end_sessions(locked)
-            security_event(SecurityKind.FACTOR_REMOVED, account=locked, author=author, detail=reason)
+            end_sessions(locked_user)
+            security_event(SecurityKind.FACTOR_REMOVED, account=locked_user, author=author, detail=reason)
     return count
 
 

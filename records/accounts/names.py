@@ -55,8 +55,8 @@ def check_user_name(user_name: str, user: "User | None" = None) -> None:
         raise fault_at("user_name", reason, "InvalidValue")
     key = fold(user_name)
     other_users = User.objects.exclude(pk=user.pk) if user is not None else User.objects.all()
-    alike = other_users.filter(Q(user_name_key=key) | Q(user_name_look=look_of(user_name)))
-    used_keys = set(alike.values_list("user_name_key", flat=True)[:2])
+    look_alikes = other_users.filter(Q(user_name_key=key) | Q(user_name_look=look_of(user_name)))
+    used_keys = set(look_alikes.values_list("user_name_key", flat=True)[:2])
     if key in used_keys:
         raise _duplicate(gettext("Another account has this user name."))
     if used_keys:

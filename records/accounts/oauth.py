@@ -110,8 +110,8 @@ class Server(AuthorizationServer):
         """
         moment, client = now(), request.client
         with transaction.atomic():
-            locked = OAuthClient.objects.select_for_update(of=("self",), no_key=True)
-            if locked.filter(pk=client.pk, digest=client.digest, revoked__isnull=True).first() is None:
+            locked_clients = OAuthClient.objects.select_for_update(of=("self",), no_key=True)
+            if locked_clients.filter(pk=client.pk, digest=client.digest, revoked__isnull=True).first() is None:
                 raise WrongClientError(description=UNKNOWN, status_code=401)
             AccessToken.objects.filter(client=client, expires__lt=moment - RETENTION).delete()
             AccessToken.objects.create(

@@ -91,28 +91,28 @@ class Opening:
     versions: Mapping[uuid.UUID, int]
     callers: dict[uuid.UUID | None, Any] = field(default_factory=dict)
     """Who calls with this credential, alone or together with another one; made once, since each request asks."""
-    _proofs: dict[uuid.UUID, "Proof"] = field(default_factory=dict)
+    _proofs: dict[uuid.UUID, "AccessProof"] = field(default_factory=dict)
 
     def is_live(self, moment: datetime.datetime | None = None) -> bool:
         """Return whether the credential is valid at a moment, by default now."""
         return self.opens and (self.expires is None or self.expires > (moment or now()))
 
-    def proof(self, site_id: uuid.UUID) -> "Proof | None":
+    def proof(self, site_id: uuid.UUID) -> "AccessProof | None":
         """Return the check whether all of this is still true at the site; None if the site is not known here."""
         if site_id not in self._proofs:
             owners = {self.user_id, self.site_id, site_id}
             if any(owner not in self.versions for owner in owners):
                 return None
             version = sum(self.versions[owner] for owner in owners)
-            self._proofs[site_id] = Proof(tuple(map(parameter, (self.user_id, self.site_id, site_id))), version)
+            self._proofs[site_id] = AccessProof(tuple(map(parameter, (self.user_id, self.site_id, site_id))), version)
         return self._proofs[site_id]
 
-    def proof_everywhere(self) -> "Proof":
+    def proof_everywhere(self) -> "AccessProof":
         """Return the check whether all of this is still true at every site."""
-        return Proof(tuple(map(parameter, self.versions)), sum(self.versions.values()))
+        return AccessProof(tuple(map(parameter, self.versions)), sum(self.versions.values()))
 
 
-class Proof(NamedTuple):
+class AccessProof(NamedTuple):
     """A check that access has not changed since it was remembered: the summed versions of a user and of sites."""
 
     owners: tuple[object, ...]
@@ -138,14 +138,14 @@ class StaleAccessError(Exception):
     """Raised if what was remembered of a caller is out of date; the caller then has to be looked up again."""
 
 
-def prove(proof: Proof | None) -> None:
+def prove(proof: AccessProof | None) -> None:
     """Check that access has not changed since it was remembered; raises StaleAccessError. One statement."""
     if proof is None:
         raise StaleAccessError
     check(proof, together([proof.statement])[0][0][0])
 
 
-def check(proof: Proof, version: int) -> None:
+def check(proof: AccessProof, version: int) -> None:
     """Compare the version that a statement returned; raises StaleAccessError if it differs."""
     if version != proof.version:
         raise StaleAccessError

@@ -38,12 +38,12 @@ def set_recovery_address(
     user: User, address: str, *, author: Author, actor: Actor | None = None, reason: str = ""
 ) -> None:
     """Set the recovery address of an account; raises NotAllowedError or ValidationError. Locks the account's row."""
-    with changing(User, None, user.pk, author=author, operation="SetRecoveryAddress", reason=reason) as locked:
-        if not may_act(actor or actor_of(author), Act.SET_RECOVERY_ADDRESS, locked):
+    with changing(User, None, user.pk, author=author, operation="SetRecoveryAddress", reason=reason) as locked_user:
+        if not may_act(actor or actor_of(author), Act.SET_RECOVERY_ADDRESS, locked_user):
             raise NotAllowedError(gettext("You may not change the recovery address of this account."))
         check_address(address, "recovery_address")
-        _change(locked, address, author)
-    user.recovery_address, user.pending_address = locked.recovery_address, locked.pending_address
+        _change(locked_user, address, author)
+    user.recovery_address, user.pending_address = locked_user.recovery_address, locked_user.pending_address
 
 
 def confirm_address(user: User, token: str, *, author: Author) -> bool:
@@ -52,11 +52,13 @@ def confirm_address(user: User, token: str, *, author: Author) -> bool:
     The session and the mail to the new address together prove the person's identity.
     """
     with recording():
-        locked = User.objects.select_for_update(of=("self",), no_key=True).get(pk=user.pk)
-        address = address_in(token, locked)
-        if not address or not locked.is_staff:
+        locked_user = User.objects.select_for_update(of=("self",), no_key=True).get(pk=user.pk)
+        address = address_in(token, locked_user)
+        if not address or not locked_user.is_staff:
             return False
-        set_recovery_address(locked, address, author=author, actor=Actor(user=locked, is_reauthenticated=True))
+        set_recovery_address(
+            locked_user, address, author=author, actor=Actor(user=locked_user, is_reauthenticated=True)
+        )
     return True
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from django.core.exceptions import ValidationError
 from django.db import connection
 
-from records.accounts.authority import Act, Actor, giving, require, sites_of
+from records.accounts.authority import Act, Actor, permissions_statement, require, sites_of
 from records.accounts.brake import asking_brake, counting_removals
 from records.accounts.models import Directory, Role, RoleMembership, SecurityKind
 from records.accounts.models.users import printed_name
@@ -63,19 +63,19 @@ def change_members(role: Role, desired: DesiredMembers, directory: Directory, *,
     """
     with recording(partial(about_members, role.pk, desired, directory), savepoint=False) as trail:
         facts = _facts_of(role, trail.answers[0])
-        stored = {key for key, of in facts.items() if of.membership and of.is_visible}
-        new = [key for key in desired.put if key not in stored]
+        present_ids = {key for key, member in facts.items() if member.membership and member.is_visible}
+        new = [key for key in desired.put if key not in present_ids]
         _refuse_unknown(role, new, facts)
         _refuse_wrong_types(desired.users, facts)
-        shows_others = _redisplay(desired, stored, facts)
-        droppable = {key for key in desired.drop if facts[key].membership} if desired.drops_unseen else stored
+        shows_others = _store_display_names(desired, present_ids, facts)
+        droppable = {key for key in desired.drop if facts[key].membership} if desired.drops_unseen else present_ids
         removed_ids = {key for key in droppable if key in desired.drop or desired.exact} - desired.put.keys()
         if not new and not removed_ids:
             if shows_others:
                 trail.store([_stamping(role)])
             return shows_others
         if new:
-            require(Actor(directory=directory), Act.GIVE_ROLE, role, giving_rows=trail.answers[1])
+            require(Actor(directory=directory), Act.GIVE_ROLE, role, permission_rows=trail.answers[1])
         statements = _writes(role, desired, directory, new, removed_ids, facts)
         new_people, removed_people = _people(new, facts), _people(removed_ids, facts)
         for kind, people in ((SecurityKind.ROLE_GIVEN, new_people), (SecurityKind.ROLE_TAKEN, removed_people)):
@@ -129,7 +129,7 @@ def about_members(role_id: uuid.UUID, desired: DesiredMembers, directory: Direct
     facts = sql, [*about, *sites, parameter(directory.pk), *sites, key, key]
     if _asks_brake(desired):
         return [facts, *locking_people(role_id, desired.drop), *asking_brake(directory, desired.drop)]
-    return [facts, giving(role_id)] if desired.put else [facts]
+    return [facts, permissions_statement(role_id)] if desired.put else [facts]
 
 
 def _asks_brake(desired: DesiredMembers) -> bool:
@@ -138,7 +138,7 @@ def _asks_brake(desired: DesiredMembers) -> bool:
 
 
 def _facts_of(role: Role, rows: Rows) -> dict[uuid.UUID, MemberFacts]:
-    """Return what the first statement of `about_members` has found of each id."""
+    """Return what the first statement of `about_members` says about each id."""
     facts: dict[uuid.UUID, MemberFacts] = {}
     for (
         key,
@@ -201,10 +201,10 @@ def _writes(
         id_sql, memberships = ids_selection([facts[key].membership for key in removed_ids])  # type: ignore[misc]
         statements.append((f"DELETE FROM accounts_rolemembership WHERE id IN ({id_sql})", memberships))  # noqa: S608
     if new:
-        alike = {"role": role.pk, "directory": directory.pk, "created": role.last_modified}
+        common_values = {"role": role.pk, "directory": directory.pk, "created": role.last_modified}
         users = [(key, None) if facts[key].is_user else (None, key) for key in new]
         rows = [(uuid.uuid4(), *member, desired.put[key]) for key, member in zip(new, users, strict=True)]
-        statements.append(insertion(RoleMembership, alike, ("id", "user", "member_role", "display"), rows))
+        statements.append(insertion(RoleMembership, common_values, ("id", "user", "member_role", "display"), rows))
     statements.append(stamp)
     people = {key for key in (*new, *removed_ids) if facts[key].is_user}
     nested_roles = {*new, *removed_ids} - people
@@ -225,12 +225,14 @@ def _people(keys: Iterable[uuid.UUID], facts: dict[uuid.UUID, MemberFacts]) -> l
     return [key for key in keys if facts[key].is_user]
 
 
-def _redisplay(desired: DesiredMembers, stored: Collection[uuid.UUID], facts: dict[uuid.UUID, MemberFacts]) -> bool:
+def _store_display_names(
+    desired: DesiredMembers, present_ids: Collection[uuid.UUID], facts: dict[uuid.UUID, MemberFacts]
+) -> bool:
     """Store the display names of present members that differ from those shown; returns whether there are any."""
     rows = [
         RoleMembership(pk=facts[key].membership, display=display)
         for key, display in desired.put.items()
-        if key in stored and display and display != (facts[key].display or facts[key].name)
+        if key in present_ids and display and display != (facts[key].display or facts[key].name)
     ]
     if rows:
         RoleMembership.objects.bulk_update(rows, ["display"], batch_size=500)

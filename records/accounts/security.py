@@ -141,7 +141,7 @@ def noting_people(
     """
     if not people:
         return []
-    alike: dict[str, Any] = {
+    common_values: dict[str, Any] = {
         "at": now(),
         "kind": str(kind),
         "address": REQUEST_ADDRESS.get()[:45],
@@ -153,9 +153,9 @@ def noting_people(
         "request_id": author.request_id[:64],
     }
     rows = [(key, people[key][:255]) for key in people]
-    statement = insertion(SecurityEvent, alike, ("account_id", "account_name"), rows)
+    statement = insertion(SecurityEvent, common_values, ("account_id", "account_name"), rows)
     if logger.isEnabledFor(logging.INFO):
-        event = SecurityEvent(site_id=alike.pop("site"), **alike)
+        event = SecurityEvent(site_id=common_values.pop("site"), **common_values)
         transaction.on_commit(lambda: _log_each(event, people))
     return [statement]
 

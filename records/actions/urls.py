@@ -9,15 +9,15 @@ from records.operations.operation import (
     STANDARD,
     Parameter,
     adds,
+    declare_permission,
     lists,
     operation_urls,
-    permits,
     reads,
     updates,
 )
 
-permits("actions.close_action", MANAGER)
-permits("actions.archive_action", MANAGER)
+declare_permission("actions.close_action", MANAGER)
+declare_permission("actions.archive_action", MANAGER)
 
 urlpatterns = operation_urls(
     ActionViewSet,

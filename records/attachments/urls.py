@@ -4,9 +4,18 @@ from records.attachments import examples
 from records.attachments.serializers import AttachmentSerializer
 from records.attachments.views import ADDRESSES, AttachmentViewSet
 from records.files.bodies import SWITCHES
-from records.operations.operation import MANAGER, STANDARD, Parameter, adds, lists, operation_urls, permits, reads
+from records.operations.operation import (
+    MANAGER,
+    STANDARD,
+    Parameter,
+    adds,
+    declare_permission,
+    lists,
+    operation_urls,
+    reads,
+)
 
-permits("attachments.archive_attachment", MANAGER)
+declare_permission("attachments.archive_attachment", MANAGER)
 
 urlpatterns = [
     *operation_urls(

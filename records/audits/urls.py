@@ -4,15 +4,15 @@ from records.audits import examples
 from records.audits.models import ProgramType, RecordStatus, Risk
 from records.audits.serializers import AuditProgramSerializer, AuditRecordSerializer
 from records.audits.views import AuditViewSet
-from records.operations.operation import MANAGER, Parameter, lists, operation_urls, permits, reads
+from records.operations.operation import MANAGER, Parameter, declare_permission, lists, operation_urls, reads
 
-permits("audits.add_auditprogram", MANAGER)
-permits("audits.change_auditprogram", MANAGER)
-permits("audits.archive_auditprogram", MANAGER)
-permits("audits.add_auditrecord", MANAGER)
-permits("audits.change_auditrecord", MANAGER)
-permits("audits.complete_auditrecord", MANAGER)
-permits("audits.archive_auditrecord", MANAGER)
+declare_permission("audits.add_auditprogram", MANAGER)
+declare_permission("audits.change_auditprogram", MANAGER)
+declare_permission("audits.archive_auditprogram", MANAGER)
+declare_permission("audits.add_auditrecord", MANAGER)
+declare_permission("audits.change_auditrecord", MANAGER)
+declare_permission("audits.complete_auditrecord", MANAGER)
+declare_permission("audits.archive_auditrecord", MANAGER)
 
 urlpatterns = operation_urls(
     AuditViewSet,

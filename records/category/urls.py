@@ -8,7 +8,7 @@ from records.category.views import (
     FolderEntrySerializer,
     SiteEntrySerializer,
 )
-from records.operations.operation import SITE_ADMINISTRATOR, Parameter, lists, operation_urls, permits, reads
+from records.operations.operation import SITE_ADMINISTRATOR, Parameter, declare_permission, lists, operation_urls, reads
 from records.reference.lists import LISTS, SITE_LISTS
 from records.sites.models import FOLDER_ENTITIES
 
@@ -17,10 +17,10 @@ ENTRY_NAME_OR_CODE = (Parameter("name", lookup="name_key"), Parameter("code", lo
 
 # A site's own lists and folders are its administrator's; the shared lists are a superuser's.
 for _model in SITE_LISTS.values():
-    permits(f"reference.add_{_model._meta.model_name}", SITE_ADMINISTRATOR)
-    permits(f"reference.change_{_model._meta.model_name}", SITE_ADMINISTRATOR)
-permits("sites.add_entityfolder", SITE_ADMINISTRATOR)
-permits("sites.change_entityfolder", SITE_ADMINISTRATOR)
+    declare_permission(f"reference.add_{_model._meta.model_name}", SITE_ADMINISTRATOR)
+    declare_permission(f"reference.change_{_model._meta.model_name}", SITE_ADMINISTRATOR)
+declare_permission("sites.add_entityfolder", SITE_ADMINISTRATOR)
+declare_permission("sites.change_entityfolder", SITE_ADMINISTRATOR)
 
 urlpatterns = operation_urls(
     CategoryViewSet,

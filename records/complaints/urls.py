@@ -11,21 +11,21 @@ from records.operations.operation import (
     STANDARD,
     Parameter,
     adds,
+    declare_permission,
     lists,
     operation_urls,
-    permits,
     reads,
     updates,
 )
 
-permits("complaints.view_private_complaint", STANDARD)
-permits("complaints.submit_complaint", STANDARD)
-permits("complaints.complete_complaint", MANAGER)
-permits("complaints.archive_complaint", MANAGER)
-permits("complaints.erase_consumer", SITE_ADMINISTRATOR)
-permits("complaints.view_unitssold", READER)
-permits("complaints.add_unitssold", MANAGER)
-permits("complaints.change_unitssold", MANAGER)
+declare_permission("complaints.view_private_complaint", STANDARD)
+declare_permission("complaints.submit_complaint", STANDARD)
+declare_permission("complaints.complete_complaint", MANAGER)
+declare_permission("complaints.archive_complaint", MANAGER)
+declare_permission("complaints.erase_consumer", SITE_ADMINISTRATOR)
+declare_permission("complaints.view_unitssold", READER)
+declare_permission("complaints.add_unitssold", MANAGER)
+declare_permission("complaints.change_unitssold", MANAGER)
 
 urlpatterns = operation_urls(
     ComplaintViewSet,

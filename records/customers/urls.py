@@ -8,15 +8,15 @@ from records.operations.operation import (
     SITE_ADMINISTRATOR,
     Parameter,
     adds,
+    declare_permission,
     lists,
     operation_urls,
-    permits,
     reads,
     updates,
 )
 
-permits("customers.archive_customer", MANAGER)
-permits("customers.erase_contact", SITE_ADMINISTRATOR)
+declare_permission("customers.archive_customer", MANAGER)
+declare_permission("customers.erase_contact", SITE_ADMINISTRATOR)
 
 urlpatterns = operation_urls(
     CustomerViewSet,

@@ -81,13 +81,13 @@ class Person:
     external: ExternalId | None
 
 
-def lock_person(user_id: uuid.UUID, directory: Directory, *, leaving: bool = False) -> Person:
+def lock_person(user_id: uuid.UUID, directory: Directory, *, is_leaving: bool = False) -> Person:
     """Lock a person's employee and account, in this order, as every writer does; raises User.DoesNotExist.
 
-    If the person is `leaving`, their roles are locked first, because writers of members lock roles before people. What
-    the SCIM resource shows is loaded too: addresses, and the records that the employee refers to.
+    If the person leaves (`is_leaving`), their roles are locked first, because writers of members lock roles before
+    people. What the SCIM resource shows is loaded too: addresses, and the records that the employee refers to.
     """
-    if leaving:
+    if is_leaving:
         lock_roles_of(user_id)
     relations = ("title", "nature_of_employment", "entity_folder", "reporting_to__user")
     employees = Employee.objects.select_for_update(of=("self",), no_key=True).select_related(*relations)

@@ -9,21 +9,21 @@ from records.operations.operation import (
     SITE_ADMINISTRATOR,
     Parameter,
     adds,
+    declare_permission,
     lists,
     operation_urls,
-    permits,
     reads,
     updates,
 )
 
-permits("employees.view_private_employee", MANAGER)
-permits("employees.archive_employee", MANAGER)
-permits("employees.erase_private_employee", SITE_ADMINISTRATOR)
-permits("employees.change_jobdescription", MANAGER)
-permits("employees.view_course", READER)
-permits("employees.add_course", MANAGER)
-permits("employees.change_course", MANAGER)
-permits("employees.archive_jobdescription", MANAGER)
+declare_permission("employees.view_private_employee", MANAGER)
+declare_permission("employees.archive_employee", MANAGER)
+declare_permission("employees.erase_private_employee", SITE_ADMINISTRATOR)
+declare_permission("employees.change_jobdescription", MANAGER)
+declare_permission("employees.view_course", READER)
+declare_permission("employees.add_course", MANAGER)
+declare_permission("employees.change_course", MANAGER)
+declare_permission("employees.archive_jobdescription", MANAGER)
 
 urlpatterns = operation_urls(
     EmployeeViewSet,

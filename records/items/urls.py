@@ -3,9 +3,18 @@
 from records.items import examples
 from records.items.serializers import ItemChangeSerializer, ItemSerializer
 from records.items.views import ItemViewSet
-from records.operations.operation import MANAGER, Parameter, adds, lists, operation_urls, permits, reads, updates
+from records.operations.operation import (
+    MANAGER,
+    Parameter,
+    adds,
+    declare_permission,
+    lists,
+    operation_urls,
+    reads,
+    updates,
+)
 
-permits("items.archive_item", MANAGER)
+declare_permission("items.archive_item", MANAGER)
 
 urlpatterns = operation_urls(
     ItemViewSet,

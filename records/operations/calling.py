@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.viewsets import ViewSet
 
 from records.accounts.keys import Caller
-from records.accounts.opening import Proof, StaleAccessError, prove
+from records.accounts.opening import AccessProof, StaleAccessError, prove
 from records.history.retrying import retry_transaction
 from records.history.trail import Author, rehearsing
 from records.operations import bodies, conditional, errors, idempotency, limits, lists, queries, values
@@ -164,7 +164,7 @@ class CalledViewSet(ViewSet):
         return operation is not None and (not operation.writes or (operation.request is not None and self.reads_ids))
 
     @property
-    def proof(self) -> Proof | None:
+    def proof(self) -> AccessProof | None:
         """Return the proof that the operation's statement has to include, or None if the caller is already proven."""
         return None if self.proven else self.caller.proof
 

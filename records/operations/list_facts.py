@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.core.exceptions import EmptyResultSet
 from django.db import connection, models
 
-from records.accounts.opening import PROOF_SQL, Proof, check
+from records.accounts.opening import PROOF_SQL, AccessProof, check
 from records.history.moments import until_column, until_of
 from records.history.replica import Heads, head_columns
 from records.history.statements import Rows, Statement, together
@@ -35,7 +35,7 @@ def facts(
     entity: Entity | None = None,
     *,
     count_rows: models.QuerySet[models.Model, object] | None = None,
-    proof: Proof | None = None,
+    proof: AccessProof | None = None,
     heads: bool = False,
     then: Sequence[Statement] = (),
 ) -> tuple[Facts, list[Rows]]:

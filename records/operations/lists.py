@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import models
 from django.http import HttpRequest
 
-from records.accounts.opening import Proof
+from records.accounts.opening import AccessProof
 from records.history import replica
 from records.history.statements import ANY_SITE
 from records.operations import cursors, values
@@ -91,7 +91,7 @@ def page(
     alike: bool = True,
     is_narrowed: bool = False,
     hidden_names: frozenset[str] = frozenset(),
-    proof: Proof | None = None,
+    proof: AccessProof | None = None,
     own: bool = False,
     narrow: Callable[[Shape], Shape] | None = None,
 ) -> Page:

@@ -165,7 +165,7 @@ def lists(name: str, answer: Any, examples: Examples, *parameters: Parameter, **
     return reads(name, answer, examples, *parameters, **{"many": True, "takes_id": False, **more})
 
 
-def permits(permission: str, lowest: DefaultRole) -> None:
+def declare_permission(permission: str, lowest: DefaultRole) -> None:
     """Give a permission without an operation to the lowest default role that holds it."""
     default_roles.register(permission, lowest)
 

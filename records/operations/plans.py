@@ -16,7 +16,7 @@ from django.db import connection, models
 from django.db.models import Case, F, Value, When
 from django.db.models.expressions import RawSQL
 
-from records.accounts.opening import Proof, check, proof_column
+from records.accounts.opening import AccessProof, check, proof_column
 from records.history.statements import together, vendor
 from records.operations.compiled import CompiledQuery, PlanStatement
 from records.operations.json_subqueries import DATE_TIME_FORM, Convert, JsonRows
@@ -301,7 +301,7 @@ class ReadPlan:
         queryset: Callable[[], models.QuerySet[Any, Any]],
         site_id: uuid.UUID,
         key: "uuid.UUID | KeyQuery",
-        proof: Proof | None = None,
+        proof: AccessProof | None = None,
     ) -> Sequence[Any] | None:
         """Return the tuple of one record of the site with its revision, or None; compiled once per process.
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from django.db import models
 
-from records.accounts.opening import Proof, check
+from records.accounts.opening import AccessProof, check
 from records.history.sets import id_of
 from records.history.statements import ask, rows_with
 from records.history.trail import LateStatements, run_at_begin
@@ -32,7 +32,7 @@ def resolve_all(
     serializer: type[WireSerializer],
     site_id: uuid.UUID | None = None,
     visible_rows: VisibleRows | None = None,
-    proof: Proof | None = None,
+    proof: AccessProof | None = None,
     ahead: LateStatements | None = None,
 ) -> list[list[FieldError]]:
     """Replace, in place, every Reference in the bodies by its record; returns a fault for each unknown id.
