@@ -69,7 +69,7 @@ ONLY = os.environ.get("BENCH_ONLY", "").split(",")
 ALL = bool(os.environ.get("BENCH_ALL"))
 TIMES, FIRST_TIMES = 5, 3
 SLOW = 300.0
-COUNTED_MODELS = (Complaint, Action, AuditRecord, Employee, Item, Customer, Attachment)
+SAMPLE_MODELS = (Complaint, Action, AuditRecord, Employee, Item, Customer, Attachment)
 """The kinds of which overviews show figures, apart from documents, which only their versions change."""
 
 
@@ -85,7 +85,7 @@ class Visit:
         name = f"bench{time.time_ns()}"
         self.user = make.make_user(site=site, role=DefaultRole.SITE_ADMINISTRATOR, user_name=name)
         self.client = sign_in(self.user, site)
-        self.samples = [model._default_manager.order_by("pk").last() for model in COUNTED_MODELS]
+        self.samples = [model._default_manager.order_by("pk").last() for model in SAMPLE_MODELS]
         self.slow: list[str] = []
         # It limits every wait for the database from now on, and filling takes longer than a page may.
         from config.wsgi import prepare_pages

@@ -68,7 +68,7 @@ def against_peer(table: Table, api: MaterialApi) -> None:
     if not has_peer("asyncpg", "orjson"):
         return
     columns = MaterialSerializer.plan().columns
-    select = ", ".join(f'{_as_documented(column)} AS "{name}"' for name, column in columns.items())
+    select = ", ".join(f'{_wire_expression(column)} AS "{name}"' for name, column in columns.items())
     environment = {
         "PEER_COLUMNS": json.dumps({name: column.column for name, column in columns.items()}),
         "PEER_SHOWN": select,
@@ -80,7 +80,7 @@ def against_peer(table: Table, api: MaterialApi) -> None:
     table.times(f"{PAGE} of {MATERIALS:,} materials, served", rounds, "FastAPI + asyncpg + orjson", "≤ 1.3")
 
 
-def _as_documented(column: Any) -> str:
+def _wire_expression(column: Any) -> str:
     """Return the expression of a column in the form in which the interface shows it."""
     if isinstance(column, models.DateTimeField):
         return f"to_char({column.column} AT TIME ZONE 'UTC', {DATE_TIME_FORM})"

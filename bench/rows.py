@@ -80,8 +80,8 @@ def adding(template: Any) -> str:
     select = ", ".join(values.get(column, f"t.{column}") for column in columns)
     next_number = f"UPDATE sites_sitesequence SET last = last + 1 WHERE site_id = '{template.site_id}'"  # noqa: S608
     next_number += f" AND entity = '{template.ENTITY}' RETURNING last"
-    copied_row = f"SELECT {select} FROM {table} t, taken WHERE t.id = '{template.pk}'"  # noqa: S608
-    return f"WITH taken AS ({next_number}) INSERT INTO {table} ({', '.join(columns)}) {copied_row}"
+    row = f"SELECT {select} FROM {table} t, taken WHERE t.id = '{template.pk}'"  # noqa: S608
+    return f"WITH taken AS ({next_number}) INSERT INTO {table} ({', '.join(columns)}) {row}"
 
 
 def numbered(text: str) -> Body:

@@ -60,10 +60,10 @@ def measure(table: Table) -> None:
     flat = compare(steady(in_turn(caller, large, member)), steady(in_turn(caller, small, member)))
     table.times(f"SCIM PATCH of one member of {LARGE:,}", flat, "of 20", "≤ 1.3")
     keys = [key for key, _ in people[: LARGE * 3 // 2]]
-    members_sent = itertools.cycle((keys[:LARGE], keys[LARGE // 2 :]))
+    member_lists = itertools.cycle((keys[:LARGE], keys[LARGE // 2 :]))
     put = compare(
-        timer(lambda _: replace(caller, large, next(members_sent)), 1),
-        timer(lambda _: set_based(large, next(members_sent)), 1),
+        timer(lambda _: replace(caller, large, next(member_lists)), 1),
+        timer(lambda _: set_members(large, next(member_lists)), 1),
     )
     table.times(f"SCIM PUT of {LARGE:,} members, half of them new", put, "SQL of the same rows", "≤ 4")
     removals(table, caller, large, keys[:1000])
@@ -199,24 +199,24 @@ def replace(caller: Caller, role: Role, keys: list[uuid.UUID]) -> None:
     caller.send("PUT", f"/Groups/{role.pk}?excludedAttributes=members", {"members": entries(keys)})
 
 
-def set_based(role: Role, keys: list[uuid.UUID]) -> None:
+def set_members(role: Role, keys: list[uuid.UUID]) -> None:
     """Make these the members in a statement each: memberships, revisions of people, lines of the security log."""
     with transaction.atomic():
         present = set(RoleMembership.objects.filter(role=role).values_list("user_id", flat=True))
-        removed_keys, new = present.difference(keys), [key for key in keys if key not in present]
-        RoleMembership.objects.filter(role=role, user_id__in=ids(removed_keys)).delete()
+        former, new = present.difference(keys), [key for key in keys if key not in present]
+        RoleMembership.objects.filter(role=role, user_id__in=ids(former)).delete()
         alike = {"role": role.pk, "created": now(), "display": ""}
         events = {"at": now(), "kind": SecurityKind.ROLE_GIVEN, "site": role.site_id, "detail": role.name}
         texts = dict.fromkeys(("address", "author_name", "channel", "request_id"), "")
         together(
             [
                 insertion(RoleMembership, alike, ("id", "user"), [(uuid.uuid4(), key) for key in new]),
-                touching([*removed_keys, *new]),
+                touching([*former, *new]),
                 insertion(
                     SecurityEvent,
                     events | texts,
                     ("account_id", "account_name"),
-                    [(k, "") for k in (*removed_keys, *new)],
+                    [(k, "") for k in (*former, *new)],
                 ),
             ]
         )

@@ -111,8 +111,8 @@ def name_of(connection: BaseDatabaseWrapper) -> str:
 def postgresql(program: str, connection: BaseDatabaseWrapper, *arguments: str) -> None:
     """Run one of the server's own programs on the database."""
     settings = connection.settings_dict
-    reached_by = {"host": settings["HOST"] or settings["OPTIONS"].get("host"), "port": settings["PORT"]}
-    options = [f"--{name}={value}" for name, value in reached_by.items() if value]
+    server = {"host": settings["HOST"] or settings["OPTIONS"].get("host"), "port": settings["PORT"]}
+    options = [f"--{name}={value}" for name, value in server.items() if value]
     command = [
         str(find_binaries() / program),
         f"--username={settings['USER']}",

@@ -73,13 +73,13 @@ class SharedFixtures:
 
     def _add(self, make: Make, arguments: dict[str, Make]) -> None:
         with ExitStack() as stack:
-            stack.enter_context(_rolled_back())
+            stack.enter_context(_roll_back())
             self.values[make] = make(**{name: self.values[other] for name, other in arguments.items()})
             self.open.append((make, stack.pop_all()))
 
 
 @contextmanager
-def _rolled_back() -> Iterator[None]:
+def _roll_back() -> Iterator[None]:
     with transaction.atomic():
         yield
         transaction.set_rollback(True)

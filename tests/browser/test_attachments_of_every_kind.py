@@ -17,7 +17,7 @@ from tests import make
 from tests.browser.test_actions_and_attachments import DROP
 from tests.browser.test_follow_up import PLACE, photo
 from tests.browser.test_jobs import staff, take
-from tests.browser.waiting import follow, held_back
+from tests.browser.waiting import follow, next_request
 from tests.make.actions import make_action
 from tests.make.audits import make_audit, make_program
 from tests.make.backoffice import address
@@ -68,7 +68,7 @@ def test_photos_are_taken_and_dropped_on_a_record_proven_and_archived(site: Site
     camera.set_input_files({"name": "taken.jpg", "mimeType": "image/jpeg", "buffer": content})
     panel.get_by_role("button", name="Attach", exact=True).click()
     expect(panel.get_by_role("progressbar", name="taken.jpg")).to_be_visible()
-    held_back(page, waiting).continue_()
+    next_request(page, waiting).continue_()
     expect(panel.get_by_role("status")).to_have_text("1 file attached.")
     page.unroute_all()
     page.evaluate(DROP, [["one.jpg", "two.jpg"], list(content)])

@@ -12,7 +12,7 @@ from records.accounts.models import DefaultRole, Role, SubscriptionKey
 from records.employees.models import Employee
 from records.history.models import Change
 from tests import make
-from tests.browser.waiting import choose, chooser, follow, held_back
+from tests.browser.waiting import choose, chooser, follow, next_request
 from tests.make.backoffice import address
 from tests.make.signing_in import mailed_path, run_tasks
 
@@ -81,7 +81,7 @@ def test_a_look_up_that_is_answered_after_the_choice_does_not_open_the_list_agai
     routes: list[Route] = []
     page.route(re.compile("q=zora"), lambda route: routes.append(route))
     page.keyboard.type("zora")
-    answer = held_back(page, routes) if is_sent else None
+    answer = next_request(page, routes) if is_sent else None
     option.click()
     expect(field).to_have_value(re.compile("Zora Chief"))
     if answer:

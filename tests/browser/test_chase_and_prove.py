@@ -21,7 +21,7 @@ from records.sites.models import Site
 from records.sites.writing import add_record
 from tests import make
 from tests.browser.test_jobs import choose, staff, take
-from tests.browser.waiting import follow, held_back
+from tests.browser.waiting import follow, next_request
 from tests.make.actions import make_action, move
 from tests.make.backoffice import address, list_address
 from tests.make.complaints import make_complaint
@@ -184,14 +184,14 @@ def test_before_an_erasure_other_records_are_searched_in_parts_while_the_page_is
     expect(page.get_by_text("Other records are being searched for these values.")).to_be_visible()
     expect(button).to_be_disabled()
     expect(link).to_have_count(0)
-    held_back(page, routes).abort()
+    next_request(page, routes).abort()
     expect(page.get_by_text("The search was interrupted, so not all records were searched.")).to_be_visible()
     expect(link).to_be_visible()
     expect(button).to_be_enabled()
     # The link tries it again on this page. The second part is broken off too, and goes on where it was.
     link.click()
-    held_back(page, routes).continue_()
-    second = held_back(page, routes)
+    next_request(page, routes).continue_()
+    second = next_request(page, routes)
     expect(page.get_by_role("main")).to_contain_text("kinds of records have been searched. Next: ")
     expect(page.get_by_text("No other record that you may see")).to_have_count(0)
     expect(button).to_be_disabled()

@@ -21,7 +21,7 @@ from records.reference.models import Cause
 from records.sites.models import Site
 from tests.browser.test_jobs import staff, take
 from tests.browser.test_looks import faults_shown, with_axe
-from tests.browser.waiting import follow, held_back
+from tests.browser.waiting import follow, next_request
 from tests.make.actions import make_action, move
 from tests.make.backoffice import address, list_address
 from tests.make.complaints import make_complaint, make_entry
@@ -98,7 +98,7 @@ def test_a_photo_shows_its_progress_hides_its_place_is_proven_and_archived(site:
     page.get_by_role("button", name="Attach", exact=True).click()
     expect(page.get_by_role("progressbar", name="crumb.jpg")).to_be_visible()
     expect(page.get_by_text("1 still to be sent.")).to_be_visible()
-    held_back(page, waiting).continue_()
+    next_request(page, waiting).continue_()
     expect(page.get_by_text("1 file attached.")).to_be_visible()
     expect(page.get_by_role("progressbar")).to_have_count(0)
     expect(page.get_by_text(hashlib.sha256(content).hexdigest())).to_be_visible()

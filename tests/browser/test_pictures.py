@@ -85,13 +85,13 @@ def addresses(site: Site) -> dict[str, tuple[str, tuple[int, int]]]:
     }
 
 
-def named_in_guide() -> list[str]:
+def pictures_of_guide() -> list[str]:
     return re.findall(r"\(user-guide/([a-z-]+)\.png\)", GUIDE.read_text(encoding="utf-8"))
 
 
 def test_the_guide_shows_exactly_the_pictures_in_its_folder_and_they_are_small() -> None:
     sizes = {path.stem: path.stat().st_size for path in GUIDE.with_suffix("").glob("*.png")}
-    assert sorted(sizes) == sorted(named_in_guide())
+    assert sorted(sizes) == sorted(pictures_of_guide())
     assert {name: size for name, size in sizes.items() if size > LARGEST} == {}
 
 
@@ -118,7 +118,7 @@ def test_every_picture_of_the_guide_can_be_taken_from_the_demo(page_of: PageOf, 
         assert answer.status == 200, where
         names.append(take(page, name))
     names += [the_calls(page), the_report_of_an_import(page), the_checklist(page, site)]
-    assert sorted(names) == sorted(named_in_guide())
+    assert sorted(names) == sorted(pictures_of_guide())
 
 
 def take(page: Page, name: str) -> str:

@@ -53,7 +53,7 @@ def expect_count(page: Page, expression: str, count: int) -> None:
     raise AssertionError(f"There are {page.evaluate(expression)} instead of {count}.")
 
 
-def held_back(page: Page, requests: list[Route]) -> Route:
+def next_request(page: Page, requests: list[Route]) -> Route:
     """Return the first request that was held back, which can come later than what the page shows about it."""
     for _ in range(200):
         if requests:

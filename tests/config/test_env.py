@@ -52,11 +52,11 @@ def settings_of(tmp_path, **variables):
         return SimpleNamespace(**runpy.run_path(str(ROOT / "config" / "settings.py")))
 
 
-def deployment_warnings(loaded_settings):
+def deployment_warnings(read_settings):
     """Return the ids of what `check --deploy` says of settings that were read."""
     differing = {
         name: value
-        for name, value in vars(loaded_settings).items()
+        for name, value in vars(read_settings).items()
         if name.isupper() and value != getattr(settings, name)
     }
     with override_settings(**{name: value for name, value in differing.items() if name != "DATABASES"}):
@@ -163,9 +163,9 @@ def test_production_starts_without_these_faults(tmp_path):
 
 def test_https_in_the_base_url_makes_cookies_secure(tmp_path):
     for address, secure in (("https://larder.example.com", True), ("", False)):
-        loaded_settings = settings_of(tmp_path, BASE_URL=address)
-        assert (secure, secure) == (loaded_settings.SESSION_COOKIE_SECURE, loaded_settings.CSRF_COOKIE_SECURE)
-        assert (loaded_settings.SECURE_HSTS_SECONDS > 0) == secure
+        read_settings = settings_of(tmp_path, BASE_URL=address)
+        assert (secure, secure) == (read_settings.SESSION_COOKIE_SECURE, read_settings.CSRF_COOKIE_SECURE)
+        assert (read_settings.SECURE_HSTS_SECONDS > 0) == secure
 
 
 def test_the_base_url_follows_the_port(tmp_path):
@@ -176,8 +176,8 @@ def test_the_process_wins_over_the_file(tmp_path):
     file = tmp_path / "settings.env"
     file.write_text("# a comment\nPORT=8123\nexport RATE_LIMIT='17'\n", encoding="utf-8")
     assert read_file(file) == {"PORT": "8123", "RATE_LIMIT": "17"}
-    loaded_settings = settings_of(tmp_path, ENV_FILE=str(file), PORT="8124")
-    assert (loaded_settings.PORT, loaded_settings.RATE_LIMIT) == (8124, 17)
+    read_settings = settings_of(tmp_path, ENV_FILE=str(file), PORT="8124")
+    assert (read_settings.PORT, read_settings.RATE_LIMIT) == (8124, 17)
 
 
 def test_processes_that_start_together_keep_one_secret(tmp_path):

@@ -91,7 +91,7 @@ def _by_cursor() -> list[Any]:
         return cursor.fetchall()
 
 
-def _prepared_and_migrated(read: Callable[[], Any]) -> None:
+def _prepare_and_migrate(read: Callable[[], Any]) -> None:
     """Run a read until it is prepared, then change its column as a migration does while the service runs."""
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE parent ADD name varchar(10)")
@@ -114,13 +114,13 @@ READS: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("read", READS.values(), ids=READS)
 def test_a_read_whose_column_a_migration_widened_is_answered(read: Callable[[], Any]) -> None:
-    _prepared_and_migrated(read)
+    _prepare_and_migrate(read)
     assert read() == [("Rye",)]
     assert read() == [("Rye",)]
 
 
 def test_a_transaction_that_begins_with_such_a_read_goes_on() -> None:
-    _prepared_and_migrated(READS["alone"])
+    _prepare_and_migrate(READS["alone"])
     with transaction.atomic():
         assert READS["alone"]() == [("Rye",)]
         together([("INSERT INTO parent VALUES (2)", ())])
@@ -131,7 +131,7 @@ def test_a_transaction_that_begins_with_such_a_read_goes_on() -> None:
 def test_a_transaction_in_which_such_a_read_follows_a_write_stores_nothing_and_runs_again(
     read: Callable[[], Any],
 ) -> None:
-    _prepared_and_migrated(read)
+    _prepare_and_migrate(read)
 
     def write() -> None:
         with transaction.atomic():

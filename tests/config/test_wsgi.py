@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
-def _kept_connection(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _open_connection(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Leave the test's connection open when a request starts or ends, as Django's test client does."""
     monkeypatch.setattr(middleware, "close_old_connections", lambda: None)
     for signal in (signals.request_started, signals.request_finished):
@@ -46,7 +46,7 @@ def _kept_connection(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def call(path: str, **environ: Any) -> tuple[int, dict[str, str], bytes]:
     """Send a GET through the WSGI application and return status, headers and body."""
-    environ_sent: dict[str, Any] = {
+    full_environ: dict[str, Any] = {
         "REQUEST_METHOD": "GET",
         "PATH_INFO": path,
         "QUERY_STRING": "",
@@ -63,7 +63,7 @@ def call(path: str, **environ: Any) -> tuple[int, dict[str, str], bytes]:
     def start_response(status: str, headers: list[tuple[str, str]], *_: Any) -> None:
         response.update(status=int(status[:3]), headers=dict(headers))
 
-    answer: Any = wsgi.application(environ_sent, start_response)
+    answer: Any = wsgi.application(full_environ, start_response)
     body = b"".join(answer)
     if hasattr(answer, "close"):
         answer.close()
@@ -212,9 +212,9 @@ def test_the_server_starts_without_the_libraries_that_only_some_requests_need(tm
 )
 def test_a_path_leads_to_its_view_with_its_own_id(path: str, view: str, arguments: dict[str, str]) -> None:
     for key in (str(uuid.uuid4()), str(uuid.uuid4()).upper(), paths._ANY_ID):
-        view_found, _, arguments_found = paths.view_at(path.format(id=key))
-        assert arguments_found == {name: value.format(id=key) for name, value in arguments.items()}
-        assert view in {operation.name for operation in view_found.initkwargs["operations"].values()}  # type: ignore[attr-defined]
+        actual_view, _, actual_arguments = paths.view_at(path.format(id=key))
+        assert actual_arguments == {name: value.format(id=key) for name, value in arguments.items()}
+        assert view in {operation.name for operation in actual_view.initkwargs["operations"].values()}  # type: ignore[attr-defined]
 
 
 def test_a_path_with_an_id_that_leads_nowhere_is_404() -> None:

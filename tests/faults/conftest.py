@@ -41,7 +41,7 @@ def template(request: pytest.FixtureRequest) -> Iterator[Installation]:
         folder = Path(name)
         folder.chmod(0o755)
         if request.param == "sqlite":
-            yield _filled_once(Path(os.environ.get("FAULTS_FILLED", folder)))
+            yield _fill_once(Path(os.environ.get("FAULTS_FILLED", folder)))
             return
         (folder / "pg").mkdir()
         pg = Postgres(folder / "pg")
@@ -52,7 +52,7 @@ def template(request: pytest.FixtureRequest) -> Iterator[Installation]:
         pg.stop()
 
 
-def _filled_once(folder: Path) -> Installation:
+def _fill_once(folder: Path) -> Installation:
     """Return the SQLite installation in a folder, which the first of several test runs fills."""
     installation = Installation(folder / "template", None)
     with (folder / "lock").open("w") as lock:

@@ -157,7 +157,7 @@ class Server(Process):
         headers["Content-Type"] = "application/scim+json"
         return self.send(method, f"/scim/Users/{key}".rstrip("/"), json.dumps(body).encode(), headers)
 
-    def provisioned(self, **options: Any) -> Answer:
+    def read_user(self, **options: Any) -> Answer:
         """Read a user with the demo's provisioning token."""
         token = {"Authorization": f"Bearer {self.credentials['scim_token']}"}
         return self.get("/scim/Users?count=1", token, **options)

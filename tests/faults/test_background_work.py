@@ -54,7 +54,7 @@ def lead_webhook_to(installation: Installation, address: str) -> None:
     )
 
 
-def let_what_was_begun_be_taken_up(installation: Installation) -> None:
+def expire_claims(installation: Installation) -> None:
     """Cut short the minute after which another worker takes up what a killed one had begun."""
     installation.rows("UPDATE operations_heartbeat SET at = '2020-01-01 00:00:00' WHERE name LIKE 'worker:%'")
     installation.rows("UPDATE django_tasks_database_dbtaskresult SET started_at = '2020-01-01 00:00:00'")
@@ -89,7 +89,7 @@ def test_a_worker_that_is_stopped_or_killed_during_a_delivery_loses_and_changes_
                 answers.set()
                 assert worker.process.wait(60) == (0 if how == signal.SIGTERM else -how)
         receiver.before_answer = lambda: None
-        let_what_was_begun_be_taken_up(installation)
+        expire_claims(installation)
         with installation.worker(**PRIVATE_ADDRESSES):
             assert server.add().status == 200
             wait_for(lambda: len(receiver.got) >= 4, 60)
@@ -150,7 +150,7 @@ def test_a_pack_whose_worker_is_killed_is_made_by_another_one(installation: Inst
             wait_for(lambda: status() != "Waiting", 60, 0.02)
             worker.signal(signal.SIGKILL)
             worker.process.wait()
-        let_what_was_begun_be_taken_up(installation)
+        expire_claims(installation)
         with installation.worker():
             wait_for(lambda: status() == "Ready", 120)
         (key,) = installation.rows("SELECT id FROM packs_pack ORDER BY created DESC LIMIT 1")[0]

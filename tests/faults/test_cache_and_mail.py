@@ -163,17 +163,17 @@ def ask_for_review(server: Server) -> str:
 def test_a_worker_that_is_killed_shows_in_readyz_and_its_mail_is_sent_within_a_minute_under_the_same_id(
     inviting: Installation, mails: Mails
 ) -> None:
-    killed_while_it_sends(inviting, mails, invite, "")
+    kill_while_sending(inviting, mails, invite, "")
 
 
 @ON_SQLITE
 def test_a_request_for_a_review_whose_worker_is_killed_is_sent_under_the_same_id(
     inviting: Installation, mails: Mails
 ) -> None:
-    killed_while_it_sends(inviting, mails, ask_for_review, "Please review: Silo 77")
+    kill_while_sending(inviting, mails, ask_for_review, "Please review: Silo 77")
 
 
-def killed_while_it_sends(inviting: Installation, mails: Mails, cause: Callable[[Server], str], about: str) -> None:
+def kill_while_sending(inviting: Installation, mails: Mails, cause: Callable[[Server], str], about: str) -> None:
     """Kill the worker while it sends a mail, and let another one send it again."""
     url = f"smtp://127.0.0.1:{mails.server_address[1]}"
     with inviting.server({**LEAN, "EMAIL_URL": url}) as server:

@@ -88,7 +88,7 @@ def hold_up(server: Server, kind: Callable[[Server, socket.socket], None]) -> No
             client.connect(("127.0.0.1", server.port))
             kind(server, client)
             clients.append(client)
-        answers = asked_while_they_last(server)
+        answers = answers_meanwhile(server)
     finally:
         for client in clients:
             client.close()
@@ -96,7 +96,7 @@ def hold_up(server: Server, kind: Callable[[Server, socket.socket], None]) -> No
     assert max(answer.seconds for answer in answers) < allowed(1)
 
 
-def asked_while_they_last(server: Server) -> list[Answer]:
+def answers_meanwhile(server: Server) -> list[Answer]:
     """Ask ten times for `/healthz` and for a list; once more where one was slow and less than five seconds went by.
 
     The bad connections are all there for ten seconds. What they hold up is slow both times, what other work on the

@@ -57,7 +57,7 @@ def test_a_stopped_database_is_503_at_once_and_back_within_five_seconds(
     for client in clients:
         request.addfinalizer(client.close)
     assert {read_on(client, server) for client in clients} == {200}
-    assert server.provisioned().status == 200
+    assert server.read_user().status == 200
     pg.stop()
     until = time.monotonic() + seconds
     server.read()
@@ -65,7 +65,7 @@ def test_a_stopped_database_is_503_at_once_and_back_within_five_seconds(
     answers: list[Answer] = []
     while time.monotonic() < until:
         together(4, server.read, answers)
-        answers.append(server.provisioned())
+        answers.append(server.read_user())
         health = server.get("/healthz")
         assert health.status == 200
         assert health.seconds < allowed(1)
@@ -263,7 +263,7 @@ def test_every_door_is_503_until_a_migration_that_broke_off_twice_is_completed(i
             return 0
 
     with installation.server(LEAN) as server:
-        answers = asked_at_every_door(server)
+        answers = answers_of_every_door(server)
         assert {door: answer.status for door, answer in answers.items()} == dict.fromkeys(answers, 503)
         assert answers["readyz"].json()["database"] == "unmigrated"
         assert server.get("/healthz").status == 200
@@ -288,7 +288,7 @@ def test_every_door_is_503_until_a_migration_that_broke_off_twice_is_completed(i
         assert not [line for line in server.lines() if line["level"] == "ERROR"]
 
 
-def asked_at_every_door(server: Server) -> dict[str, Answer]:
+def answers_of_every_door(server: Server) -> dict[str, Answer]:
     """Ask at each door with credentials that were good before."""
     oauth = server.credentials["oauth"]
     client = f"client_id={oauth['client_id']}&client_secret={oauth['client_secret']}"
@@ -296,7 +296,7 @@ def asked_at_every_door(server: Server) -> dict[str, Answer]:
     return {
         "json": server.read(),
         "category": server.get("/category/GetNatureOfEmploymentList", server.key),
-        "scim": server.provisioned(),
+        "scim": server.read_user(),
         "token": server.send("POST", "/oauth/token", f"grant_type=client_credentials&{client}".encode(), form),
         "page": server.get("/admin/", {"Cookie": "sessionid=0123456789abcdef0123456789abcdef"}),
         "readyz": server.get("/readyz"),
@@ -372,7 +372,7 @@ def test_a_database_that_cannot_be_written_is_named_and_read_on(
         wait_for(lambda: server.add().status == 503, 10)
         assert "cannot be written" in server.add().json()["Message"]
         assert server.read().status == 200
-        assert server.provisioned().status == 200
+        assert server.read_user().status == 200
         wait_for(lambda: server.get("/readyz").json()["writes"] == "failing", 10)
         assert server.get("/readyz").json()["status"] == "degraded"
         assert any(line.get("sqlstate") == "25006" for line in server.lines())

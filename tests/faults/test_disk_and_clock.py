@@ -98,7 +98,7 @@ def test_a_disk_that_cannot_be_written_is_an_outage_and_no_error_of_ours(
     try:
         with installation.server({"WEB_WORKERS": "1"}) as server:
             assert server.read().status == 503
-            assert server.provisioned().status == 503
+            assert server.read_user().status == 503
             assert server.get("/admin/login/").status in (200, 503)
             assert server.add().status == 503
             answer = server.get("/readyz")
@@ -131,7 +131,7 @@ def test_a_full_disk_is_named_loses_nothing_and_leaves_no_file(small_installatio
 
         wait_for(lambda: add() == 503, 60, 0)
         assert server.read().status == 200
-        assert server.provisioned().status == 200
+        assert server.read_user().status == 200
         assert attach(server, first.json()["Id"]).status == 503
         assert files_of(installation) == files
         wait_for(lambda: add() and server.get("/readyz").json()["writes"] == "failing", 20)
@@ -303,7 +303,7 @@ def test_a_clock_that_is_set_back_and_forth_while_serving_repeats_no_write_and_s
             assert (again.status, again.headers["Idempotency-Replayed"]) == (200, "true")
             assert again.json() == first.json()
             assert server.read().status == 200
-            assert server.provisioned().status == 200
+            assert server.read_user().status == 200
             assert server.add().status == 200
             stamp = installation.rows("SELECT max(created) FROM items_item")[0][0]
             assert abs(stamp - now) < datetime.timedelta(minutes=5)

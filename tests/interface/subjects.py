@@ -151,23 +151,23 @@ MAKERS: dict[str, Any] = {
 """Makers for models that `values_for` cannot make, by label."""
 
 
-def filled_action(site: Site) -> dict[str, Any]:
+def action_body(site: Site) -> dict[str, Any]:
     """Return the body of an action about an item; only what is Done may be judged."""
     body = {**full_body(ActionSerializer, site), "RecordId": str(make_item(site).pk), "RecordStatus": "Open"}
     return {name: value for name, value in body.items() if name not in ("FindingId", "Effective")}
 
 
-def filled_attachment(site: Site) -> dict[str, Any]:
+def attachment_body(site: Site) -> dict[str, Any]:
     """Return the body of an attachment on an item."""
     body = {**full_body(AttachmentSerializer, site), "RecordId": str(make_item(site).pk)}
     return {name: value for name, value in body.items() if name != "FindingId"}
 
 
 BY_OPERATION: dict[str, dict[str, Any]] = {
-    "AddAction": {"body": lambda site: filled_action(site)},
-    "AddAttachment": {"body": lambda site: filled_attachment(site)},
+    "AddAction": {"body": lambda site: action_body(site)},
+    "AddAttachment": {"body": lambda site: attachment_body(site)},
     "DeleteMaterial": {"model": Material},
-    "UpdateAction": {"body": lambda site: filled_action(site)},
+    "UpdateAction": {"body": lambda site: action_body(site)},
 }
 """What is special about single operations: `model`, or `body(site)`."""
 

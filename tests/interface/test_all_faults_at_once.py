@@ -81,10 +81,10 @@ def test_a_document_names_approvers_and_the_file_with_the_other_faults(site: Sit
     nobody = ("UserToApprove", "RequiredField")
     assert faults(Name="", UserToApprove=[]) == [("Name", "RequiredField"), nobody]
     assert faults(FileName=BIDI_NAME) == [("FileName", "InvalidValue"), nobody]
-    named_ones = [{"Id": str(approver.pk)}]
-    assert faults(Name="", UserToApprove=named_ones) == [("Name", "RequiredField")]
+    approvers = [{"Id": str(approver.pk)}]
+    assert faults(Name="", UserToApprove=approvers) == [("Name", "RequiredField")]
     for unknown in (NO_ID, "no Id"):
-        [(_, _), (place, _)] = faults(Name="", UserToApprove=[*named_ones, {"Id": unknown}])
+        [(_, _), (place, _)] = faults(Name="", UserToApprove=[*approvers, {"Id": unknown}])
         assert place == "UserToApprove[1].Id"
 
 

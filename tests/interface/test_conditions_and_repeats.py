@@ -161,10 +161,10 @@ def test_what_several_headers_ask_for_holds_together(operation: Any, viewset: An
         if once:
             headers["Idempotency-Key"] = f"k-{number}"
         wrong = not ok and body is not None
-        body_sent = {**body, "Nonsense": 1} if wrong else body
+        payload = {**body, "Nonsense": 1} if wrong else body
         where = f"{path}?validateOnly={check}" if check else path
         before = (Change.objects.count(), KeptAnswer.objects.count(), model_of(operation)._default_manager.count())
-        answer = api.send(operation.method, where, body_sent, **headers)
+        answer = api.send(operation.method, where, payload, **headers)
         fits = match is None if operation.adds else match not in ("stale", "none")
         fits = fits and (operation.adds or none_match in (None, "stale", "none"))
         after = (Change.objects.count(), KeptAnswer.objects.count(), model_of(operation)._default_manager.count())
@@ -180,7 +180,7 @@ def test_what_several_headers_ask_for_holds_together(operation: Any, viewset: An
             assert after[1] == before[1] + once
             assert after[0] <= before[0] + 1
             if once:
-                again = api.send(operation.method, where, body_sent, **headers)
+                again = api.send(operation.method, where, payload, **headers)
                 assert (again.content, again["Idempotency-Replayed"]) == (answer.content, "true")
                 assert Change.objects.count() == after[0]
 

@@ -95,7 +95,7 @@ def fields_of(table: str) -> dict[str, str]:
     return dict(STAR.sub("", pair).split(":") for pair in table.split())
 
 
-def required_in(table: str) -> set[str]:
+def required_names(table: str) -> set[str]:
     """Return the names of the fields that must be sent."""
     return {pair.split(":")[0] for pair in table.split() if pair.endswith("*")}
 
@@ -138,7 +138,7 @@ def test_a_body_has_the_documents_fields_and_no_text_is_longer_than_it_says(
     operation: Any, viewset: Any, api: Any, site: Site
 ) -> None:
     table = BODIES[operation.name]
-    fields, required = fields_of(table), required_in(table)
+    fields, required = fields_of(table), required_names(table)
     path = path_of(operation, viewset, record_for(operation, site).pk if operation.takes_id else "")
     assert {name for name, field in operation.request.wire_fields().items() if not field.read_only} == fields.keys()
     empty = api.send(operation.method, path, {}).json()
@@ -158,7 +158,7 @@ adds = [entry for entry in body_operations if entry[0].method == "POST" and entr
 
 @pytest.mark.parametrize(("operation", "viewset"), adds, ids=ids_of(adds))
 def test_what_was_not_sent_is_read_as_missing_in_the_way_of_its_kind(operation: Any, viewset: Any, api: Any) -> None:
-    body = {name: body_for(operation, api.key.site)[name] for name in required_in(BODIES[operation.name])}
+    body = {name: body_for(operation, api.key.site)[name] for name in required_names(BODIES[operation.name])}
     answer = api.send("POST", path_of(operation, viewset), body)
     assert answer.status_code == 200, answer.content
     [(reader, _)] = [

@@ -49,11 +49,11 @@ class Play:
         self.real = {examples.CALLER: str(key.user.pk), examples.sample("Site", "the site"): str(site.pk)}
         self.faults: list[str] = []
 
-    def make_what_must_be_there(self, added_kinds: set[str]) -> None:
+    def make_missing_samples(self, added_ids: set[str]) -> None:
         """Make every sample that no example adds and that there is a maker for."""
-        for key, (kind, name, made_with) in examples.samples.items():
-            if key not in added_kinds and key not in self.real and kind in MAKERS:
-                self.real[key] = str(MAKERS[kind](self.site, name, **made_with).pk)
+        for key, (kind, name, fields) in examples.samples.items():
+            if key not in added_ids and key not in self.real and kind in MAKERS:
+                self.real[key] = str(MAKERS[kind](self.site, name, **fields).pk)
 
     def knows(self, example: Example) -> bool:
         """Return whether every sample that the call names is there."""
@@ -107,7 +107,7 @@ def test_every_worked_example_answers_as_it_is_shown(site: Site) -> None:
     calls = [call for queue in waiting.values() for call in queue]
     assert len(calls) >= 12
     play = Play(site)
-    play.make_what_must_be_there(
+    play.make_missing_samples(
         {
             str(example.answer["Id"])
             for operation, _, example in calls

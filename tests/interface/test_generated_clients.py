@@ -51,13 +51,13 @@ def package(document: Path) -> Iterator[str]:
     assert command, "openapi-python-client is not installed."
     folder = document.parent
     output = ["--meta", "none", "--output-path", str(folder / "made_client")]
-    carried_out(command, "generate", "--path", str(document), *output, cwd=folder)
+    run(command, "generate", "--path", str(document), *output, cwd=folder)
     sys.path.insert(0, str(folder))
     yield "made_client"
     sys.path.remove(str(folder))
 
 
-def carried_out(*command: str, cwd: Path) -> str:
+def run(*command: str, cwd: Path) -> str:
     """Carry out a command that must succeed and return what it printed."""
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=180, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -133,10 +133,10 @@ def test_the_typescript_client_compiles_strictly_and_works(
     files = ["client.ts", "node.d.ts"]
     (tmp_path / "tsconfig.json").write_text(json.dumps({"compilerOptions": STRICT, "files": files}))
     programs = tmp_path / "node_modules" / ".bin"
-    carried_out(str(programs / "openapi-typescript"), str(document), "--output", "schema.d.ts", cwd=tmp_path)
-    carried_out(str(programs / "tsc"), "--project", "tsconfig.json", cwd=tmp_path)
+    run(str(programs / "openapi-typescript"), str(document), "--output", "schema.d.ts", cwd=tmp_path)
+    run(str(programs / "tsc"), "--project", "tsconfig.json", cwd=tmp_path)
     arguments = (caller.holder.secret, caller.token, str(caller.site.pk), str(make.nature().pk))
-    output = json.loads(carried_out(node, "client.js", live_server.url, *arguments, cwd=tmp_path))
+    output = json.loads(run(node, "client.js", live_server.url, *arguments, cwd=tmp_path))
     assert output == {
         "first": "Baker",
         "now": [["Shift lead", ["HACCP"]]],

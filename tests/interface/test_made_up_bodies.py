@@ -152,7 +152,7 @@ def rows_of(field: ChildRows) -> st.SearchStrategy[WireValue]:
     return st.lists(row, max_size=2).map(array_of)
 
 
-def made_up(operation: Any, body: dict[str, Any], site: Any) -> st.SearchStrategy[dict[str, WireValue | None]]:
+def changes_to(operation: Any, body: dict[str, Any], site: Any) -> st.SearchStrategy[dict[str, WireValue | None]]:
     """Return what to send instead of some fields of a body: another value, or None to leave the field out."""
     strategies: dict[str, st.SearchStrategy[WireValue | None]] = {}
     for name, field in operation.request.wire_fields().items():
@@ -209,7 +209,7 @@ def test_a_body_is_kept_as_it_was_sent_or_refused_with_every_fault(
         latest[record["Id"]] = record
 
     @QUIET
-    @given(changes=made_up(operation, body, site))
+    @given(changes=changes_to(operation, body, site))
     def send(changes: dict[str, WireValue | None]) -> None:
         values = {name: WireValue(json.dumps(value), value) for name, value in body.items()} | changes
         text = ", ".join(f"{json.dumps(name)}: {one.text}" for name, one in values.items() if one is not None)

@@ -77,7 +77,7 @@ def ids_in(value: Any) -> set[str]:
     return {entry["Id"] for entry in value} if isinstance(value, list) else {value}
 
 
-def not_meant(*texts: str) -> st.SearchStrategy[Value]:
+def invalid_values(*texts: str) -> st.SearchStrategy[Value]:
     """Return values that must be refused."""
     return st.sampled_from(texts).map(lambda text: Value(text, None))
 
@@ -101,9 +101,9 @@ def texts(parameter: Any, wire: str, rows: Sequence[Row], *, is_trimmed: bool) -
     existing = st.sampled_from([*values, *TEXTS, "", " "]).flatmap(
         lambda text: st.sampled_from([text, text.upper(), text.lower(), text[:-1], f"{text},{text}", f" {text}"])
     )
-    made_up = st.text(st.characters(max_codepoint=0x17F, exclude_categories=["Cc", "Cs"]), max_size=20)
+    random_texts = st.text(st.characters(max_codepoint=0x17F, exclude_categories=["Cc", "Cs"]), max_size=20)
     wrong = st.sampled_from(["\x00", "a\x1b", "\x08b"])
-    return st.one_of(existing, existing, made_up).map(lambda text: Value(text, means(text))) | wrong.map(
+    return st.one_of(existing, existing, random_texts).map(lambda text: Value(text, means(text))) | wrong.map(
         lambda text: Value(text, None)
     )
 
@@ -244,7 +244,7 @@ def archived_filter(keys: set[str]) -> st.SearchStrategy[Value]:
     )
 
 
-def list_of_varied_rows(operation: Any, viewset: Any, site: Any) -> str:
+def make_varied_rows(operation: Any, viewset: Any, site: Any) -> str:
     """Make rows that differ in what the list filters by, one of them archived; return the path of the list."""
     if operation.takes_id:
         program = audits.make_program(site)
@@ -270,7 +270,7 @@ def list_of_varied_rows(operation: Any, viewset: Any, site: Any) -> str:
     return path_of(operation, viewset)
 
 
-def asked_for(query: list[tuple[str, Value]], name: str, usual: str) -> str:
+def value_of(query: list[tuple[str, Value]], name: str, usual: str) -> str:
     """Return the value of a parameter that is given once, or the usual one."""
     return next((one.text for parameter, one in query if parameter == name), usual)
 
@@ -280,13 +280,13 @@ def test_a_list_answers_what_its_query_means_or_refuses_it(
     operation: Any, viewset: Any, api: Any, settings: Any
 ) -> None:
     settings.RATE_LIMIT = 1_000_000
-    ask_at_random(operation, list_of_varied_rows(operation, viewset, api.key.site), api)
+    ask_at_random(operation, make_varied_rows(operation, viewset, api.key.site), api)
 
 
 @pytest.mark.parametrize(("operation", "viewset"), guarded_operations, ids=ids_of(guarded_operations))
 def test_a_reader_is_answered_by_what_a_reader_sees(operation: Any, viewset: Any, site: Any, settings: Any) -> None:
     settings.RATE_LIMIT = 1_000_000
-    ask_at_random(operation, list_of_varied_rows(operation, viewset, site), Api(make.make_key(site, READER)))
+    ask_at_random(operation, make_varied_rows(operation, viewset, site), Api(make.make_key(site, READER)))
 
 
 def ask_at_random(operation: Any, where: str, api: Any) -> None:
@@ -314,7 +314,7 @@ def ask_at_random(operation: Any, where: str, api: Any) -> None:
         if "isArchived" not in texts_of:
             expected = [one for one in expected if one["Id"] not in archived_ids]
         assert answer["X-Total-Count"] == str(len(expected)), (query, answer.content)
-        start, limit = int(asked_for(query, "startIndex", "0")), int(asked_for(query, "limit", "100"))
+        start, limit = int(value_of(query, "startIndex", "0")), int(value_of(query, "limit", "100"))
         keys = {one["Id"] for one in expected}
         got = answer.json()
         assert len(got) == max(0, min(limit, len(expected) - start)), query
@@ -342,11 +342,11 @@ def test_the_feed_answers_what_its_query_means_or_refuses_it(site: Site, setting
     )
     limits = st.integers(1, 1000).map(lambda number: Value(str(number), lambda _: True))
     strategies = {
-        "after": positions | not_meant("", "-1", "1.0", "x", "1,2", "2147483648"),
+        "after": positions | invalid_values("", "-1", "1.0", "x", "1,2", "2147483648"),
         "limit": st.sampled_from(["1", "2"]).map(lambda text: Value(text, lambda _: True))
         | limits
-        | not_meant("", "0", "1001", "1e2", "x"),
-        "entity": entities | not_meant("", ",", "Items", "Item,", "Role", "SubscriptionKey", "*"),
+        | invalid_values("", "0", "1001", "1e2", "x"),
+        "entity": entities | invalid_values("", ",", "Items", "Item,", "Role", "SubscriptionKey", "*"),
     }
     pairs = st.sampled_from(sorted(strategies)).flatmap(lambda name: strategies[name].map(lambda value: (name, value)))
 
@@ -355,13 +355,13 @@ def test_the_feed_answers_what_its_query_means_or_refuses_it(site: Site, setting
     def ask(query: list[tuple[str, Value]]) -> None:
         answer = api.get(f"{path}?{urlencode([(name, one.text) for name, one in query])}")
         texts_of = {name: {one.text for parameter, one in query if parameter == name} for name, _ in query}
-        repeated = [name for name, texts_given in texts_of.items() if len(texts_given) > 1 and name != "entity"]
+        repeated = [name for name, texts in texts_of.items() if len(texts) > 1 and name != "entity"]
         if repeated or any(one.means is None for _, one in query):
             assert is_error(answer, 400, "InvalidParameter"), query
             return
         assert answer.status_code == 200, (query, answer.content)
         expected = [one for one in everything if all(any(means(one) for means in group) for group in meanings(query))]
-        assert answer.json() == expected[: int(asked_for(query, "limit", "100"))], query
+        assert answer.json() == expected[: int(value_of(query, "limit", "100"))], query
         assert answer["X-Last-Number"] == full_answer["X-Last-Number"]
 
     ask()

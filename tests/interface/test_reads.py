@@ -155,16 +155,16 @@ def test_a_list_writes_its_objects_as_a_single_read_does(operation: Any, viewset
 @contextmanager
 def compiling(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """Yield a list to which the models of the queries are added that are compiled in the block."""
-    models_compiled: list[str] = []
+    models: list[str] = []
     as_sql = SQLCompiler.as_sql
 
     def noting(compiler: Any, *args: Any, **more: Any) -> Any:
-        models_compiled.append(compiler.query.model.__name__)
+        models.append(compiler.query.model.__name__)
         return as_sql(compiler, *args, **more)
 
     with monkeypatch.context() as patch:
         patch.setattr(SQLCompiler, "as_sql", noting)
-        yield models_compiled
+        yield models
 
 
 alike_lists = [entry for entry in record_lists if entry[0].name != "GetAttachmentList"]
@@ -186,11 +186,11 @@ def test_the_statement_of_a_page_is_compiled_once_for_all_callers(
         queries = ["limit=5", "limit=6&order=desc"]
         if role == DefaultRole.MANAGER:
             queries.append(first["Link"].partition("?")[2].partition(">")[0])
-        with compiling(monkeypatch) as models_compiled:
+        with compiling(monkeypatch) as models:
             for query in queries:
                 answer = api.get(f"{where}?{query}")
                 assert answer.status_code == 200, answer.content
-        pages.append((models_compiled, {row["Id"] for row in api.get(where).json()}))
+        pages.append((models, {row["Id"] for row in api.get(where).json()}))
     assert pages[1][0] == []
     assert pages[0][1].isdisjoint(pages[1][1])
 

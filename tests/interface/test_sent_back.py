@@ -67,8 +67,8 @@ def test_what_was_read_is_taken_back_although_all_that_it_refers_to_has_ended(
     read_path = path.replace("Update", "Get").replace("Detail", "")
     read = api.get(read_path)
     number = Change.objects.count()
-    body_sent = read.json() | {name: body[name] for name in ("FileContent", "ReasonForChange") if name in body}
-    answer = api.put(path, body_sent)
+    payload = read.json() | {name: body[name] for name in ("FileContent", "ReasonForChange") if name in body}
+    answer = api.put(path, payload)
     assert answer.status_code == 200, answer.json()
     after = api.get(read_path)
     if isinstance(record, Document):  # An update is a new version by definition.
@@ -96,5 +96,5 @@ def test_an_account_whose_access_ended_is_refused_anew(operation: Any, viewset: 
             switch_off(user)
             answer = api.put(path_of(operation, viewset, record.pk), body)
             assert answer.status_code == 400
-            named_faults = [(fault["Field"], fault["Code"], fault["Message"]) for fault in answer.json()["Fields"]]
-            assert named_faults == [(place, "InvalidReference", "No such user at this site.")]
+            faults = [(fault["Field"], fault["Code"], fault["Message"]) for fault in answer.json()["Fields"]]
+            assert faults == [(place, "InvalidReference", "No such user at this site.")]

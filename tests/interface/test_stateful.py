@@ -64,7 +64,7 @@ def operations() -> dict[str, Any]:
     return {operation.definition.raw["operationId"]: operation for operation in (result.ok() for result in results)}
 
 
-def made_up(operation: Any) -> list[Any]:
+def calls_of(operation: Any) -> list[Any]:
     """Return calls of an operation that the document allows."""
     cases: list[Any] = []
 
@@ -160,7 +160,7 @@ def test_an_outsider_who_follows_the_links_of_the_document_meets_what_it_declare
     order = sorted(
         OPERATIONS, key=lambda name: (OPERATIONS[name].takes_id, OPERATIONS[name].takes_id and OPERATIONS[name].writes)
     )
-    calls = {name: made_up(operations[name]) for name in order}
+    calls = {name: calls_of(operations[name]) for name in order}
     for number in range(ROUNDS):
         answers: dict[str, Any] = {}
         for name in order:

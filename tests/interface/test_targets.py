@@ -114,8 +114,8 @@ def test_every_door_offers_and_takes_the_same(name: str, field: Any, site: Site,
         assert (row.pk in valid_ids, row.pk in choices) == (not fault, not fault), kind
         assert bool(unknown_among(target, [row], site.pk, field.model)) == (kind == "elsewhere"), kind
         assert save_error(field, row, site) == fault, kind
-        name_found = Names(site.pk, field.model).resolve(target, [str(row.pk)])[str(row.pk)]
-        assert isinstance(name_found, models.Model)
+        record = Names(site.pk, field.model).resolve(target, [str(row.pk)])[str(row.pk)]
+        assert isinstance(record, models.Model)
 
 
 def save_error(field: Any, operation: models.Model, site: Site) -> str:
@@ -158,8 +158,8 @@ def test_somebody_of_another_site_who_holds_a_role_here_is_taken_where_the_rule_
 
 def test_every_operation_that_points_is_covered() -> None:
     """A serializer's references are columns or lists of models that the fields above are taken from."""
-    models_pointed_at = {field.related_model for _, field in FIELDS}
+    targets = {field.related_model for _, field in FIELDS}
     for operation, _ in all_operations():
         for one in getattr(operation.request, "wire_fields", dict)().values() if operation.request else ():
             model = getattr(one, "model", None)
-            assert model is None or model in models_pointed_at or one.read_only, (operation.name, model)
+            assert model is None or model in targets or one.read_only, (operation.name, model)

@@ -52,12 +52,12 @@ class DrawnPage:
     picture: Image.Image
     letters: list[tuple[str, Box]]
 
-    def not_drawn(self) -> list[str]:
+    def missing_letters(self) -> list[str]:
         """Return the letters in whose boxes nothing is; not East Asian ones, whose fonts are those of the reader."""
         letters = ((letter, box) for letter, box in self.letters if unicodedata.east_asian_width(letter) not in "WF")
         return [letter for letter, box in letters if not self.picture.crop(box).getbbox()]
 
-    def drawn_over(self) -> list[str]:
+    def overlapping_letters(self) -> list[str]:
         """Return the letters that are drawn over another one by a third of their box or more."""
         overlaps, rows = [], sorted(self.letters, key=lambda letter: letter[1][1])
         for index, (letter, box) in enumerate(rows):

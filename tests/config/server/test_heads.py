@@ -11,10 +11,10 @@ HOST = b"Host: larder.example"
 
 def read(*lines: bytes) -> Head:
     """Read a head with these lines and a Host."""
-    return read_as_sent(*lines, HOST)
+    return read_exactly(*lines, HOST)
 
 
-def read_as_sent(*lines: bytes) -> Head:
+def read_exactly(*lines: bytes) -> Head:
     return Head(b"".join(b"%b\r\n" % line for line in (*lines, b"")), SHARED)
 
 
@@ -81,9 +81,9 @@ def test_the_host_of_the_address_goes_before_the_header() -> None:
 def test_a_request_names_its_host_in_a_header_unless_it_is_older_than_the_header() -> None:
     for target in (b"/healthz", b"http://larder.example/healthz"):
         with pytest.raises(errors.InvalidHeader):
-            read_as_sent(b"GET %b HTTP/1.1" % target)
-    assert "HTTP_HOST" not in read_as_sent(b"GET /healthz HTTP/1.0").environ
-    assert read_as_sent(b"GET /healthz HTTP/1.1", b"Host:").environ["HTTP_HOST"] == ""
+            read_exactly(b"GET %b HTTP/1.1" % target)
+    assert "HTTP_HOST" not in read_exactly(b"GET /healthz HTTP/1.0").environ
+    assert read_exactly(b"GET /healthz HTTP/1.1", b"Host:").environ["HTTP_HOST"] == ""
 
 
 @pytest.mark.parametrize(

@@ -58,8 +58,8 @@ def refusal_to(pair: tuple[socket.socket, Connection], data: bytes) -> tuple[int
     ],
 )
 def test_what_is_refused_on_a_mount_of_provisioning_is_an_error_of_scim(pair: Any, data: bytes, status: int) -> None:
-    status_sent, headers, shape = refusal_to(pair, data)
-    assert (status_sent, shape["status"], headers["Content-Type"]) == (status, str(status), "application/scim+json")
+    actual_status, headers, shape = refusal_to(pair, data)
+    assert (actual_status, shape["status"], headers["Content-Type"]) == (status, str(status), "application/scim+json")
 
 
 @pytest.mark.parametrize(
@@ -120,8 +120,8 @@ def test_what_is_refused_on_a_mount_of_provisioning_is_an_error_of_scim(pair: An
 def test_what_is_not_a_request_is_refused_in_the_interface_s_error_shape(
     pair: Any, data: bytes, status: int, code: str
 ) -> None:
-    status_sent, headers, shape = refusal_to(pair, data)
-    assert (status_sent, shape["Error"], shape["Id"], shape["Fields"]) == (status, code, "", [])
+    actual_status, headers, shape = refusal_to(pair, data)
+    assert (actual_status, shape["Error"], shape["Id"], shape["Fields"]) == (status, code, "", [])
     assert headers["Content-Type"] == "application/json"
     assert headers["X-Api-Version"] == "1"
     assert headers["X-Request-Id"] == shape["RequestId"]

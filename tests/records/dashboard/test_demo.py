@@ -159,8 +159,8 @@ def its_papers_are_drawn_as_they_read(folder: Path) -> None:
             assert kind.title.replace(" ", "") in "".join(letter for letter, _ in pages[0].letters), path
             for page in pages:
                 assert len(page.letters) > 20, path
-                assert page.not_drawn() == [], path
-                assert page.drawn_over() == [], path
+                assert page.missing_letters() == [], path
+                assert page.overlapping_letters() == [], path
                 assert page.margin() > 14, path
 
 

@@ -17,7 +17,7 @@ from tests.scim.conftest import MOUNTS, Scim
 
 
 @pytest.fixture
-def _kept_connection(monkeypatch):
+def _open_connection(monkeypatch):
     """Keep the test's connection open over requests that do not come from Django's own test client."""
     monkeypatch.setattr(middleware, "close_old_connections", lambda: None)
 
@@ -29,7 +29,7 @@ FAKE_MEMBER = "PATCH /Groups/{id} add member"
 """scim-sanity adds a member that does not exist; here every member has to."""
 
 
-@pytest.mark.usefixtures("_kept_connection")
+@pytest.mark.usefixtures("_open_connection")
 @pytest.mark.parametrize("mount", MOUNTS)
 def test_scim2_tester_finds_no_fault(mount, directory, settings):
     settings.BASE_URL = "http://localhost"

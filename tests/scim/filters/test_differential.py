@@ -193,8 +193,8 @@ def test_filters_find_what_the_models_find_in_memory(scim_of, dialect, directory
                     filter_rows(caller, "User", Query(filter=expression))
                 return
             expected = {resource.id for resource in resources if scim_filter.match(resource)}
-            keys_found = filter_rows(caller, "User", Query(filter=expression)).values_list("pk", flat=True)
-        assert {str(key) for key in keys_found} == expected, expression
+            pks = filter_rows(caller, "User", Query(filter=expression)).values_list("pk", flat=True)
+        assert {str(key) for key in pks} == expected, expression
 
     check()
 

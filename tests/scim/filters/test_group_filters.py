@@ -97,8 +97,8 @@ def test_group_filters_find_what_the_models_find_in_memory(scim_of, dialect, sit
                     filter_rows(caller, "Group", Query(filter=expression))
                 return
             expected = {resource.id for resource in resources if scim_filter.match(resource)}
-            keys_found = filter_rows(caller, "Group", Query(filter=expression)).values_list("pk", flat=True)
-        assert {str(key) for key in keys_found} == expected, expression
+            pks = filter_rows(caller, "Group", Query(filter=expression)).values_list("pk", flat=True)
+        assert {str(key) for key in pks} == expected, expression
 
     check()
 

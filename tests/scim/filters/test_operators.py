@@ -106,8 +106,8 @@ def agrees(caller, kind, resources, expression) -> bool:
             with pytest.raises(InvalidFilterException):
                 filter_rows(caller, kind, Query(filter=expression))
             return False
-        keys_found = filter_rows(caller, kind, Query(filter=expression)).values_list("pk", flat=True)
-        assert {str(key) for key in keys_found} == expected, expression
+        pks = filter_rows(caller, kind, Query(filter=expression)).values_list("pk", flat=True)
+        assert {str(key) for key in pks} == expected, expression
     return True
 
 

@@ -128,11 +128,11 @@ def test_each_person_of_a_set_based_change_is_in_the_security_log(scim):
     people = {scim.add_user(f"u{number}")["id"]: f"u{number}" for number in range(12)}
     group = scim.add_group("Team", *list(people)[:2])["id"]
     scim.put(f"/Groups/{group}", {"members": [{"value": key} for key in list(people)[2:]]})
-    taken_events = SecurityEvent.objects.filter(kind=SecurityKind.ROLE_TAKEN)
-    assert {str(event.account_id) for event in taken_events} == set(list(people)[:2])
-    given_events = SecurityEvent.objects.filter(kind=SecurityKind.ROLE_GIVEN, detail="Team")
-    assert {str(event.account_id) for event in given_events} == set(people)
-    assert all(event.account_name and event.author_name and event.site_id for event in [*taken_events, *given_events])
+    removals = SecurityEvent.objects.filter(kind=SecurityKind.ROLE_TAKEN)
+    assert {str(event.account_id) for event in removals} == set(list(people)[:2])
+    additions = SecurityEvent.objects.filter(kind=SecurityKind.ROLE_GIVEN, detail="Team")
+    assert {str(event.account_id) for event in additions} == set(people)
+    assert all(event.account_name and event.author_name and event.site_id for event in [*removals, *additions])
 
 
 def test_a_connection_that_sees_several_sites_costs_the_same(site, other_site, scim_of, directory):
@@ -180,9 +180,9 @@ def test_postgresql_plans_the_statement_that_reads_a_user_only_a_few_times(scim,
     with connection.cursor() as cursor:
         cursor.execute("SELECT custom_plans, generic_plans, statement FROM pg_prepared_statements")
         plans = [row[:2] for row in cursor.fetchall() if "accounts_useremail" in row[2] and "user_name" in row[2]]
-    ((planned_anew, planned_before),) = plans
-    assert planned_anew == 5
-    assert planned_before >= WARM
+    ((custom_plans, generic_plans),) = plans
+    assert custom_plans == 5
+    assert generic_plans >= WARM
 
 
 @pytest.mark.django_db(transaction=True)

@@ -31,11 +31,11 @@ def test_a_page_holds_a_hundred_unless_asked_and_two_hundred_at_most(both, site)
 @pytest.mark.parametrize("query", [{}, {"filter": "active eq true"}, {"sortBy": "userName"}])
 def test_a_walk_misses_nobody_who_was_there_while_others_are_added(both, query):
     members = {both.add_user(f"m{number}")["id"] for number in range(11)}
-    seen_ids: list[str] = []
+    walk: list[str] = []
     for start in range(1, 30, 3):
-        seen_ids += ids(both.get("/Users", {**query, "startIndex": start, "count": 3}))
+        walk += ids(both.get("/Users", {**query, "startIndex": start, "count": 3}))
         both.add_user(f"a{start}")
-    assert members <= set(seen_ids)
+    assert members <= set(walk)
 
 
 def test_a_directory_of_two_sites_tells_their_groups_apart_by_the_extension(scim_of, directory, site, other_site):

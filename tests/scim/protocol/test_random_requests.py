@@ -191,18 +191,18 @@ def test_a_random_patch_of_a_group_does_what_it_says_or_nothing(
 
     @LIMITS
     @given(operations([*member_ids, other_group], strangers))
-    def check(operations_sent: list[dict[str, Any]]) -> None:
+    def check(patch: list[dict[str, Any]]) -> None:
         before = state()
-        answer = scim.send("PATCH", f"/Groups/{group}", {"Operations": operations_sent})
+        answer = scim.send("PATCH", f"/Groups/{group}", {"Operations": patch})
         statuses.add(answer.status_code)
-        assert answer.status_code in (200, 204, 400, 409), (operations_sent, answer.content)
+        assert answer.status_code in (200, 204, 400, 409), (patch, answer.content)
         if answer.status_code >= 400:
-            assert answer.json().get("scimType"), (operations_sent, answer.content)
-            assert state() == before, operations_sent
+            assert answer.json().get("scimType"), (patch, answer.content)
+            assert state() == before, patch
             return
         after = scim.get(f"/Groups/{group}").json()
-        assert answer.status_code == 204 or answer.json() == after, operations_sent
-        assert {one["value"] for one in after["members"]} <= {*member_ids, other_group}, operations_sent
+        assert answer.status_code == 204 or answer.json() == after, patch
+        assert {one["value"] for one in after["members"]} <= {*member_ids, other_group}, patch
         assert scim.members(other_group) == set()
 
     check()
@@ -228,14 +228,14 @@ def test_a_random_patch_of_a_user_does_what_it_says_or_nothing(scim: Scim, setti
 
     @LIMITS
     @given(st.lists(operation, min_size=1, max_size=3))
-    def check(operations_sent: list[dict[str, Any]]) -> None:
+    def check(patch: list[dict[str, Any]]) -> None:
         before = state()
-        answer = scim.send("PATCH", f"/Users/{user}", json.dumps({"operations": operations_sent}))
-        assert answer.status_code in (200, 400, 409), (operations_sent, answer.content)
+        answer = scim.send("PATCH", f"/Users/{user}", json.dumps({"operations": patch}))
+        assert answer.status_code in (200, 400, 409), (patch, answer.content)
         if answer.status_code >= 400:
-            assert answer.json().get("scimType"), (operations_sent, answer.content)
-            assert state() == before, operations_sent
+            assert answer.json().get("scimType"), (patch, answer.content)
+            assert state() == before, patch
         else:
-            assert scim.user(user) == answer.json(), operations_sent
+            assert scim.user(user) == answer.json(), patch
 
     check()
