@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from records.accounts.models import User
 from records.sites.models import Site
 from tests.make.backoffice import sign_in
+from tests.make.provider import use_provider
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser"))), "")
 """The headless shell, where it is installed, does the same with half of the processor's time."""
@@ -100,3 +101,12 @@ def page_of(chromium: Browser, live_server: Any) -> Iterator[Callable[..., Page]
     await_answers()
     for _, complaints in contexts:
         assert [text for text in complaints if "Content Security" in text or "Error:" in text] == []
+
+
+@pytest.fixture
+def company(iam_server: Any, settings: Any, live_server: Any) -> Iterator[Any]:
+    """Return the company's provider, set up in our settings."""
+    use_provider(iam_server, settings, live_server.url)
+    before = list(iam_server.app.before_request_funcs[None])
+    yield iam_server
+    iam_server.app.before_request_funcs[None][:] = before

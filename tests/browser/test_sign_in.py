@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,7 +16,7 @@ from tests import make
 from tests.browser.test_looks import faults_at, faults_shown, with_axe
 from tests.browser.waiting import follow
 from tests.make.documents import make_document, make_signer
-from tests.make.provider import asks_again, make_identity, use_provider
+from tests.make.provider import asks_again, make_identity
 from tests.make.signing_in import code_of_app, give_app, recovery_codes
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -176,15 +176,6 @@ def test_a_session_elsewhere_is_ended_from_the_page_of_sessions(ann: User, page_
     this_page.goto("/profile/")
     expect_signed_in(this_page)
     assert faults == []
-
-
-@pytest.fixture
-def company(iam_server: Any, settings: Any, live_server: Any) -> Iterator[Any]:
-    """Return the company's provider, set up in our settings."""
-    use_provider(iam_server, settings, live_server.url)
-    before = list(iam_server.app.before_request_funcs[None])
-    yield iam_server
-    iam_server.app.before_request_funcs[None][:] = before
 
 
 def test_the_companys_provider_is_linked_signs_in_and_signs_a_document(

@@ -1,7 +1,7 @@
 """Each page of signing in, of factors and of signatures keeps to the accessibility rules: light, dark, on a phone."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,7 +19,7 @@ from tests.browser.test_looks import faults_at, faults_shown, with_axe
 from tests.browser.test_sign_in import at_host_name, confirm, give_authenticator, type_password
 from tests.browser.waiting import follow
 from tests.make.documents import make_document, make_signer
-from tests.make.provider import asks_again, make_identity, use_provider
+from tests.make.provider import asks_again, make_identity
 from tests.make.signing_in import give_app
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -123,15 +123,6 @@ def test_the_page_of_a_signature_with_a_password(site: Site, page_of: PageOf) ->
     faults += faults_at(page, "/admin/documents/inbox/")
     assert not version.signatures.exists()
     assert faults == []
-
-
-@pytest.fixture
-def company(iam_server: Any, settings: Any, live_server: Any) -> Iterator[Any]:
-    """Return the company's provider, set up in our settings."""
-    use_provider(iam_server, settings, live_server.url)
-    before = list(iam_server.app.before_request_funcs[None])
-    yield iam_server
-    iam_server.app.before_request_funcs[None][:] = before
 
 
 def test_pages_of_the_companys_provider(company: Any, ann: User, page_of: PageOf, live_server: Any) -> None:

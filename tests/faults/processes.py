@@ -313,6 +313,14 @@ class Installation:
         with closing(sqlite3.connect(self.folder / "larder.sqlite3", isolation_level=None)) as connection:
             return connection.execute(statement).fetchall()
 
+    def count_items(self) -> int:
+        """Return how many items are stored."""
+        return int(self.rows("SELECT count(*) FROM items_item")[0][0])
+
+    def files(self) -> set[Path]:
+        """Return the paths of the stored files."""
+        return {path for path in (self.folder / "files").rglob("*") if path.is_file()}
+
     def let_notes_of_use_be_due(self) -> None:
         """Let the next call of a token, or of a key that a server does not remember, be one that notes its use."""
         for table in ("provisioningtoken", "subscriptionkey"):

@@ -145,7 +145,7 @@ def test_a_pack_whose_worker_is_killed_is_made_by_another_one(installation: Inst
         person = Browser(server, installation.credentials["people"]["manager"])
         fields = {**person.form("/admin/packs/new/"), "kinds": ["complaints"]}
         assert person.post("/admin/packs/new/", fields).status == 302
-        before = files_of(installation)
+        before = installation.files()
         with installation.worker() as worker:
             wait_for(lambda: status() != "Waiting", 60, 0.02)
             worker.signal(signal.SIGKILL)
@@ -158,9 +158,4 @@ def test_a_pack_whose_worker_is_killed_is_made_by_another_one(installation: Inst
         assert answer.status == 200
         with zipfile.ZipFile(io.BytesIO(answer.body)) as archive:
             assert archive.testzip() is None
-        assert len(files_of(installation) - before) == 1
-
-
-def files_of(installation: Installation) -> set[Path]:
-    """Return the stored files."""
-    return {path for path in (installation.folder / "files").rglob("*") if path.is_file()}
+        assert len(installation.files() - before) == 1

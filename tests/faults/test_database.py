@@ -101,7 +101,7 @@ def read_on(client: http.client.HTTPConnection, server: Server) -> int:
 def test_a_database_that_answers_slowly_is_503_that_says_so_and_holds_up_no_reader(
     pg: Postgres, server: Server, shared: Installation
 ) -> None:
-    before = items(shared)
+    before = shared.count_items()
     body = "BEGIN PERFORM pg_sleep(60); RETURN NEW; END"
     shared.rows(f"CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS '{body}'")
     shared.rows("CREATE TRIGGER slow BEFORE INSERT ON items_item FOR EACH ROW EXECUTE FUNCTION slow()")
@@ -121,7 +121,7 @@ def test_a_database_that_answers_slowly_is_503_that_says_so_and_holds_up_no_read
     assert {answer.status for answer in answers} == {503}
     assert all(19 < answer.seconds < 22 + allowed(3) for answer in answers), [answer.seconds for answer in answers]
     assert {answer.json()["Message"] for answer in answers} == {outages.SLOW.message}
-    assert items(shared) == before
+    assert shared.count_items() == before
     assert server.add().status == 200
 
 
@@ -171,16 +171,11 @@ def answers_during(server: Server, seconds: float, hurt: Callable[[], object]) -
     return read, writes
 
 
-def items(shared: Installation) -> int:
-    """Return how many items are stored."""
-    return int(shared.rows("SELECT count(*) FROM items_item")[0][0])
-
-
 @ON_POSTGRESQL
 def test_connections_that_are_cut_under_load_lose_and_double_nothing(
     pg: Postgres, server: Server, shared: Installation
 ) -> None:
-    before = items(shared)
+    before = shared.count_items()
 
     def cut() -> None:
         # Callers have to be looked up again, on connections that are cut now.
@@ -194,7 +189,7 @@ def test_connections_that_are_cut_under_load_lose_and_double_nothing(
     assert {answer.status for answer in read} == {200}
     ids = {answer.json()["Id"] for answer in writes if answer.status == 200}
     assert len(ids) > 20 / allowed(1)
-    assert items(shared) == before + len(ids)
+    assert shared.count_items() == before + len(ids)
     assert not [line for line in server.lines() if line["level"] == "ERROR"]
 
 
@@ -211,7 +206,7 @@ def pool(pg: Postgres, shared: Installation, tmp_path: Path) -> Iterator[Pool]:
 
 @ON_POSTGRESQL
 def test_a_pool_that_is_killed_and_started_again_loses_and_doubles_nothing(pool: Pool, shared: Installation) -> None:
-    before = items(shared)
+    before = shared.count_items()
     variables = {"DATABASE_URL": pool.url, "DATABASE_PREPARED_STATEMENTS": "off"}
     with shared.server(variables) as server:
         for _ in range(8):
@@ -223,7 +218,7 @@ def test_a_pool_that_is_killed_and_started_again_loses_and_doubles_nothing(pool:
         assert {answer.status for answer in read} == {200, 503}
         ids = {answer.json()["Id"] for answer in writes if answer.status == 200}
         assert ids
-        assert items(shared) == before + len(ids)
+        assert shared.count_items() == before + len(ids)
         assert server.get("/readyz").json()["database"] == "ok"
         assert not [line for line in server.lines() if line["level"] == "ERROR"]
 

@@ -118,7 +118,7 @@ def test_a_full_disk_is_named_loses_nothing_and_leaves_no_file(small_installatio
         first = server.add()
         assert first.status == 200, first.body
         assert attach(server, first.json()["Id"]).status == 200
-        before, files = installation.rows("SELECT count(*) FROM items_item")[0][0], files_of(installation)
+        before, files = installation.rows("SELECT count(*) FROM items_item")[0][0], installation.files()
         installation.let_notes_of_use_be_due()
         fill(filler)
         answers: list[int] = []
@@ -133,7 +133,7 @@ def test_a_full_disk_is_named_loses_nothing_and_leaves_no_file(small_installatio
         assert server.read().status == 200
         assert server.read_user().status == 200
         assert attach(server, first.json()["Id"]).status == 503
-        assert files_of(installation) == files
+        assert installation.files() == files
         wait_for(lambda: add() and server.get("/readyz").json()["writes"] == "failing", 20)
         answer = server.get("/readyz")
         assert (answer.status, answer.json()["status"], answer.json()["files"]) == (200, "degraded", "failing")
@@ -167,7 +167,7 @@ def test_what_is_made_on_a_full_disk_is_refused_in_words_and_leaves_nothing(
 
     with installation.server({"WEB_WORKERS": "1", "TMPDIR": str(scratch)}) as server, installation.worker():
         person = Browser(server, installation.credentials["people"]["manager"])
-        form, files = person.form(NEW_PACK), files_of(installation)
+        form, files = person.form(NEW_PACK), installation.files()
         fill(filler)
         for kind in ("csv", "xlsx"):
             export = person.get(f"/admin/complaints/complaint/export/{kind}/")
@@ -179,14 +179,14 @@ def test_what_is_made_on_a_full_disk_is_refused_in_words_and_leaves_nothing(
         wait_for(lambda: pack()[0] == "Failed", 90)
         assert pack()[1] == "The disk is full."
         assert person.get("/admin/packs/").status == 200
-        assert files_of(installation) == files
+        assert installation.files() == files
         assert {path.name for path in filler.parent.iterdir()} <= {"filler", "data", "rows", "scratch"}
         assert not list(scratch.iterdir())
         filler.unlink()
         assert person.get("/admin/complaints/complaint/export/xlsx/").status == 200
         assert person.post(NEW_PACK, form).status == 302
         wait_for(lambda: pack()[0] == "Ready", 90)
-        assert len(files_of(installation)) == len(files) + 1
+        assert len(installation.files()) == len(files) + 1
 
 
 @pytest.fixture
@@ -254,11 +254,6 @@ def test_a_full_disk_under_the_log_of_postgresql_loses_nothing(
         # One more was added last. What broke off in its commit may be stored although nobody was told so.
         assert 1 <= beyond <= 1 + refusals
         assert not [line for line in server.lines() if line["level"] == "ERROR"]
-
-
-def files_of(installation: Installation) -> set[Path]:
-    """Return the stored files."""
-    return {path for path in (installation.folder / "files").rglob("*") if path.is_file()}
 
 
 def under_a_fake_clock(folder: Path) -> dict[str, str]:

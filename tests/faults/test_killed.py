@@ -27,11 +27,6 @@ os.rename = dying
 """
 
 
-def items(shared: Installation) -> int:
-    """Return how many items are stored."""
-    return int(shared.rows("SELECT count(*) FROM items_item")[0][0])
-
-
 def is_replaced(server: Server, worker: int) -> bool:
     """Return whether two workers serve, and this one is not among them."""
     return len(server.workers()) == 2 and worker not in server.workers()
@@ -41,7 +36,7 @@ def is_replaced(server: Server, worker: int) -> bool:
 def test_web_workers_that_are_killed_under_load_lose_and_double_nothing(
     own_server: Server, shared: Installation
 ) -> None:
-    before, until = items(shared), time.monotonic() + 8
+    before, until = shared.count_items(), time.monotonic() + 8
     writes: list[Answer] = []
     failures: list[Answer] = []
 
@@ -67,13 +62,13 @@ def test_web_workers_that_are_killed_under_load_lose_and_double_nothing(
     assert {answer.status for answer in failures} <= {0, 503}
     ids = {answer.json()["Id"] for answer in writes}
     assert len(ids) == len(writes) > 20 / allowed(1)
-    assert items(shared) == before + len(writes)
+    assert shared.count_items() == before + len(writes)
     assert "verified." in shared.manage("verify_history")
 
 
 @ON_SQLITE
 def test_writes_whose_clients_leave_before_the_answer_are_stored_once(server: Server, shared: Installation) -> None:
-    before = items(shared)
+    before = shared.count_items()
     body = b'{"Name": "Thermometer"}'
     keys = [str(uuid.uuid4()) for _ in range(20)]
     for key in keys:
@@ -85,7 +80,7 @@ def test_writes_whose_clients_leave_before_the_answer_are_stored_once(server: Se
     answers = [server.add({"Idempotency-Key": key}) for key in keys]
     assert {answer.status for answer in answers} == {200}
     assert len({answer.json()["Id"] for answer in answers}) == 20
-    assert items(shared) == before + 20
+    assert shared.count_items() == before + 20
     assert not [line for line in server.lines() if line["level"] == "ERROR"]
 
 

@@ -5,7 +5,6 @@ import json
 import re
 import uuid
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -94,7 +93,7 @@ def test_what_the_database_refuses_is_a_clear_answer_at_every_door_and_stores_no
     def stored() -> list[int]:
         return [shared.rows(f"SELECT count(*) FROM {table}")[0][0] for table in ROW_TABLES]  # noqa: S608
 
-    before, files = stored(), files_of(shared)
+    before, files = stored(), shared.files()
     for sqlstate, outage in OUTAGES.items():
         refusing(sqlstate)
         for door, write in doors.items():
@@ -104,14 +103,9 @@ def test_what_the_database_refuses_is_a_clear_answer_at_every_door_and_stores_no
             assert answer.headers["Retry-After"], (sqlstate, door)
     refusing()
     assert stored() == before
-    assert files_of(shared) == files
+    assert shared.files() == files
     assert {line["sqlstate"] for line in server.lines() if line.get("sqlstate")} >= set(OUTAGES)
     assert not [line for line in server.lines() if line["level"] == "ERROR"]
     for door, write in doors.items():
         answer = write()
         assert answer.status in (200, 201, 302), (door, answer.body[:300])
-
-
-def files_of(shared: Installation) -> set[Path]:
-    """Return the stored files."""
-    return {path for path in (shared.folder / "files").rglob("*") if path.is_file()}

@@ -51,6 +51,16 @@ def without_unassigned(document: Any) -> Any:
     return {name: without_unassigned(value) for name, value in document.items() if value not in ("", [])}
 
 
+def replace(path: str, value: Any) -> dict[str, Any]:
+    """Return an operation of a PATCH that replaces an attribute."""
+    return {"op": "replace", "path": path, "value": value}
+
+
+def entra_op(path: str, value: Any, op: str = "Replace") -> dict[str, Any]:
+    """Return an operation of a PATCH as Entra ID sends it, whose `op` is capitalised."""
+    return {"op": op, "path": path, "value": value}
+
+
 def user_body(user_name: str, **fields: Any) -> dict[str, Any]:
     """Return a body for a POST of a user, as the interface document shows it."""
     body = {

@@ -7,12 +7,9 @@ import pytest
 from records.accounts.models import Dialect
 from tests.scim import people
 from tests.scim.conftest import assert_error
+from tests.scim.people import entra_op
 
 MANAGER = f"{people.ENTERPRISE}:manager"
-
-
-def replace(path, value, op="Replace"):
-    return {"op": op, "path": path, "value": value}
 
 
 @pytest.mark.parametrize(
@@ -95,7 +92,7 @@ def test_e08_the_same_user_name_again_is_409(both, again):
 
 def test_e09_capitalised_operations_are_understood(both):
     user = both.add_user("mira")
-    operations = [replace("nickName", "Mi"), replace("title", "Baker", "Add"), {"op": "Remove", "path": "userType"}]
+    operations = [entra_op("nickName", "Mi"), entra_op("title", "Baker", "Add"), {"op": "Remove", "path": "userType"}]
     after = both.apply(f"/Users/{user['id']}", *operations).json()
     assert (after["nickName"], after["title"], after["userType"]) == ("Mi", "Baker", "")
 
@@ -103,7 +100,7 @@ def test_e09_capitalised_operations_are_understood(both):
 @pytest.mark.parametrize("value", ["False", "false", False])
 def test_e10_a_user_is_disabled_by_text_or_boolean(both, value):
     user = both.add_user("mira")
-    assert both.apply(f"/Users/{user['id']}", replace("active", value)).status_code == 200
+    assert both.apply(f"/Users/{user['id']}", entra_op("active", value)).status_code == 200
     assert both.user(user["id"])["active"] is False
 
 
@@ -111,8 +108,8 @@ def test_e11_a_value_path_and_a_name_are_replaced_together(both):
     user = both.add_user("mira")
     answer = both.apply(
         f"/Users/{user['id']}",
-        replace('emails[type eq "work"].value', "new@corp.local"),
-        replace("name.familyName", "Kovac"),
+        entra_op('emails[type eq "work"].value', "new@corp.local"),
+        entra_op("name.familyName", "Kovac"),
     )
     assert answer.status_code == 200
     assert answer.json()["emails"] == [{"value": "new@corp.local", "type": "work", "primary": True}]
@@ -121,7 +118,7 @@ def test_e11_a_value_path_and_a_name_are_replaced_together(both):
 
 def test_e12_an_address_of_a_missing_type_is_created(both):
     user = both.add_user("mira")
-    answer = both.apply(f"/Users/{user['id']}", replace('emails[type eq "home"].value', "home@x.test", "Add"))
+    answer = both.apply(f"/Users/{user['id']}", entra_op('emails[type eq "home"].value', "home@x.test", "Add"))
     assert [(email["type"], email["value"]) for email in answer.json()["emails"]] == [
         ("work", "mira@corp.local"),
         ("home", "home@x.test"),
@@ -132,9 +129,9 @@ def test_e13_several_single_replacements_are_one_change(both):
     user = both.add_user("mira")
     answer = both.apply(
         f"/Users/{user['id']}",
-        replace("externalId", "13"),
-        replace(f"{people.ENTERPRISE}:employeeNumber", "E-13"),
-        replace(f"{people.ENTERPRISE}:department", "Bakery"),
+        entra_op("externalId", "13"),
+        entra_op(f"{people.ENTERPRISE}:employeeNumber", "E-13"),
+        entra_op(f"{people.ENTERPRISE}:department", "Bakery"),
     ).json()
     assert answer["externalId"] == "13"
     assert answer[people.ENTERPRISE] == {"employeeNumber": "E-13", "department": "Bakery"}
@@ -142,7 +139,11 @@ def test_e13_several_single_replacements_are_one_change(both):
 
 def test_e13_one_bad_operation_undoes_all(both):
     user = both.add_user("mira")
-    answer = both.apply(f"/Users/{user['id']}", replace("nickName", "Mi"), replace("emails", [{"value": "no address"}]))
+    answer = both.apply(
+        f"/Users/{user['id']}",
+        entra_op("nickName", "Mi"),
+        entra_op("emails", [{"value": "no address"}]),
+    )
     assert_error(answer, 400, "invalidValue")
     assert both.user(user["id"]) == user
 
@@ -169,20 +170,20 @@ def test_e15_e16_a_manager_is_set_in_any_form_and_cleared_by_an_empty_one(both, 
     head = both.add_user("head")
     user = both.add_user("mira")
     value = {"text": head["id"], "object": {"value": head["id"]}, "list": [{"$ref": None, "value": head["id"]}]}[form]
-    set_ = both.apply(f"/Users/{user['id']}", replace(path, value, "Add")).json()
+    set_ = both.apply(f"/Users/{user['id']}", entra_op(path, value, "Add")).json()
     assert set_[people.ENTERPRISE]["manager"] == {
         "value": head["id"],
         "$ref": set_["meta"]["location"].replace(user["id"], head["id"]),
         "displayName": "Mira Novak",
     }
     assert both.ids("/Users", f'{MANAGER}.value eq "{head["id"]}"') == [user["id"]]
-    after = both.apply(f"/Users/{user['id']}", replace(path, {"value": ""})).json()
+    after = both.apply(f"/Users/{user['id']}", entra_op(path, {"value": ""})).json()
     assert people.ENTERPRISE not in after
 
 
 def test_e17_a_disabled_user_is_still_read_and_found(both):
     user = both.add_user("mira")
-    both.apply(f"/Users/{user['id']}", replace("active", "False"))
+    both.apply(f"/Users/{user['id']}", entra_op("active", "False"))
     assert both.user(user["id"])["active"] is False
     users = both.get("/Users", {"filter": 'userName eq "mira"'}).json()["Resources"]
     assert [one["active"] for one in users] == [False]
@@ -190,8 +191,8 @@ def test_e17_a_disabled_user_is_still_read_and_found(both):
 
 def test_e18_a_user_comes_back_under_the_same_id(both):
     user = both.add_user("mira")
-    both.apply(f"/Users/{user['id']}", replace("active", False))
-    assert both.apply(f"/Users/{user['id']}", replace("active", True)).json()["active"] is True
+    both.apply(f"/Users/{user['id']}", entra_op("active", False))
+    assert both.apply(f"/Users/{user['id']}", entra_op("active", True)).json()["active"] is True
     assert both.user(user["id"])["active"] is True
 
 
@@ -243,7 +244,7 @@ def test_e23_membership_is_asked_by_id_and_member(both, order):
 def test_e24_members_are_added_many_at_once_and_again(both):
     users = [both.add_user(f"u{number}")["id"] for number in range(3)]
     group = both.add_group("Team", users[0])
-    add = replace("members", [{"$ref": None, "value": key} for key in users], "Add")
+    add = entra_op("members", [{"$ref": None, "value": key} for key in users], "Add")
     for _ in range(2):
         assert both.apply(f"/Groups/{group['id']}", add).status_code == 200
         assert both.members(group["id"]) == set(users)
@@ -252,7 +253,7 @@ def test_e24_members_are_added_many_at_once_and_again(both):
 def test_e25_members_are_removed_by_a_value_list(both):
     users = [both.add_user(f"u{number}")["id"] for number in range(3)]
     group = both.add_group("Team", *users)
-    both.apply(f"/Groups/{group['id']}", replace("members", [{"$ref": None, "value": users[1]}], "Remove"))
+    both.apply(f"/Groups/{group['id']}", entra_op("members", [{"$ref": None, "value": users[1]}], "Remove"))
     assert both.members(group["id"]) == {users[0], users[2]}
 
 
@@ -266,7 +267,7 @@ def test_e26_a_member_is_removed_by_a_filter_path(both):
 @pytest.mark.parametrize(
     "operation",
     [
-        replace("displayName", "New"),
+        entra_op("displayName", "New"),
         {"op": "replace", "value": {"displayName": "New"}},
         {"op": "Replace", "value": {"externalId": "x", "displayName": "New"}},
     ],
@@ -282,7 +283,7 @@ def test_e27_a_group_is_renamed_with_and_without_a_path(both, operation):
 def test_e28_members_are_replaced_by_the_exact_set(both):
     users = [both.add_user(f"u{number}")["id"] for number in range(3)]
     group = both.add_group("Team", *users[:2])
-    both.apply(f"/Groups/{group['id']}", replace("members", [{"value": users[2]}]))
+    both.apply(f"/Groups/{group['id']}", entra_op("members", [{"value": users[2]}]))
     assert both.members(group["id"]) == {users[2]}
 
 
@@ -339,9 +340,9 @@ def test_e31_the_reference_collections_bodies_are_understood(both):
     assert user["emails"] == [{"value": "a@b.test", "type": "work", "primary": True}]
     assert "misspelt" not in user
     group = both.add_group("Team")
-    add = replace("members", [{"value": user["id"], "displayName": "Mira"}], "add")
+    add = entra_op("members", [{"value": user["id"], "displayName": "Mira"}], "add")
     assert both.apply(f"/Groups/{group['id']}", add).status_code == 200
-    assert both.apply(f"/Groups/{group['id']}", replace("members", user["id"], "add")).status_code == 200
+    assert both.apply(f"/Groups/{group['id']}", entra_op("members", user["id"], "add")).status_code == 200
     assert both.members(group["id"]) == {user["id"]}
     assert both.put(f"/Users/{user['id']}", {**user, "nickname_": "x"}).status_code == 200
     nameless = {name: value for name, value in user.items() if name != "userName"}
@@ -354,10 +355,10 @@ def test_e33_entra_gets_204_for_groups_and_the_user_for_users(scim_of):
     scim = scim_of(Dialect.ENTRA)
     user = scim.add_user("mira")
     group = scim.add_group("Team")
-    answer = scim.patch(f"/Groups/{group['id']}", replace("members", [{"value": user["id"]}], "Add"))
+    answer = scim.patch(f"/Groups/{group['id']}", entra_op("members", [{"value": user["id"]}], "Add"))
     assert (answer.status_code, answer.content) == (204, b"")
     assert scim.members(group["id"]) == {user["id"]}
-    answer = scim.patch(f"/Users/{user['id']}", replace("nickName", "Mi"))
+    answer = scim.patch(f"/Users/{user['id']}", entra_op("nickName", "Mi"))
     assert (answer.status_code, answer.json()["nickName"]) == (200, "Mi")
 
 

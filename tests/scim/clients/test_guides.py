@@ -12,6 +12,7 @@ from records.employees.models import Employee
 from tests import make
 from tests.scim import people
 from tests.scim.conftest import Scim, assert_error
+from tests.scim.people import entra_op
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 ENTRA_GROUP = "http://schemas.microsoft.com/2006/11/ResourceManagement/ADSCIM/2.0/Group"
@@ -86,10 +87,6 @@ def entra_user(number, **fields):
     }
 
 
-def replace(path, value, op="Replace"):
-    return {"op": op, "path": path, "value": value}
-
-
 def test_entras_cycle_over_a_persons_life(site):
     scim = connected_client(site, "entra")
     assert resources(scim, "/Users", 'userName eq "9f9c-made-up"') == []
@@ -106,10 +103,10 @@ def test_entras_cycle_over_a_persons_life(site):
     assert_error(scim.post("/Users", entra_user(1)), 409, "uniqueness")
     answer = scim.patch(
         f"/Users/{user['id']}",
-        replace("displayName", "Mira K."),
-        replace("name.familyName", "Kovac"),
-        replace('emails[type eq "work"].value', "kovac@corp.local"),
-        replace(WORK, "+1 2", "Add"),
+        entra_op("displayName", "Mira K."),
+        entra_op("name.familyName", "Kovac"),
+        entra_op('emails[type eq "work"].value', "kovac@corp.local"),
+        entra_op(WORK, "+1 2", "Add"),
         {"op": "Remove", "path": f"{people.ENTERPRISE}:department"},
     )
     assert answer.status_code == 200
@@ -118,12 +115,12 @@ def test_entras_cycle_over_a_persons_life(site):
     assert (employee.last_name, employee.email_address, employee.phone) == ("Kovac", "kovac@corp.local", "+1 2")
     head = scim.post("/Users", entra_user(2)).json()
     manager = f"{people.ENTERPRISE}:manager"
-    scim.patch(f"/Users/{user['id']}", replace(manager, head["id"], "Add"))
+    scim.patch(f"/Users/{user['id']}", entra_op(manager, head["id"], "Add"))
     assert resources(scim, "/Users", f'id eq "{user["id"]}" and manager eq "{head["id"]}"', attributes="id")
     employee.refresh_from_db()
     assert str(employee.reporting_to_id) == head["id"]
     for text, state in (("False", False), ("True", True), ("False", False)):
-        assert scim.patch(f"/Users/{user['id']}", replace("active", text)).json()["active"] is state
+        assert scim.patch(f"/Users/{user['id']}", entra_op("active", text)).json()["active"] is state
         assert [one["active"] for one in resources(scim, "/Users", 'userName eq "person1@corp.local"')] == [state]
         assert User.objects.get(pk=user["id"]).is_active is state
     assert scim.delete(f"/Users/{user['id']}").status_code == 204
@@ -148,14 +145,14 @@ def test_entras_cycle_over_a_group(site):
     assert group["id"] == answer.json()["id"]
     for op, keys, expected in (("Add", users, users), ("Remove", users[:1], users[1:])):
         value = [{"$ref": None, "value": key} for key in keys]
-        answer = scim.patch(path, replace("members", value, op))
+        answer = scim.patch(path, entra_op("members", value, op))
         assert (answer.status_code, answer.content) == (204, b"")
         assert scim.members(group["id"]) == set(expected)
     member = f'id eq "{group["id"]}" and members eq "{users[1]}"'
     assert [one["id"] for one in resources(scim, "/Groups", member, attributes="id")] == [group["id"]]
     read = scim.get(path, {"excludedAttributes": "members"}).json()
     assert "members" not in read
-    assert scim.patch(path, replace("displayName", "Leaders")).status_code == 204
+    assert scim.patch(path, entra_op("displayName", "Leaders")).status_code == 204
     assert scim.get(path).json()["displayName"] == "Leaders"
     assert scim.delete(path).status_code == 204
     assert_error(scim.get(path), 404)
@@ -170,7 +167,7 @@ def test_a_group_named_like_a_role_takes_it_over_with_its_members(site, kind):
     reader = Role.objects.get(site=site, default_role=DefaultRole.READER)
     answer = scim.post("/Groups", {"schemas": [people.GROUP], "displayName": "Reader", "members": []})
     assert (answer.status_code, answer.json()["id"]) == (201, str(reader.pk))
-    scim.patch(f"/Groups/{reader.pk}", replace("members", [{"value": user}], "Add"))
+    scim.patch(f"/Groups/{reader.pk}", entra_op("members", [{"value": user}], "Add"))
     assert scim.members(str(reader.pk)) == {user, str(reader_user.pk)}
     assert_error(scim.post("/Groups", {"schemas": [people.GROUP], "displayName": "Site Administrator"}), 403)
 
@@ -202,7 +199,7 @@ def test_every_attribute_that_the_guide_maps_is_kept_and_found(scim):
     assert len(paths) > 20
     for number, path in enumerate(dict.fromkeys(paths)):
         value = VALUES.get(path, f"Value {number}")
-        answer = scim.patch(f"/Users/{user['id']}", replace(path, value, "Add"))
+        answer = scim.patch(f"/Users/{user['id']}", entra_op(path, value, "Add"))
         assert answer.status_code == 200, (path, answer.content)
         expression = f"{path} eq {str(value).lower() if value is True else f'{chr(34)}{value}{chr(34)}'}"
         assert scim.ids("/Users", expression) == [user["id"]], expression
@@ -256,10 +253,10 @@ def test_oktas_cycle_over_a_group(site):
     assert answer.status_code == 201
     path, group = f"/Groups/{answer.json()['id']}", answer.json()["id"]
     rename = {"op": "replace", "value": {"id": group, "displayName": "Crew"}}
-    answer = scim.patch(path, rename, replace("members", [{"value": key, "display": "x"} for key in users[:2]], "add"))
+    answer = scim.patch(path, rename, entra_op("members", [{"value": key, "display": "x"} for key in users[:2]], "add"))
     assert (answer.status_code, answer.json()["displayName"]) == (200, "Crew")
     leave = {"op": "remove", "path": f'members[value eq "{users[0]}"]'}
-    assert scim.patch(path, leave, replace("members", [{"value": users[2]}], "add")).status_code == 200
+    assert scim.patch(path, leave, entra_op("members", [{"value": users[2]}], "add")).status_code == 200
     assert scim.members(group) == set(users[1:])
     exact = {"schemas": [people.GROUP], "id": group, "displayName": "Crew"}
     put = scim.send("PUT", path, {**exact, "members": [{"value": users[0], "display": None}]}, JSON)

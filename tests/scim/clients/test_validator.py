@@ -20,24 +20,20 @@ PHONES = ("work", "mobile", "fax")
 ROLE = ("display", "value", "type")
 
 
-def replace(path, value):
-    return {"op": "replace", "path": path, "value": value}
-
-
 def verbose(text):
     """Return one operation for each attribute, 36 of them in all."""
     return [
-        replace("userName", f"{text}@corp.local"),
-        replace("active", "True"),
-        *(replace(name, f"{text} {name}") for name in PLAIN),
-        *(replace(f"name.{part}", f"{text} {part}") for part in NAME),
-        replace('emails[type eq "work"].value', f"{text}@x.test"),
-        *(replace(f'addresses[type eq "work"].{part}', f"{text} {part}") for part in WORK["addresses"]),
-        *(replace(f'phoneNumbers[type eq "{kind}"].value', f"{text} {kind}") for kind in PHONES),
-        *(replace(f'roles[primary eq "True"].{part}', f"{text} {part}") for part in ROLE),
-        *(replace(f"{people.ENTERPRISE}:{name}", f"{text} {name}") for name in ENTERPRISE),
-        replace(f"{people.EMPLOYEE}:position", f"{text} position"),
-        replace(f"{people.EMPLOYEE}:folder", f"{text} folder"),
+        people.replace("userName", f"{text}@corp.local"),
+        people.replace("active", "True"),
+        *(people.replace(name, f"{text} {name}") for name in PLAIN),
+        *(people.replace(f"name.{part}", f"{text} {part}") for part in NAME),
+        people.replace('emails[type eq "work"].value', f"{text}@x.test"),
+        *(people.replace(f'addresses[type eq "work"].{part}', f"{text} {part}") for part in WORK["addresses"]),
+        *(people.replace(f'phoneNumbers[type eq "{kind}"].value', f"{text} {kind}") for kind in PHONES),
+        *(people.replace(f'roles[primary eq "True"].{part}', f"{text} {part}") for part in ROLE),
+        *(people.replace(f"{people.ENTERPRISE}:{name}", f"{text} {name}") for name in ENTERPRISE),
+        people.replace(f"{people.EMPLOYEE}:position", f"{text} position"),
+        people.replace(f"{people.EMPLOYEE}:folder", f"{text} folder"),
     ]
 
 
@@ -80,12 +76,12 @@ def test_several_operations_on_one_attribute_are_applied_in_their_order(scim):
     group = scim.add_group("Team", user["id"])
     answer = scim.patch(
         f"/Users/{user['id']}",
-        replace("title", "one"),
+        people.replace("title", "one"),
         {"op": "remove", "path": "title"},
         {"op": "add", "path": "title", "value": "two"},
-        replace('emails[type eq "work"].value', "one@x.test"),
-        replace("emails", [{"value": "two@x.test", "type": "home"}]),
-        replace('emails[type eq "home"].value', "three@x.test"),
+        people.replace('emails[type eq "work"].value', "one@x.test"),
+        people.replace("emails", [{"value": "two@x.test", "type": "home"}]),
+        people.replace('emails[type eq "home"].value', "three@x.test"),
     )
     assert answer.json()["title"] == "two"
     assert [(one["value"], one["type"]) for one in answer.json()["emails"]] == [("three@x.test", "home")]

@@ -53,10 +53,6 @@ def patch_member(scim, group, key, op=ADD):
     return scim.patch(f"/Groups/{group}", {"op": op, "path": "members", "value": [{"value": key}]})
 
 
-def replace(path, value):
-    return {"op": "replace", "path": path, "value": value}
-
-
 def costs(scim: Scim, group: str, free: list[str], number: int) -> dict[str, int]:
     """Return how many queries each kind of request takes."""
     one = free.pop()
@@ -74,9 +70,9 @@ def costs(scim: Scim, group: str, free: list[str], number: int) -> dict[str, int
         "create a user": lambda: scim.post("/Users", people.user_body(f"new{number}", externalId=f"x{number}")),
         "add a member": lambda: patch_member(scim, group, one),
         "remove a member": lambda: patch_member(scim, group, one, REMOVE),
-        "rename a group": lambda: scim.patch(f"/Groups/{group}", replace("displayName", f"G{number}")),
-        "rename a user": lambda: scim.patch(f"/Users/{one}", replace("title", f"T{number}")),
-        "deactivate": lambda: scim.patch(f"/Users/{one}", replace("active", False)),
+        "rename a group": lambda: scim.patch(f"/Groups/{group}", people.replace("displayName", f"G{number}")),
+        "rename a user": lambda: scim.patch(f"/Users/{one}", people.replace("title", f"T{number}")),
+        "deactivate": lambda: scim.patch(f"/Users/{one}", people.replace("active", False)),
         "delete a user": lambda: scim.delete(f"/Users/{one}"),
     }
     return {name: queries(call) for name, call in calls.items()}

@@ -18,7 +18,7 @@ from tests.conftest import Api
 from tests.make.backoffice import press, sign_in
 from tests.make.chains import broken_links
 from tests.scim.conftest import Scim
-from tests.scim.people import make_directory, make_token, user_body
+from tests.scim.people import make_directory, make_token, replace, user_body
 
 TURNS = 6
 PATCH = "urn:ietf:params:scim:api:messages:2.0:PatchOp"
@@ -42,9 +42,6 @@ def test_people_and_groups_are_changed_at_once_through_every_door(settings: Any)
 
     def turns(act: Any) -> Any:
         return lambda: {act(Scim(secret), turn).status_code for turn in range(TURNS)}
-
-    def replace(name: str, value: Any) -> dict[str, Any]:
-        return {"op": "replace", "path": name, "value": value}
 
     acts = [
         turns(lambda scim, turn: scim.patch(f"/Users/{people[0]}", replace("active", turn % 2 == 1))),
