@@ -214,9 +214,9 @@ def figures() -> Iterator[tuple[str, str, float | None]]:
     beats = Heartbeat.objects
     newest = beats.filter(name__startswith=heartbeats.WORKER).aggregate(at=Max("at"))["at"]
     yield "larder_worker_heartbeat_age_seconds", "Seconds since a worker's last sign of life.", age(newest)
-    waiting = DBTaskResult.objects.ready()
-    yield "larder_tasks_waiting", "Tasks that wait for a worker.", float(waiting.count())
-    oldest = waiting.aggregate(at=Min("enqueued_at"))["at"]
+    waiting_tasks = DBTaskResult.objects.ready()
+    yield "larder_tasks_waiting", "Tasks that wait for a worker.", float(waiting_tasks.count())
+    oldest = waiting_tasks.aggregate(at=Min("enqueued_at"))["at"]
     yield "larder_oldest_task_age_seconds", "Seconds that the oldest waiting task has waited.", age(oldest) or 0.0
     failed_count = DBTaskResult.objects.failed().count()
     yield "larder_tasks_failed", "Tasks that failed and are still listed.", float(failed_count)

@@ -11,8 +11,8 @@ DEADLINE = 60.0
 def main() -> None:
     """Request `/healthz` again and again until it answers."""
     host, _, port = bind.rpartition(":")
-    until = time.monotonic() + DEADLINE
-    while time.monotonic() < until:
+    deadline = time.monotonic() + DEADLINE
+    while time.monotonic() < deadline:
         try:
             connection = http.client.HTTPConnection(host.strip("[]") or "127.0.0.1", int(port), timeout=2)
             connection.request("GET", "/healthz")

@@ -101,11 +101,14 @@ def run(operations: list[Operation], most_errors: int | None, send: Send, base: 
     created_ids: dict[str, str] = {}
     results: list[Representation] = []
     errors = 0
-    waiting = list(operations)
-    while waiting:
-        coming = {one.bulk_id for one in waiting if one.method == "POST"}
-        ready = next((one for one in waiting if not _waits(one, coming)), waiting[0])
-        waiting.remove(ready)
+    queue = list(operations)
+    while queue:
+        created_later = {operation.bulk_id for operation in queue if operation.method == "POST"}
+        ready = next(
+            (operation for operation in queue if not _waits(operation, created_later)),
+            queue[0],
+        )
+        queue.remove(ready)
         result = _perform(ready, created_ids, send, base)
         results.append(result)
         errors += int(result["status"]) >= 400
@@ -114,9 +117,9 @@ def run(operations: list[Operation], most_errors: int | None, send: Send, base: 
     return results
 
 
-def _waits(operation: Operation, coming: set[str]) -> bool:
+def _waits(operation: Operation, created_later: set[str]) -> bool:
     """Return whether the operation refers to the resource of another one that is still to come."""
-    return any(name in coming and name != operation.bulk_id for name in operation.references)
+    return any(name in created_later and name != operation.bulk_id for name in operation.references)
 
 
 def _perform(operation: Operation, created_ids: dict[str, str], send: Send, base: str) -> Representation:
@@ -152,8 +155,8 @@ def _refusal(operation: Operation, created_ids: dict[str, str]) -> HttpResponse 
         return error_response(400, "path must name Users or Groups, such as /Users or /Groups/<id>.", "invalidPath")
     if operation.method == "POST" and not operation.bulk_id:
         return error_response(400, "A POST needs a bulkId.", "invalidSyntax")
-    if missing := sorted(operation.references - created_ids.keys()):
-        return error_response(409, f"No operation created a resource with the bulkId {missing[0][:100]}.")
+    if unknown_ids := sorted(operation.references - created_ids.keys()):
+        return error_response(409, f"No operation created a resource with the bulkId {unknown_ids[0][:100]}.")
     return None
 
 

@@ -22,7 +22,9 @@ def notes_on(kind: str, documents: Iterable[Representation], stored: Representat
 
     For a resource that `is_new`, an empty value asks for nothing, because it then has the default.
     """
-    names = list(dict.fromkeys(name for one in documents for name in _differing(kind, one, stored, is_new=is_new)))
+    names = list(
+        dict.fromkeys(name for document in documents for name in _differing(kind, document, stored, is_new=is_new))
+    )
     read_only_names = [name for name in names if is_read_only(name)]
     if read_only_names:
         yield f"Ignored, because it is read-only: {', '.join(read_only_names)}."
@@ -48,8 +50,8 @@ def _differing(kind: str, document: Representation, stored: Representation, *, i
             yield from _below(schemas[""], name, value, stored_value, "", is_new=is_new)
         elif isinstance(value, dict):
             inner = by_lower_name(stored_value or {})
-            for part, one in value.items():
-                yield from _below(extension, part, one, inner.get(part.lower()), f"{name}:", is_new=is_new)
+            for part, part_value in value.items():
+                yield from _below(extension, part, part_value, inner.get(part.lower()), f"{name}:", is_new=is_new)
 
 
 def _below(
@@ -60,11 +62,11 @@ def _below(
         return
     if isinstance(value, dict) and isinstance(stored_value, dict):
         stored_parts = by_lower_name(stored_value)
-        for part, one in value.items():
+        for part, part_value in value.items():
             lower = part.lower()
             if lower not in (parts or stored_parts) or f"{name}.{part}".lower() in _OWN_NOTES:
                 continue
-            if not _is_part_stored(lower, one, stored_parts, parts, is_new=is_new):
+            if not _is_part_stored(lower, part_value, stored_parts, parts, is_new=is_new):
                 yield f"{prefix}{name}.{part}"
     elif not _is_stored(value, stored_value, parts, is_new=is_new):
         yield f"{prefix}{name}"
@@ -88,22 +90,22 @@ def _is_stored(sent_value: object, stored_value: object, parts: frozenset[str], 
             return _is_stored(sent_value[0], stored_value, parts, is_new=is_new)
         return all(
             any(
-                _is_stored(one, entry, parts, is_new=True)
+                _is_stored(sent_entry, entry, parts, is_new=True)
                 for entry in (*stored_value[place : place + 1], *stored_value)
             )
-            for place, one in enumerate(sent_value)
+            for place, sent_entry in enumerate(sent_value)
         )
     if isinstance(sent_value, dict):
         sent_parts = by_lower_name(sent_value)
         if not isinstance(stored_value, dict):
-            asks = any(one not in _EMPTY for one in sent_parts.values())
+            asks = any(part_value not in _EMPTY for part_value in sent_parts.values())
             return _is_stored(sent_parts.get("value"), stored_value, parts, is_new=is_new) and (
                 stored_value is not None or not asks
             )
         stored_parts = by_lower_name(stored_value)
         return all(
-            _is_part_stored(name, one, stored_parts, parts, is_new=True)
-            for name, one in sent_parts.items()
+            _is_part_stored(name, part_value, stored_parts, parts, is_new=True)
+            for name, part_value in sent_parts.items()
             if name in parts
         )
     if isinstance(stored_value, dict):

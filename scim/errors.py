@@ -109,9 +109,9 @@ def _of_validation(error: ValidationError) -> HttpResponse:
     name, fault = faults[0]
     text = " ".join(fault.messages)
     detail = f"{wire_name(name)}: {text}" if name and name != "__all__" else text
-    if any(each.code in _UNIQUE for _, each in faults):
+    if any(fault.code in _UNIQUE for _, fault in faults):
         return error_response(409, detail, "uniqueness")
-    if all(each.code == "InvalidTransition" for _, each in faults):
+    if all(fault.code == "InvalidTransition" for _, fault in faults):
         return error_response(409, detail)
     return error_response(400, detail, "invalidValue")
 

@@ -42,8 +42,8 @@ _DATE_AND_TIME = re.compile(r"\d{4}-\d\d-\d\dt\d\d:.*", re.ASCII | re.IGNORECASE
 def path_of(binding: AttributeBinding, resource: type[Resource[Any]]) -> str:
     """Return the key of the bound attribute in `Attributes`."""
     urn = binding.urn.lower()
-    own = f"{resource.__schema__}:".lower()
-    return urn[len(own) :] if urn.startswith(own) else urn
+    prefix = f"{resource.__schema__}:".lower()
+    return urn[len(prefix) :] if urn.startswith(prefix) else urn
 
 
 class _Joining(FilterVisitor[Any]):
@@ -323,8 +323,8 @@ def condition(kind: str, attributes: Attributes, expression: str, kinds: Sequenc
     If several `kinds` are searched together, a term about an attribute that this kind does not declare is false.
     """
     scim_filter = parse_filter(kinds or (kind,), expression)
-    own = bind(ScimFilter, kind)(str(scim_filter)) if len(kinds) > 1 else scim_filter
-    return Compiler(MODELS[kind], attributes, own, len(kinds) > 1).visit(scim_filter.ast)
+    kind_filter = bind(ScimFilter, kind)(str(scim_filter)) if len(kinds) > 1 else scim_filter
+    return Compiler(MODELS[kind], attributes, kind_filter, len(kinds) > 1).visit(scim_filter.ast)
 
 
 def sort_term(attributes: Attributes, resource: type[Resource[Any]], binding: AttributeBinding | None) -> Term:

@@ -241,9 +241,9 @@ def _sorted_among(
     if len(errors) == len(rows):
         raise errors[0]
     order = {kind: place for place, kind in enumerate(rows)}
-    entries.sort(key=lambda one: (order[one[2]], one[3]))
-    assigned = [one for one in entries if not one[0]]
-    missing = [one for one in entries if one[0]]
-    assigned.sort(key=lambda one: one[1], reverse=query.descending)
-    page = [*missing, *assigned] if query.descending else [*assigned, *missing]
+    entries.sort(key=lambda entry: (order[entry[2]], entry[3]))
+    assigned = [entry for entry in entries if not entry[0]]
+    unassigned = [entry for entry in entries if entry[0]]
+    assigned.sort(key=lambda entry: entry[1], reverse=query.descending)
+    page = [*unassigned, *assigned] if query.descending else [*assigned, *unassigned]
     return [(kind, key) for _, _, kind, key in page[start:end]]

@@ -227,7 +227,7 @@ def _meta(kind: str, prefix: str, last_modified: Term) -> dict[str, Source]:
 def group_attributes(caller: Scope) -> Attributes:
     """Return the sources of every attribute of a Group; they are cached in the same way."""
     groups, users = f"{caller.base}/Groups/", f"{caller.base}/Users/"
-    own = Q(directory_id=caller.directory_id)
+    is_own = Q(directory_id=caller.directory_id)
     member = Coalesce(F("user_id"), F("member_role_id"))
     display = Case(
         When(~Q(display=""), then=F("display")),
@@ -243,8 +243,8 @@ def group_attributes(caller: Scope) -> Attributes:
     return {
         "id": _id_source("pk"),
         "externalid": Text(
-            Case(When(own, then=F("external_id")), default=text(""), output_field=TextField()),
-            equals=lambda value: own & Q(external_id=value),
+            Case(When(is_own, then=F("external_id")), default=text(""), output_field=TextField()),
+            equals=lambda value: is_own & Q(external_id=value),
         ),
         "displayname": _name_source("name_key"),
         "schemas": FixedValues(((GROUP.lower(), ALWAYS), (SITE.lower(), ALWAYS))),

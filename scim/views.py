@@ -157,8 +157,8 @@ class ResourceView(ProvisioningView):
 
     def _allowed_methods(self) -> list[str]:
         """Return the allowed methods: a list can be read and added to; a resource can be read and changed."""
-        elsewhere = ("POST",) if self.kwargs.get("uuid") else ("PUT", "PATCH", "DELETE")
-        return [method for method in super()._allowed_methods() if method not in elsewhere]
+        disallowed_methods = ("POST",) if self.kwargs.get("uuid") else ("PUT", "PATCH", "DELETE")
+        return [method for method in super()._allowed_methods() if method not in disallowed_methods]
 
     @contextmanager
     def _locking(

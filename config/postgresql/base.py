@@ -144,7 +144,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             super()._commit()  # type: ignore[misc]
             return
         with debug_transaction(self, "COMMIT"):
-            rows = self._in_one_trip(statements, then="COMMIT")
+            rows = self._in_one_trip(statements, last="COMMIT")
         if on_answers is not None:
             on_answers(rows)
 
@@ -152,7 +152,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self._last_statements, self._on_last_answers = (), None
         if self.connection.info.transaction_status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
             # psycopg's own ROLLBACK also forgets every prepared statement, in case that a table was made anew.
-            self._in_one_trip((), then="ROLLBACK")
+            self._in_one_trip((), last="ROLLBACK")
         else:
             super()._rollback()  # type: ignore[misc]
 
@@ -162,20 +162,20 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self._trips = Trips(self.connection)
 
     def _in_one_trip(
-        self, statements: Sequence[Statement], *, meanwhile: Meanwhile | None = None, then: str = ""
+        self, statements: Sequence[Statement], *, meanwhile: Meanwhile | None = None, last: str = ""
     ) -> list[Rows]:
-        """Send the statements together, after a pending BEGIN and followed by those of `meanwhile` and by `then`."""
+        """Send the statements together, after a pending BEGIN and followed by those of `meanwhile` and by `last`."""
         if self.queries_logged or len(self.execute_wrappers) > self._own_wrappers:
             self._notify_observers(statements)
         first = "BEGIN" if self._begin_is_pending() else ""
-        text = "; ".join([*(sql for sql, _ in statements), *([then] if then else [])])
+        text = "; ".join([*(sql for sql, _ in statements), *([last] if last else [])])
         connection, seconds = self.connection, self._longest()
         if seconds:
             watchdog.begin(connection, seconds)
         was_cut = False
         try:
             rows: list[Rows] = observing(
-                lambda *_: self._send(statements, meanwhile=meanwhile, first=first, last=then), text, None, False, {}
+                lambda *_: self._send(statements, meanwhile=meanwhile, first=first, last=last), text, None, False, {}
             )
             return rows
         except NotSupportedError as error:
@@ -189,9 +189,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
             if seconds and not was_cut:
                 watchdog.end(connection)
 
-    def _send(self, statements: Sequence[Statement], **also: Any) -> list[Rows]:
+    def _send(self, statements: Sequence[Statement], **options: Any) -> list[Rows]:
         with self.wrap_database_errors:
-            return self._trips.send(statements, **also)
+            return self._trips.send(statements, **options)
 
     def _plan_error(self, error: NotSupportedError) -> Exception:
         """Return the error of an outdated plan after forgetting all that is prepared, or any other error itself.

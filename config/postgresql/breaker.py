@@ -49,11 +49,11 @@ class Breaker:
                 return
             self._failing, self._reason = True, str(error)
         logger.warning("PostgreSQL cannot be used: %s", " ".join(str(error).split()))
-        trying = threading.Thread(
+        retry_thread = threading.Thread(
             target=self._try_until_it_works, args=(attempt,), name="database breaker", daemon=True
         )
         try:
-            trying.start()
+            retry_thread.start()
         except (RuntimeError, MemoryError):
             # Without a thread nobody would notice the return; the next request tries to connect itself.
             logger.exception("A thread could not be started.")
@@ -90,10 +90,10 @@ class Watchdog:
         if self._thread is None:
             with self._lock:
                 if self._thread is None:
-                    watching = threading.Thread(target=self._watch, name="database watchdog", daemon=True)
+                    thread = threading.Thread(target=self._watch, name="database watchdog", daemon=True)
                     with suppress(RuntimeError, MemoryError):  # The next statement tries again.
-                        watching.start()
-                        self._thread = watching
+                        thread.start()
+                        self._thread = thread
 
     def end(self, connection: BaseDatabaseWrapper) -> bool:
         """Stop watching; return whether the connection was cut."""

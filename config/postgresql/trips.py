@@ -60,7 +60,7 @@ class Trips:
                 connection.wait(connection._prepared.maintain_gen(connection))
             # A value that cannot be sent is noticed before any statement counts as prepared.
             queries = [self._bind(sql, parameters) for sql, parameters in statements]
-            steps = [one for statement in queries for one in self._steps_of(statement)]
+            steps = [step for statement in queries for step in self._steps_of(statement)]
             if len(steps) == 1 and not (first or last or meanwhile):
                 return self._rows(steps, connection.wait(self._alone(steps[0])))
             if first:
@@ -71,7 +71,7 @@ class Trips:
                 if meanwhile is not None:
                     connection.wait(self._send_first(steps))
                     sent_count = len(steps)
-                    steps += [one for statement in meanwhile() for one in self._steps_of(self._bind(*statement))]
+                    steps += [step for statement in meanwhile() for step in self._steps_of(self._bind(*statement))]
                 if last:
                     steps.append(self._command(last))
                 answers = connection.wait(self._together(steps, sent_count))
@@ -153,7 +153,7 @@ class Trips:
         cache, failure = self._connection._prepared, None
         rows: list[Rows] = []
         for step, results in zip(steps, answers, strict=False):
-            result = next((each for each in results if each.status not in _DONE), results[0])
+            result = next((candidate for candidate in results if candidate.status not in _DONE), results[0])
             if result.status not in _DONE:
                 failure = failure or result
             if step.key is not None and (step.has_rows or result.status not in _DONE):

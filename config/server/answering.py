@@ -77,9 +77,9 @@ class Answer:
         text = "".join(lines)
         if not _SENDABLE.fullmatch(text) or text.count("\n") != len(lines):
             raise ValueError("A header contains a character that cannot be sent.")
-        own = "Transfer-Encoding: chunked\r\n" if self._is_chunked else ""
-        own += "Connection: keep-alive\r\n" if self.keeps_alive else "Connection: close\r\n"
-        self._first = f"HTTP/1.1 {text}Server: gunicorn\r\nDate: {_date(int(time.time()))}\r\n{own}\r\n".encode(
+        own_headers = "Transfer-Encoding: chunked\r\n" if self._is_chunked else ""
+        own_headers += "Connection: keep-alive\r\n" if self.keeps_alive else "Connection: close\r\n"
+        self._first = f"HTTP/1.1 {text}Server: gunicorn\r\nDate: {_date(int(time.time()))}\r\n{own_headers}\r\n".encode(
             "latin-1"
         )
         return self.write

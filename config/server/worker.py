@@ -104,8 +104,8 @@ class Worker(ThreadWorker):
         if accepts_again:
             self.resume_at = 0.0
             self.set_accept_enabled(True)
-        until = min(self.sweep_at, self.resume_at or self.sweep_at)
-        ready = self.poller.select(max(0.0, until - now))
+        due_at = min(self.sweep_at, self.resume_at or self.sweep_at)
+        ready = self.poller.select(max(0.0, due_at - now))
         if accepts_again and not any(key.fileobj in self.sockets for key, _ in ready):
             # Another worker has accepted what waited.
             self.head_start_since = 0.0
@@ -160,16 +160,18 @@ class Worker(ThreadWorker):
         if not self.stopping:
             for listener in self.sockets:
                 listeners.heed_new(listener)
-        answering = [
-            (one, one.task) for one in self.connections if one.state is State.ANSWERING and one.task is not None
+        started_tasks = [
+            (connection, connection.task)
+            for connection in self.connections
+            if connection.state is State.ANSWERING and connection.task is not None
         ]
-        busy = sum(task.is_taken and not task.is_done for _, task in answering)
-        waiting = sum(not task.is_taken for _, task in answering)
-        note_server(threads=self.cfg.threads, busy=busy, waiting=waiting, connections=len(self.connections))
-        for connection, task in answering:
+        busy = sum(task.is_taken and not task.is_done for _, task in started_tasks)
+        waiting_count = sum(not task.is_taken for _, task in started_tasks)
+        note_server(threads=self.cfg.threads, busy=busy, waiting=waiting_count, connections=len(self.connections))
+        for connection, task in started_tasks:
             if task.is_done:
                 self.on_answered(connection, task)
-        for connection in [one for one in self.connections if one.deadline <= now]:
+        for connection in [connection for connection in self.connections if connection.deadline <= now]:
             if connection.state is State.ANSWERING:
                 if connection.task is not None and connection.task.cancel():
                     self.refuse(connection, refusals.TOO_BUSY)
@@ -201,9 +203,9 @@ class Worker(ThreadWorker):
 
     def surplus(self) -> int:
         """Return how many more connections this worker has than the one with the fewest; an eighth more is ignored."""
-        own = len(self.connections)
-        fewest = board.fewest_of_others(self.age)
-        return 0 if fewest is None else max(0, own - fewest - own // 8)
+        own_count = len(self.connections)
+        fewest_count = board.fewest_of_others(self.age)
+        return 0 if fewest_count is None else max(0, own_count - fewest_count - own_count // 8)
 
     def accept_one(self, listener: socket.socket) -> bool:
         """Accept one connection; False if none is waiting."""
@@ -237,9 +239,9 @@ class Worker(ThreadWorker):
 
     def drop_idlest(self) -> None:
         """Make room: close the connection that has waited longest without a complete request."""
-        waiting = [one for one in self.connections if one.state is not State.ANSWERING]
-        if waiting:
-            self.drop(min(waiting, key=lambda one: (not one.idle, one.since)))
+        waiting_connections = [connection for connection in self.connections if connection.state is not State.ANSWERING]
+        if waiting_connections:
+            self.drop(min(waiting_connections, key=lambda connection: (not connection.idle, connection.since)))
 
     def note_count(self) -> None:
         """Tell the other workers how many connections this one has, as long as it takes any."""

@@ -48,10 +48,12 @@ _permissions_cache: dict[uuid.UUID, tuple[int, Permissions]] = {}
 
 def permissions_of_roles(roles: list[tuple[uuid.UUID, int]]) -> Permissions:
     """Return what the roles (id and revision) permit together; one query if some are not yet known at that revision."""
-    missing = [(role, revision) for role, revision in roles if _permissions_cache.get(role, (None,))[0] != revision]
-    if missing:
-        permissions = stored_permissions([role for role, _ in missing])
-        _permissions_cache.update({role: (revision, permissions[role]) for role, revision in missing})
+    uncached_roles = [
+        (role, revision) for role, revision in roles if _permissions_cache.get(role, (None,))[0] != revision
+    ]
+    if uncached_roles:
+        permissions = stored_permissions([role for role, _ in uncached_roles])
+        _permissions_cache.update({role: (revision, permissions[role]) for role, revision in uncached_roles})
     sets = [_permissions_cache[role][1] for role, _ in roles]
     return sets[0] if len(sets) == 1 else frozenset().union(*sets)
 

@@ -54,17 +54,17 @@ def set_password(user: User, password: str, *, author: Author) -> None:
     """Give the account a password, which ends all its other sessions. The history does not contain the password."""
     notes: list[FieldChange] = [{"field": "password", "old": "", "new": "set"}]
     password_hash = make_password(password)  # Hashing takes long, so it is done before a row is locked.
-    with changing(User, None, user.pk, author=author, operation="SetPassword", notes=notes) as locked:
-        locked.password = password_hash
-        security_event(SecurityKind.PASSWORD_SET, account=locked, author=author)
-    user.password = locked.password
+    with changing(User, None, user.pk, author=author, operation="SetPassword", notes=notes) as locked_user:
+        locked_user.password = password_hash
+        security_event(SecurityKind.PASSWORD_SET, account=locked_user, author=author)
+    user.password = locked_user.password
 
 
 def end_access(user: User, *, author: Author, reason: str = "") -> None:
     """Make the account inactive and end its sessions, keys and tokens at once, in this transaction (DECISIONS 7.9)."""
     with recording():
-        with changing(User, None, user.pk, author=author, operation="EndAccess", reason=reason) as locked:
-            locked.is_active = False
+        with changing(User, None, user.pk, author=author, operation="EndAccess", reason=reason) as locked_user:
+            locked_user.is_active = False
         user.is_active = False
         security_event(SecurityKind.ACCESS_ENDED, account=user, author=author, detail=reason)
         end_credentials(user, author=author, reason=reason)
@@ -75,12 +75,12 @@ def give_access(user: User, *, author: Author, reason: str = "") -> None:
 
     Raises ValidationError if the employee is archived, and NotAllowedError if the author may not do this.
     """
-    with changing(User, None, user.pk, author=author, operation="GiveAccess", reason=reason) as locked:
-        require(actor_of(author), Act.GIVE_ACCESS, locked)
-        if User.objects.filter(pk=locked.pk, employee__is_archived=True).exists():
+    with changing(User, None, user.pk, author=author, operation="GiveAccess", reason=reason) as locked_user:
+        require(actor_of(author), Act.GIVE_ACCESS, locked_user)
+        if User.objects.filter(pk=locked_user.pk, employee__is_archived=True).exists():
             raise refuse(gettext("The employee is archived; restore it first."))
-        locked.is_active = True
-        security_event(SecurityKind.ACCESS_GIVEN, account=locked, author=author, detail=reason)
+        locked_user.is_active = True
+        security_event(SecurityKind.ACCESS_GIVEN, account=locked_user, author=author, detail=reason)
 
 
 def update_user(user: User, values: Mapping[str, Any], **options: Unpack[WriteArgs]) -> User:
@@ -91,20 +91,22 @@ def update_user(user: User, values: Mapping[str, Any], **options: Unpack[WriteAr
     """
     author = options["author"]
     actor = actor_of(author)
-    with changing(User, None, user.pk, operation="UpdateUser", **options) as locked:
-        require(actor, Act.RENAME, locked)
-        if values.get("is_superuser", locked.is_superuser) != locked.is_superuser:
-            require(actor, Act.MAKE_SUPERUSER, locked)
-        if values.get("email", locked.email) != locked.email:
+    with changing(User, None, user.pk, operation="UpdateUser", **options) as locked_user:
+        require(actor, Act.RENAME, locked_user)
+        if values.get("is_superuser", locked_user.is_superuser) != locked_user.is_superuser:
+            require(actor, Act.MAKE_SUPERUSER, locked_user)
+        if values.get("email", locked_user.email) != locked_user.email:
             check_address(values["email"], "email")
-            follow_fact(locked, locked.email, values["email"], author=author)
-        is_renamed = values.get("user_name", locked.user_name) != locked.user_name
+            follow_fact(locked_user, locked_user.email, values["email"], author=author)
+        is_renamed = values.get("user_name", locked_user.user_name) != locked_user.user_name
         if is_renamed:
-            check_user_name(values["user_name"], locked)
-        apply(locked, values)
+            check_user_name(values["user_name"], locked_user)
+        apply(locked_user, values)
         if is_renamed:
-            security_event(SecurityKind.NAME_CHANGED, account=locked, author=author, detail=f"before: {user.user_name}")
-    return locked
+            security_event(
+                SecurityKind.NAME_CHANGED, account=locked_user, author=author, detail=f"before: {user.user_name}"
+            )
+    return locked_user
 
 
 def end_credentials(user: User, *, author: Author, reason: str = "") -> None:
@@ -137,10 +139,12 @@ def add_role(role: Role, *, permissions: Iterable[Permission] = (), author: Auth
         add_record(role, author=author, operation="AddRole")
         new_permissions = list(permissions)
         if new_permissions:
-            adding = {f"{one.content_type.app_label}.{one.codename}" for one in new_permissions}
-            require(actor_of(author), Act.GIVE_ROLE, role, adding=adding)
-            with changing(Role, None, role.pk, author=author, operation="SetPermissions") as locked:
-                locked.permissions.set(new_permissions)
+            added_names = {
+                f"{permission.content_type.app_label}.{permission.codename}" for permission in new_permissions
+            }
+            require(actor_of(author), Act.GIVE_ROLE, role, adding=added_names)
+            with changing(Role, None, role.pk, author=author, operation="SetPermissions") as locked_role:
+                locked_role.permissions.set(new_permissions)
     return role
 
 
@@ -158,19 +162,21 @@ def update_role(
     """
     author = options["author"]
     new_permissions = None if permissions is None else list(permissions)
-    adding = {f"{one.content_type.app_label}.{one.codename}" for one in new_permissions or ()}
+    added_names = {f"{permission.content_type.app_label}.{permission.codename}" for permission in new_permissions or ()}
     with recording():
         if name is not None:
             lock_outer_roles(role.pk)
-        with changing(Role, None, role.pk, operation="UpdateRole", **options) as locked:
-            require(actor_of(author), Act.GIVE_ROLE, locked, adding=adding)
+        with changing(Role, None, role.pk, operation="UpdateRole", **options) as locked_role:
+            require(actor_of(author), Act.GIVE_ROLE, locked_role, adding=added_names)
             if name is not None:
-                locked.name = name
-                touch_members(locked)
-            if new_permissions is not None and set(new_permissions) != set(locked.permissions.all()):
-                locked.permissions.set(new_permissions)
-                security_event(SecurityKind.ROLE_CHANGED, author=author, detail=str(locked), site_id=locked.site_id)
-    return locked
+                locked_role.name = name
+                touch_members(locked_role)
+            if new_permissions is not None and set(new_permissions) != set(locked_role.permissions.all()):
+                locked_role.permissions.set(new_permissions)
+                security_event(
+                    SecurityKind.ROLE_CHANGED, author=author, detail=str(locked_role), site_id=locked_role.site_id
+                )
+    return locked_role
 
 
 def set_members(
@@ -187,16 +193,18 @@ def set_members(
     NotAllowedError if the author may not give or take away what the role permits.
     """
     notes: list[FieldChange] = []
-    with changing(Role, None, role.pk, author=author, operation="ChangeMembers", reason=reason, notes=notes) as locked:
+    with changing(
+        Role, None, role.pk, author=author, operation="ChangeMembers", reason=reason, notes=notes
+    ) as locked_role:
         actor = actor_of(author)
         for act, members in ((Act.GIVE_ROLE, add), (Act.TAKE_ROLE, remove)):
             if members:
-                require(actor, act, locked)
-        before = members_of(locked)
+                require(actor, act, locked_role)
+        before = members_of(locked_role)
         removed_ids = {str(member.pk) for member in remove}
         for member in remove:
             name = "user" if isinstance(member, User) else "member_role"
-            RoleMembership.objects.filter(**{"role": locked, name: member}).delete()
+            RoleMembership.objects.filter(**{"role": locked_role, name: member}).delete()
         stay = [entry for entry in before if entry["id"] not in removed_ids]
         present = {entry["id"] for entry in stay}
         new = [member for member in dict.fromkeys(add) if str(member.pk) not in present]
@@ -204,11 +212,11 @@ def set_members(
         if any(member.site_id != role.site_id for member in roles):
             raise ValidationError(gettext("No such role at this site."), code="InvalidReference")
         if roles:
-            refuse_circle(locked, [member.pk for member in roles])
+            refuse_circle(locked_role, [member.pk for member in roles])
         RoleMembership.objects.bulk_create(
             [
                 RoleMembership(
-                    role=locked,
+                    role=locked_role,
                     user=member if isinstance(member, User) else None,
                     member_role=member if isinstance(member, Role) else None,
                 )
@@ -219,12 +227,12 @@ def set_members(
         after = sorted([*stay, *new_entries], key=itemgetter("id"))
         if before == after:
             return
-        stamp(locked, author)
+        stamp(locked_role, author)
         nested_people = people_within(member.pk for member in (*new, *remove) if isinstance(member, Role))
         touch_users(nested_people | {member.pk for member in (*new, *remove) if isinstance(member, User)})
         for kind, people in ((SecurityKind.ROLE_GIVEN, new), (SecurityKind.ROLE_TAKEN, remove)):
             users = [member for member in people if isinstance(member, User)]
-            security_events(kind, users, author=author, detail=str(locked), site_id=locked.site_id)
+            security_events(kind, users, author=author, detail=str(locked_role), site_id=locked_role.site_id)
         notes.append({"field": "members", "old": before, "new": after})
 
 

@@ -195,7 +195,7 @@ WITH RECURSIVE joined(id) AS (
 """
 
 
-def _own(user: User) -> PermissionsBySite:
+def _held_permissions(user: User) -> PermissionsBySite:
     return _permissions_at_sites(access.roles_held(user.pk)) if user.is_active else {}
 
 
@@ -232,17 +232,21 @@ def _rank_refusal(user: User, act: Act, target: User) -> str:
 
     Making a key for a service account means giving what that account holds, so an equal may do it (9.4).
     """
-    own, target_permissions = _own(user), permissions_of_account(target.pk)
+    held_permissions, target_permissions = _held_permissions(user), permissions_of_account(target.pk)
     sites = set(target_permissions) | {target.home_site_id}
     if None in sites:
         return gettext("This account has no home site: only a superuser may %(act)s.") % {"act": gettext(act)}
-    if any(CHANGE_USER not in own.get(site, frozenset()) for site in sites if site is not None):
+    if any(CHANGE_USER not in held_permissions.get(site, frozenset()) for site in sites if site is not None):
         return gettext(
             "To %(act)s you need the permission to change accounts at the account's home site and at "
             "every site where it holds a role."
         ) % {"act": gettext(act)}
     for site, permissions in target_permissions.items():
-        enough = permissions <= own[site] if act is Act.ISSUE_CREDENTIAL else permissions < own[site]
+        enough = (
+            permissions <= held_permissions[site]
+            if act is Act.ISSUE_CREDENTIAL
+            else permissions < held_permissions[site]
+        )
         if not enough:
             return gettext(
                 "To %(act)s you must hold, at every site of the account, all that it may do there and more."
@@ -259,16 +263,16 @@ def _role_refusal(actor: Actor, act: Act, role: Role, permissions: frozenset[str
         return gettext("Only an account with access may do this.")
     if user.is_superuser:
         return ""
-    own = _own(user).get(role.site_id, frozenset())
-    if CHANGE_ROLE not in own and ADD_ROLE not in own:
+    held_permissions = _held_permissions(user).get(role.site_id, frozenset())
+    if CHANGE_ROLE not in held_permissions and ADD_ROLE not in held_permissions:
         return gettext("To %(act)s “%(role)s” you need the permission to change roles at its site.") % {
             "act": gettext(act),
             "role": role,
         }
-    if missing := permissions - own:
+    if missing_permissions := permissions - held_permissions:
         return gettext(
             "To %(act)s “%(role)s” you must hold all that it permits; you lack %(count)s of its permissions."
-        ) % {"act": gettext(act), "role": role, "count": len(missing)}
+        ) % {"act": gettext(act), "role": role, "count": len(missing_permissions)}
     return ""
 
 
@@ -280,16 +284,16 @@ def sites_of(directory: Directory) -> set[uuid.UUID]:
     return {directory.home_site_id, *(site.pk for site in directory.seen_sites)}
 
 
-def _beyond_directory(directory: Directory, by_site: PermissionsBySite, doing: Callable[[], str]) -> str:
+def _beyond_directory(directory: Directory, by_site: PermissionsBySite, describe_act: Callable[[], str]) -> str:
     """Return why permissions that are held or to be given exceed what the directory may give; '' if they do not."""
     if set(by_site) - sites_of(directory):
         return gettext("The directory may not %(doing)s: there is a role at a site that it does not see.") % {
-            "doing": doing()
+            "doing": describe_act()
         }
     if not directory.may_administer and any(permissions & ADMINISTRATIVE for permissions in by_site.values()):
         return gettext(
             "The directory may not %(doing)s: only a superuser can let it give administrative permissions."
-        ) % {"doing": doing()}
+        ) % {"doing": describe_act()}
     return ""
 
 
@@ -316,8 +320,8 @@ def _directory_refusal(actor: Actor, directory: Directory) -> str:
         return gettext("Only an account with access may do this.")
     if user.is_superuser:
         return ""
-    own = _own(user)
-    at_home = own.get(directory.home_site_id, frozenset())
+    held_permissions = _held_permissions(user)
+    at_home = held_permissions.get(directory.home_site_id, frozenset())
     if not at_home & {"accounts.change_directory", "accounts.add_directory"}:
         return gettext("To %(provision)s you need the permission to change directories at its home site.") % {
             "provision": gettext(Act.PROVISION)
@@ -325,7 +329,7 @@ def _directory_refusal(actor: Actor, directory: Directory) -> str:
     permissions = permissions_of(DefaultRole.SITE_ADMINISTRATOR)
     if not directory.may_administer:
         permissions -= ADMINISTRATIVE
-    if any(permissions - own.get(site, frozenset()) for site in sites_of(directory)):
+    if any(permissions - held_permissions.get(site, frozenset()) for site in sites_of(directory)):
         return gettext("To %(provision)s you must hold all that it may give, at every one of its sites.") % {
             "provision": gettext(Act.PROVISION)
         }

@@ -60,9 +60,13 @@ def end_expired(kind: type[C], *, operation: str) -> int:
     count = 0
     overdue = kind._default_manager.filter(revoked__isnull=True, expires__lte=now())
     for key in list(overdue.order_by("expires", "pk").values_list("pk", flat=True)[:AT_ONCE]):
-        with changing(kind, None, key, author=EXPIRY, operation=operation) as locked:
-            if locked.revoked is None and locked.expires is not None and locked.expires <= now():
-                _end(locked, locked.expires, operation, author=EXPIRY)
+        with changing(kind, None, key, author=EXPIRY, operation=operation) as locked_credential:
+            if (
+                locked_credential.revoked is None
+                and locked_credential.expires is not None
+                and locked_credential.expires <= now()
+            ):
+                _end(locked_credential, locked_credential.expires, operation, author=EXPIRY)
                 count += 1
     return count
 
@@ -70,10 +74,10 @@ def end_expired(kind: type[C], *, operation: str) -> int:
 def revoke(credential: C, *, author: Author, operation: str, reason: str = "") -> C:
     """End a credential at once, in every process; repeating it changes nothing. Locks the credential's row."""
     kind = type(credential)
-    with changing(kind, None, credential.pk, author=author, operation=operation, reason=reason) as locked:
-        if locked.revoked is None:
-            _end(locked, now(), operation, author=author)
-    return locked
+    with changing(kind, None, credential.pk, author=author, operation=operation, reason=reason) as locked_credential:
+        if locked_credential.revoked is None:
+            _end(locked_credential, now(), operation, author=author)
+    return locked_credential
 
 
 def _end(credential: Credential, moment: datetime.datetime, operation: str, *, author: Author) -> None:

@@ -134,8 +134,8 @@ class WrongAddressError(Exception):
 
 def _row(model: type[M], names: Sequence[str], values: Sequence[object]) -> M:
     """Return a stored row of which some columns were read; the others are loaded on access."""
-    read = zip(names, _readers(model, names), values, strict=True)
-    return row_of(model, [(name, reader(value)) for name, reader, value in read], db=DEFAULT_DB_ALIAS)
+    columns = zip(names, _readers(model, names), values, strict=True)
+    return row_of(model, [(name, reader(value)) for name, reader, value in columns], db=DEFAULT_DB_ALIAS)
 
 
 @cache
@@ -176,8 +176,8 @@ def add_directory(
 
 def set_sites(directory: Directory, sites: Iterable[Site], *, author: Author) -> None:
     """Make these the sites whose roles the directory may see; the home site always remains one of them."""
-    with changing(Directory, None, directory.pk, author=author, operation="SetSites") as locked:
-        locked.sites.set([directory.home_site, *sites])
+    with changing(Directory, None, directory.pk, author=author, operation="SetSites") as locked_directory:
+        locked_directory.sites.set([directory.home_site, *sites])
 
 
 def issue_token(

@@ -182,8 +182,8 @@ _ADDRESS_PARTS = ("streetAddress", "postalCode", "locality", "region", "country"
 
 def phone_entries(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the entries that can be the telephone number, those of type work first; no mobile, fax or pager."""
-    plain = [entry for entry in entries if entry.get("value") and _kind(entry) not in ("mobile", "fax", "pager")]
-    return sorted(plain, key=lambda entry: _kind(entry) != "work")
+    phones = [entry for entry in entries if entry.get("value") and _kind(entry) not in ("mobile", "fax", "pager")]
+    return sorted(phones, key=lambda entry: _kind(entry) != "work")
 
 
 def mobile_entries(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:

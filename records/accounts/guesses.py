@@ -61,12 +61,12 @@ class Attempt:
 
     def was_right(self) -> None:
         """Remove the attempt from the counters, and undo the locks that only this attempt caused."""
-        mine = {limit.key: limit for limit in self.limits}
+        limits_by_key = {limit.key: limit for limit in self.limits}
         with transaction.atomic():
-            for counter in _locked_rows(list(mine)):
+            for counter in _locked_rows(list(limits_by_key)):
                 if self.moment in counter.times:
                     counter.times.remove(self.moment)
-                if counter.key in self.locked_keys and len(counter.times) < mine[counter.key].most:
+                if counter.key in self.locked_keys and len(counter.times) < limits_by_key[counter.key].most:
                     counter.locked_until = 0
                 counter.save()
 
@@ -94,16 +94,16 @@ def begin(account: str, *, address: str, browser: str = "") -> Attempt:
     """
     window = settings.SIGN_IN_LOCK_MINUTES * 60
     most = settings.SIGN_IN_FAILURES_ACCOUNT
-    unknown = not browser
+    is_unknown = not browser
     limits = [
-        Limit(f"account:{_digest(account)}", most, unknown, window),
-        Limit(f"address:{counted_address(address)}", settings.SIGN_IN_FAILURES_ADDRESS, unknown, window),
+        Limit(f"account:{_digest(account)}", most, is_unknown, window),
+        Limit(f"address:{counted_address(address)}", settings.SIGN_IN_FAILURES_ADDRESS, is_unknown, window),
         Limit("all", settings.SIGN_IN_FAILURES_ALL, refuses=False, window=window),
     ]
     if browser:
         limits.append(Limit(f"browser:{_digest(browser + account)}", most, refuses=True, window=window))
     attempt = _count(limits)
-    if unknown and attempt.slow:
+    if is_unknown and attempt.slow:
         _wait()
     return attempt
 
@@ -131,7 +131,7 @@ def _count(limits: list[Limit]) -> Attempt:
             limit = by_key[counter.key]
             if limit.refuses and counter.locked_until > moment:
                 raise TooManyGuessesError(counter.locked_until - moment)
-            recent = [then for then in counter.times if then > moment - limit.window]
+            recent = [attempt_time for attempt_time in counter.times if attempt_time > moment - limit.window]
             attempt.slow |= counter.key == "all" and len(recent) >= limit.most
             counter.times = [*recent, moment][-limit.most - 1 :]
             if len(counter.times) >= limit.most and counter.locked_until <= moment:

@@ -36,5 +36,5 @@ def choose_language(user: User, language: str, *, author: Author) -> None:
     """
     if language and language not in LANGUAGES:
         raise fault_at("language", gettext("Choose one of the languages."), "InvalidValue")
-    with changing(User, None, user.pk, author=author, operation="ChooseLanguage") as locked:
-        locked.language = language or None
+    with changing(User, None, user.pk, author=author, operation="ChooseLanguage") as locked_user:
+        locked_user.language = language or None

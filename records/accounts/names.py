@@ -120,7 +120,7 @@ def _is_invisible(character: str) -> bool:
 
 def _words(text: str) -> list[str]:
     """Return the runs of letters, marks and numbers; other characters separate words."""
-    return "".join(one if unicodedata.category(one)[0] in "LMN" else " " for one in text).split()
+    return "".join(character if unicodedata.category(character)[0] in "LMN" else " " for character in text).split()
 
 
 def _duplicate(text: str) -> ValidationError:

@@ -44,9 +44,9 @@ class PasswordNotHashedError(Exception):
 
     def hash(self) -> str:
         """Return a hash of the password: the stored one if the account has this password already."""
-        stored = self.stored_hash
-        is_same = bool(stored) and is_password_usable(stored) and check_password(self.password, stored)
-        return stored if is_same else make_password(self.password)
+        stored_hash = self.stored_hash
+        is_same = bool(stored_hash) and is_password_usable(stored_hash) and check_password(self.password, stored_hash)
+        return stored_hash if is_same else make_password(self.password)
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,21 +329,21 @@ def _save(user: User) -> None:
     user.save(force_update=True)
 
 
-def set_external_id(user: User, directory: Directory, value: str, stored: ExternalId | None) -> str:
+def set_external_id(user: User, directory: Directory, value: str, stored_row: ExternalId | None) -> str:
     """Store the directory's identifier of the user and return the previous one; an empty value identifies nobody.
 
-    `stored` is the row before the change. Raises ValidationError, code Duplicate, if another user of the directory has
-    this identifier.
+    `stored_row` is the row before the change. Raises ValidationError, code Duplicate, if another user of the directory
+    has this identifier.
     """
-    before = stored.value if stored else ""
+    before = stored_row.value if stored_row else ""
     if value == before:
         return before
     if value and ExternalId.objects.filter(directory=directory, value=value).exclude(user=user).exists():
         raise fault_at("external_id", gettext("Another user of the directory has this identifier."), "Duplicate")
-    if not value and stored:
-        stored.delete()
+    if not value and stored_row:
+        stored_row.delete()
     elif value:
-        row = stored or ExternalId(directory=directory, user=user)
+        row = stored_row or ExternalId(directory=directory, user=user)
         row.value = value
         try:
             row.clean_fields(exclude=["directory", "user"])
@@ -364,11 +364,11 @@ def inactive_user(directory: Directory, external_id: str) -> uuid.UUID | None:
 def _replace_emails(user: User, entries: Iterable[DesiredEmail]) -> None:
     """Give the account the desired addresses, in their order; rows that stay keep their ids."""
     desired_emails = list(entries)
-    stored = list(user.emails.all())
+    stored_rows = list(user.emails.all())
     rows: list[UserEmail] = []
     faults: list[str] = []
     for idx, desired in enumerate(desired_emails):
-        row = stored[idx] if idx < len(stored) else UserEmail(user=user)
+        row = stored_rows[idx] if idx < len(stored_rows) else UserEmail(user=user)
         before = (row.value, row.type, row.display, row.primary, row.idx)
         after = (desired.value, desired.type, desired.display, desired.primary, idx)
         row.value, row.type, row.display, row.primary, row.idx = after
@@ -388,8 +388,8 @@ def _replace_emails(user: User, entries: Iterable[DesiredEmail]) -> None:
     if faults:
         raise ValidationError({"emails": [ValidationError(text, code="InvalidValue") for text in faults]})
     UserEmail.objects.bulk_create(row for row in rows if row._state.adding)
-    if len(stored) > len(desired_emails):
-        UserEmail.objects.filter(pk__in=[row.pk for row in stored[len(desired_emails) :]]).delete()
+    if len(stored_rows) > len(desired_emails):
+        UserEmail.objects.filter(pk__in=[row.pk for row in stored_rows[len(desired_emails) :]]).delete()
     _keep_emails(user, rows)
 
 

@@ -45,10 +45,10 @@ def check_media_type(request: HttpRequest, usual: str = "application/json") -> N
     content_type = request.META.get("CONTENT_TYPE", "")
     if not content_type.strip():
         return
-    kind, _, rest = content_type.partition(";")
+    kind, _, parameters = content_type.partition(";")
     kind = kind.strip().lower()
     charset = ""
-    for parameter in rest.split(";"):
+    for parameter in parameters.split(";"):
         name, _, value = parameter.partition("=")
         if name.strip().lower() == "charset":
             charset = value.strip().strip("\"'").lower()

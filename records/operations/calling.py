@@ -37,19 +37,19 @@ def _known_parameters(operation: Operation | None) -> Mapping[str, str]:
     """Return the names of the query parameters that the operation supports, by the name in one case."""
     if operation is None:
         return {}
-    own = [parameter.name for parameter in operation.parameters]
-    own += lists.PARAMETERS if operation.many else ()
-    own += [lists.IN_FOLDERS] if operation.lists_folders else ()
-    own += [VALIDATE_ONLY] if operation.writes else ()
-    return {name.casefold(): name for name in own}
+    names = [parameter.name for parameter in operation.parameters]
+    names += lists.PARAMETERS if operation.many else ()
+    names += [lists.IN_FOLDERS] if operation.lists_folders else ()
+    names += [VALIDATE_ONLY] if operation.writes else ()
+    return {name.casefold(): name for name in names}
 
 
 def _takes_one_value(operation: Operation | None, name: str) -> bool:
     """Return whether a query parameter takes only one value; a list's filters take several."""
-    own = () if operation is None else operation.parameters
+    own_parameters = () if operation is None else operation.parameters
     return name in (*lists.SINGLE_VALUED, VALIDATE_ONLY) or any(
         parameter.name == name and (parameter.kind in ("boolean", "integer", "position") or not parameter.filters)
-        for parameter in own
+        for parameter in own_parameters
     )
 
 

@@ -61,9 +61,9 @@ def once(
                 response = act()
                 trail.store([_store_statement(claimed_rows[0][0], response)])
                 return response
-        stored = KeptAnswer.objects.filter(**where).first()
-        if stored is not None:
-            return _repeat(stored, digest)
+        stored_answer = KeptAnswer.objects.filter(**where).first()
+        if stored_answer is not None:
+            return _repeat(stored_answer, digest)
     raise ApiError(409, "IdempotencyMismatch", "The same key is being used by another request right now.")
 
 
@@ -74,8 +74,8 @@ def _claim_statements(where: dict[str, object], digest: str) -> list[Statement]:
     table = connection.ops.quote_name(KeptAnswer._meta.db_table)
     columns = ("user_id", "site_id", "operation", "key")
     parameters = [*map(parameter, (row.user_id, row.site_id)), row.operation, row.key]
-    matching = " AND ".join(f"{name} = %s" for name in columns)
-    forget = f"DELETE FROM {table} WHERE {matching} AND created <= {old}"  # noqa: S608 (no outside text)
+    conditions = " AND ".join(f"{name} = %s" for name in columns)
+    forget = f"DELETE FROM {table} WHERE {conditions} AND created <= {old}"  # noqa: S608 (no outside text)
     take = (
         f"INSERT INTO {table} ({', '.join(columns)}, body_digest, status, answer, etag, created) "  # noqa: S608
         f"VALUES (%s, %s, %s, %s, %s, %s, %s, %s, {clock}) ON CONFLICT ({', '.join(columns)}) DO NOTHING RETURNING id"
@@ -90,13 +90,13 @@ def _store_statement(row_id: int, response: HttpResponse) -> Statement:
     return sql, [response.status_code, bytes(response.content), response.get("ETag", ""), row_id]
 
 
-def _repeat(stored: KeptAnswer, digest: str) -> HttpResponse:
-    if stored.body_digest != digest:
+def _repeat(stored_answer: KeptAnswer, digest: str) -> HttpResponse:
+    if stored_answer.body_digest != digest:
         raise ApiError(409, "IdempotencyMismatch", "This Idempotency-Key was used with another body.")
-    response = HttpResponse(bytes(stored.answer), status=stored.status, content_type="application/json")
+    response = HttpResponse(bytes(stored_answer.answer), status=stored_answer.status, content_type="application/json")
     response["Idempotency-Replayed"] = "true"
-    if stored.etag:
-        response["ETag"] = stored.etag
+    if stored_answer.etag:
+        response["ETag"] = stored_answer.etag
     return response
 
 

@@ -205,7 +205,7 @@ class Choice:
     ) -> None:
         self._records, self._plan, self._rules, self._site_id = records, plan, rules, site_id
         self.states = archive_states(query)
-        filters = [one for one in parameters if one.filters and one.name in query]
+        filters = [parameter for parameter in parameters if parameter.filters and parameter.name in query]
         is_filtered = bool(filters) or "modifiedSince" in query or IN_FOLDERS in query
         self._filtered_rows = (
             filter_rows(self._all, self._in_states(self._all), query, filters) if is_filtered else None

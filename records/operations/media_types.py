@@ -11,10 +11,10 @@ def preference(header: str, media_type: str) -> tuple[float, int]:
     kind = media_type.partition("/")[0]
     best, quality = 0, 0.0
     for part in header.split(","):
-        media, _, rest = part.partition(";")
+        media, _, parameters = part.partition(";")
         rank = {media_type: 3, f"{kind}/*": 2, "*/*": 1}.get(media.strip().lower(), 0)
         if rank > best:
-            best, quality = rank, _quality(rest)
+            best, quality = rank, _quality(parameters)
     return quality, best
 
 

@@ -51,8 +51,10 @@ def is_near(first: str, second: str) -> bool:
         return False
     shorter = min(len(first), len(second))
     start = next((place for place in range(shorter) if first[place] != second[place]), shorter)
-    rest = shorter - start
-    end = next((place for place in range(rest) if first[-1 - place] != second[-1 - place]), rest)
+    remaining_length = shorter - start
+    end = next(
+        (place for place in range(remaining_length) if first[-1 - place] != second[-1 - place]), remaining_length
+    )
     first_middle, second_middle = first[start : len(first) - end], second[start : len(second) - end]
     return max(len(first_middle), len(second_middle)) <= 1 or (
         len(first_middle) == 2 and first_middle == second_middle[::-1]

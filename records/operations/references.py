@@ -43,23 +43,25 @@ def resolve_all(
     `visible_rows` removes from a kind's rows those that do not exist for the caller.
     """
     ids_by_model: dict[type[models.Model], set[uuid.UUID]] = defaultdict(set)
-    for reference in (each for values in rows for each in _references(values)):
+    for reference in (reference for values in rows for reference in _references(values)):
         ids_by_model[reference.model].add(reference.id)
     queries = [rows_with(model, keys, _rows) for model, keys in ids_by_model.items()]
-    asking = {
+    validity_statements = {
         model: statement
         for model, keys in ids_by_model.items()
         if site_id is not None and (statement := validity_of(model, keys, site_id)) is not None
     }
-    proving = [proof.statement] if proof is not None else []
-    records, answers = ask(queries, *asking.values(), *proving, run=partial(run_at_begin, ahead=ahead))
+    proof_statements = [proof.statement] if proof is not None else []
+    records, answers = ask(
+        queries, *validity_statements.values(), *proof_statements, run=partial(run_at_begin, ahead=ahead)
+    )
     if proof is not None:
         check(proof, answers[-1][0][0])
     records_by_model: RecordsByModel = {
         model: {row.pk: row for row in several} for model, several in zip(ids_by_model, records, strict=True)
     }
     if site_id is not None:
-        for model, valid in zip(asking, answers, strict=False):
+        for model, valid in zip(validity_statements, answers, strict=False):
             mark_valid(records_by_model[model].values(), {id_of(key) for (key,) in valid}, site_id)
         for model, rows_by_id in records_by_model.items():
             hidden_ids = _hidden_ids(model, rows_by_id, visible_rows) if visible_rows is not None else set()
@@ -100,9 +102,9 @@ def outside(
     1.17, 4), and the action refuses it on a record that did not name it. `hidden_ids` are keys of rows that do not
     exist for the caller, who therefore may not name them at all.
     """
-    elsewhere = unknown_among(model, rows_by_id.values(), site_id, serializer.Meta.model)
-    mark_valid(rows_by_id.values(), rows_by_id.keys() - elsewhere, site_id, serializer.Meta.model)
-    return (elsewhere - _pointed_at(serializer, model, elsewhere, site_id)) | set(hidden_ids)
+    invalid_ids = unknown_among(model, rows_by_id.values(), site_id, serializer.Meta.model)
+    mark_valid(rows_by_id.values(), rows_by_id.keys() - invalid_ids, site_id, serializer.Meta.model)
+    return (invalid_ids - _pointed_at(serializer, model, invalid_ids, site_id)) | set(hidden_ids)
 
 
 def _pointed_at(

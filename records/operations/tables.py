@@ -131,9 +131,11 @@ class WireTable:
         for name, column in self.columns.items():
             if name.casefold() == lower_header:
                 return column
-        plain = " ".join(lower_header.rstrip(" *:").split())
+        plain_header = " ".join(lower_header.rstrip(" *:").split())
         for attribute in ("label", "english_label"):
-            columns = [column for column in self.columns.values() if getattr(column, attribute).casefold() == plain]
+            columns = [
+                column for column in self.columns.values() if getattr(column, attribute).casefold() == plain_header
+            ]
             if len(columns) == 1:
                 return columns[0]
         return None
@@ -288,9 +290,11 @@ def _decimal(text: str) -> Decimal:
 
 def join_texts(entries: Sequence[str]) -> str:
     """Return a list of texts as one cell: separated by semicolons, or as JSON if that could not be read back."""
-    plain = "; ".join(entries)
+    joined_text = "; ".join(entries)
     return (
-        plain if split_plain(plain) == list(entries) and not plain.startswith("[") else orjson.dumps(entries).decode()
+        joined_text
+        if split_plain(joined_text) == list(entries) and not joined_text.startswith("[")
+        else orjson.dumps(entries).decode()
     )
 
 

@@ -115,20 +115,20 @@ def take_up_abandoned() -> int:
     """Put back the tasks of workers without heartbeat; return how many there were."""
     # A start in the future was stamped before the clock was set back.
     long_ago, to_come = now() - heartbeats.DEAD_AFTER, now() + heartbeats.DEAD_AFTER
-    running = DBTaskResult.objects.running().filter(Q(started_at__lt=long_ago) | Q(started_at__gt=to_come))
-    tasks = list(running.order_by("started_at")[:100])
+    suspect_tasks = DBTaskResult.objects.running().filter(Q(started_at__lt=long_ago) | Q(started_at__gt=to_come))
+    tasks = list(suspect_tasks.order_by("started_at")[:100])
     if not tasks:
         return 0
     living, count = heartbeats.living_workers(), 0
     for task in tasks:
         if task.worker_ids and task.worker_ids[-1] in living:
             continue
-        mine = DBTaskResult.objects.running().filter(pk=task.pk, started_at=task.started_at)
+        same_task = DBTaskResult.objects.running().filter(pk=task.pk, started_at=task.started_at)
         if len(task.worker_ids) >= MOST_ATTEMPTS:
             failure = {"status": TaskResultStatus.FAILED, "finished_at": now(), "traceback": "Its worker was killed."}
-            if mine.update(**failure):
+            if same_task.update(**failure):
                 logger.error("A task was given up: its workers were killed.", extra={"task": task.task_name})
-        elif mine.update(status=TaskResultStatus.READY, run_after=now()):
+        elif same_task.update(status=TaskResultStatus.READY, run_after=now()):
             logger.warning("A task that a worker left is taken up again.", extra={"task": task.task_name})
             count += 1
     return count
@@ -136,8 +136,8 @@ def take_up_abandoned() -> int:
 
 def enqueue_due_jobs() -> None:
     """Enqueue the regular jobs that are due and those for which work is waiting; only one worker enqueues each."""
-    for path, every in settings.REGULAR_JOBS.items():
-        if heartbeats.claim_job(path, every):
+    for path, interval in settings.REGULAR_JOBS.items():
+        if heartbeats.claim_job(path, interval):
             import_string(path).enqueue()
     for path, is_waiting in settings.AWAITED_JOBS.items():
         if import_string(is_waiting)() and heartbeats.claim_job(path, AWAITED_EVERY):

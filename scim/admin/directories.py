@@ -130,18 +130,18 @@ class DirectoryAdmin(PlainAdmin):
         with recording():
             actor = actor_of(author)
             require(actor, Act.PROVISION, record)
-            locked = super().update_record(request, record, attributes, **options)
+            locked_directory = super().update_record(request, record, attributes, **options)
             if sites is not None:
-                directories.set_sites(locked, sites, author=author)
-            require(actor, Act.PROVISION, locked)
-        return locked
+                directories.set_sites(locked_directory, sites, author=author)
+            require(actor, Act.PROVISION, locked_directory)
+        return locked_directory
 
     def archive(self, request: HttpRequest, record: models.Model, *, archived: bool, reason: str) -> Any:
         """Archive the directory and end its tokens, or restore it without them."""
         with recording():
-            locked = super().archive(request, record, archived=archived, reason=reason)
-            directories.revoke_tokens(locked, author=author_of(request), reason=reason)
-        return locked
+            locked_directory = super().archive(request, record, archived=archived, reason=reason)
+            directories.revoke_tokens(locked_directory, author=author_of(request), reason=reason)
+        return locked_directory
 
     def own_links(self, request: HttpRequest, record: models.Model) -> Sequence[RecordLink]:
         """Return the button that opens the connection page."""

@@ -47,14 +47,20 @@ class PermissionMatrix(forms.SelectMultiple):
             model = content_type.model_class()
             if model is None:
                 continue
-            rest = dict(by_codename)
+            other_permissions = dict(by_codename)
             kind = model._meta.verbose_name
             cells = [
-                _cell(rest.pop(f"{column}_{content_type.model}", None), permission_ids, CAN.get(column, ""), kind)
+                _cell(
+                    other_permissions.pop(f"{column}_{content_type.model}", None),
+                    permission_ids,
+                    CAN.get(column, ""),
+                    kind,
+                )
                 for column in COLUMNS
             ]
             other_cells = [
-                _cell(permission, permission_ids) for permission in sorted(rest.values(), key=lambda p: p.codename)
+                _cell(permission, permission_ids)
+                for permission in sorted(other_permissions.values(), key=lambda p: p.codename)
             ]
             name = capfirst(str(model._meta.verbose_name_plural))
             rows.append({"name": name, "app": content_type.app_label, "cells": cells, "others": other_cells})

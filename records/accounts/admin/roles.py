@@ -146,9 +146,9 @@ class RoleAdmin(PlainAdmin):
             act = Act.TAKE_ROLE if archived else Act.GIVE_ROLE
             require(actor_of(author_of(request)), act, record)
             lock_outer_roles(record.pk)
-            locked = super().archive(request, record, archived=archived, reason=reason)
-            touch_members(locked)
-        return locked
+            locked_role = super().archive(request, record, archived=archived, reason=reason)
+            touch_members(locked_role)
+        return locked_role
 
     def field_choices(self, request: HttpRequest, field: Any, site_id: uuid.UUID | None) -> Any:
         """Return the possible members of a role: the site's roles and people (for a superuser, people of all sites)."""
