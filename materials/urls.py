@@ -34,8 +34,8 @@ urlpatterns = operation_urls(
         examples.POST_MATERIAL,
         SITE,
         route="/",
-        each=MaterialResult,
-        most=MOST,
+        entry_response=MaterialResult,
+        most_entries=MOST,
     ),
     lists(
         "GetListOfMaterial",

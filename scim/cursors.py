@@ -52,7 +52,7 @@ def after(rows: QuerySet[Any], position: Position, query: Query) -> QuerySet[Any
     equal_value = Q(_sorted__isnull=True) if value is None else Q(_sorted=value)
     ties = Q(pk__gt=key) & equal_value
     if query.descending:
-        beyond = Q(_sorted__isnull=False) if value is None else Q(_sorted__lt=value)
+        has_later_value = Q(_sorted__isnull=False) if value is None else Q(_sorted__lt=value)
     else:
-        beyond = Q(pk__in=[]) if value is None else Q(_sorted__gt=value) | Q(_sorted__isnull=True)
-    return rows.filter(ties | beyond)
+        has_later_value = Q(pk__in=[]) if value is None else Q(_sorted__gt=value) | Q(_sorted__isnull=True)
+    return rows.filter(ties | has_later_value)

@@ -21,21 +21,23 @@ def mount(mount_name: Mount) -> list[URLPattern]:
     methods = [method for method in METHODS if mount_name == "scim" or method != "patch"]
     search = ["post", "options"]
 
-    def at(name: str, rest: str, view: type[ProvisioningView], methods: list[str], **initkwargs: object) -> URLPattern:
+    def at(
+        name: str, suffix: str, view: type[ProvisioningView], methods: list[str], **initkwargs: object
+    ) -> URLPattern:
         return re_path(
-            f"^{any_case(name)}{rest}/?$", view.as_view(mount=mount_name, http_method_names=methods, **initkwargs)
+            f"^{any_case(name)}{suffix}/?$", view.as_view(mount=mount_name, http_method_names=methods, **initkwargs)
         )
 
-    one = "(?:/(?P<uuid>[^/]+))?"
+    optional_id = "(?:/(?P<uuid>[^/]+))?"
     return [
         at("Users/.search", "", views.SearchView, search, kinds=("User",)),
         at("Groups/.search", "", views.SearchView, search, kinds=("Group",)),
         at(".search", "", views.SearchView, search),
-        at("Users", one, views.UsersView, methods),
-        at("Groups", one, views.GroupsView, methods),
+        at("Users", optional_id, views.UsersView, methods),
+        at("Groups", optional_id, views.GroupsView, methods),
         at("ServiceProviderConfig", "s?", discovery_views.ServiceProviderConfigView, READS),
-        at("ResourceTypes", one, discovery_views.ResourceTypesView, READS),
-        at("Schemas", one, discovery_views.SchemasView, READS),
+        at("ResourceTypes", optional_id, discovery_views.ResourceTypesView, READS),
+        at("Schemas", optional_id, discovery_views.SchemasView, READS),
         at("Me", "(?:/.*)?", views.NotImplementedView, methods, what="Me"),
         at("Bulk", "", views.BulkView, search),
         re_path("^$", views.RootView.as_view(mount=mount_name, http_method_names=READS)),

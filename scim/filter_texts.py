@@ -47,10 +47,10 @@ def refuse_misread(expression: str) -> None:
     Text in single or curly quotes would be compared with its quotes. Null and booleans have no order and no parts, so
     such a comparison would find nothing, and everything under `not` (RFC 7644, section 3.4.2.2).
     """
-    plain = _STRINGS.sub('""', expression)
-    if _OTHER_QUOTE.search(plain):
+    expression_without_texts = _STRINGS.sub('""', expression)
+    if _OTHER_QUOTE.search(expression_without_texts):
         raise InvalidFilterException(detail="Put text in a filter in straight double quotes, not in other ones.")
-    if _CONSTANT_COMPARISON.search(plain):
+    if _CONSTANT_COMPARISON.search(expression_without_texts):
         raise InvalidFilterException(detail="Only eq and ne compare with null, true and false.")
 
 

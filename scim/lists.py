@@ -174,7 +174,7 @@ def _documents(caller: Caller, kinds: tuple[str, ...], keys: Keys, query: Query)
     by_id = {
         document["id"]: document
         for kind in kinds
-        for document in documents_at(caller, kind, [key for of, key in keys if of == kind], query)
+        for document in documents_at(caller, kind, [key for row_kind, key in keys if row_kind == kind], query)
     }
     return [by_id[str(key)] for _, key in keys if str(key) in by_id]
 
@@ -197,7 +197,9 @@ def _cursor_page(caller: Caller, kinds: tuple[str, ...], query: Query) -> Repres
         next_rows = rows.values_list("pk", "_sorted" if query.sort_by else F("pk"))[: max(room, 0)]
         page += [(kind, key, value) for key, value in next_rows]
     positions = page[: query.count]
-    response = list_response(_documents(caller, kinds, [(of, key) for of, key, _ in positions], query), total, 1)
+    response = list_response(
+        _documents(caller, kinds, [(row_kind, key) for row_kind, key, _ in positions], query), total, 1
+    )
     del response["startIndex"]
     if positions and len(page) > len(positions):
         kind, key, value = positions[-1]

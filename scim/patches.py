@@ -99,8 +99,8 @@ def _without_path(kind: str, operation: dict[str, Any], ignored_names: list[str]
     Keys can be paths (`name.givenName`, `emails[type eq "work"].value`). `ignored_names` receives the names that no
     schema declares.
     """
-    plain: dict[str, Any] = {}
-    selecting: dict[str, Any] = {}
+    plain_values: dict[str, Any] = {}
+    filtered_values: dict[str, Any] = {}
     for key, item in operation["value"].items():
         if not is_declared(kind, key):
             ignored_names.append(key)
@@ -109,9 +109,9 @@ def _without_path(kind: str, operation: dict[str, Any], ignored_names: list[str]
             item = only
         if isinstance(item, dict | list) and "[" not in key:
             ignored_names += undeclared_attributes(kind, _in_its_schema(kind, key, item))
-        (selecting if "[" in key else plain)[key] = item
-    operations = [{**operation, "value": plain}] if plain or not selecting else []
-    return operations + [{**operation, "path": key, "value": item} for key, item in selecting.items()]
+        (filtered_values if "[" in key else plain_values)[key] = item
+    operations = [{**operation, "value": plain_values}] if plain_values or not filtered_values else []
+    return operations + [{**operation, "path": key, "value": item} for key, item in filtered_values.items()]
 
 
 def _in_its_schema(kind: str, key: str, item: Any) -> dict[str, Any]:
@@ -183,17 +183,17 @@ def _plain_value(kind: str, op: str, path: str, value: object) -> object:
 
 def _is_one_value(kind: str, path: str, value: object) -> bool:
     """Return whether a value is plain, or is the object or list of one in which Microsoft's library sends it."""
-    one = value[0] if isinstance(value, list) and len(value) == 1 else value
-    if not isinstance(one, dict):
-        return not isinstance(one, list)
+    entry = value[0] if isinstance(value, list) and len(value) == 1 else value
+    if not isinstance(entry, dict):
+        return not isinstance(entry, list)
     has_value = _takes_one_plain_value(kind, path) or is_declared(kind, _below(path, "value"))
-    return has_value and by_lower_name(one).keys() <= {"value", "$ref"}
+    return has_value and by_lower_name(entry).keys() <= {"value", "$ref"}
 
 
 def _only_value(value: Any) -> Any:
     """Return the value in a list of one, `[{"value": "x"}]`, which is how Microsoft's library sends every value."""
-    one = by_lower_name(value[0]) if isinstance(value, list) and len(value) == 1 and _is_filled(value[0]) else {}
-    return one["value"] if "value" in one and one.keys() <= {"value", "$ref"} else value
+    entry = by_lower_name(value[0]) if isinstance(value, list) and len(value) == 1 and _is_filled(value[0]) else {}
+    return entry["value"] if "value" in entry and entry.keys() <= {"value", "$ref"} else value
 
 
 def _takes_one_plain_value(kind: str, path: str) -> bool:
@@ -280,18 +280,18 @@ def without_read_only(kind: str, operations: list[Any], own_id: str) -> tuple[li
         writable = {}
         for key, item in value.items():
             name = _below(path, key)
-            plain = name[len(_ROOT_SCHEMAS[kind]) + 1 :] if name.lower().startswith(_ROOT_SCHEMAS[kind]) else name
-            if is_read_only(plain) and (plain.lower() != "id" or str(item).lower() == own_id):
-                read_only_values.append(_in_its_schema(kind, plain.partition("[")[0], item))
+            short_name = name[len(_ROOT_SCHEMAS[kind]) + 1 :] if name.lower().startswith(_ROOT_SCHEMAS[kind]) else name
+            if is_read_only(short_name) and (short_name.lower() != "id" or str(item).lower() == own_id):
+                read_only_values.append(_in_its_schema(kind, short_name.partition("[")[0], item))
             else:
                 writable[key] = without(item, name)
         return writable
 
     writable_operations = [
-        {**one, "value": without(one["value"], one.get("path") or "")}
-        if isinstance(one, dict) and "value" in one and isinstance(one.get("path") or "", str)
-        else one
-        for one in operations
+        {**operation, "value": without(operation["value"], operation.get("path") or "")}
+        if isinstance(operation, dict) and "value" in operation and isinstance(operation.get("path") or "", str)
+        else operation
+        for operation in operations
     ]
     return writable_operations, read_only_values
 

@@ -166,7 +166,7 @@ def refuse_misspelt(names: Iterable[str], known_names: Sequence[str]) -> None:
     Other unknown names are ignored, because some directories add names of their own.
     """
     for name in _unknown(names, known_names):
-        near = [one for one in known_names if is_near(name.lower(), one.lower())]
+        near = [known_name for known_name in known_names if is_near(name.lower(), known_name.lower())]
         if near:
             raise ScimError(400, f"There is no {name[:100]!r}. Did you mean {near[0]}?", "invalidSyntax")
 

@@ -74,8 +74,8 @@ class Threads:
     its database connection's server process. `concurrent.futures` takes ten times as long to hand a task over.
     """
 
-    def __init__(self, most: int, name: str) -> None:
-        self.most, self.name = most, name
+    def __init__(self, max_count: int, name: str) -> None:
+        self.max_count, self.name = max_count, name
         self._thread_count = 0
         self._idle: list[_Thread] = []
         self._waiting: deque[Task] = deque()
@@ -86,7 +86,7 @@ class Threads:
         with self._lock:
             thread = self._idle.pop() if self._idle else None
             if thread is None:
-                if self._thread_count >= self.most:
+                if self._thread_count >= self.max_count:
                     self._waiting.append(task)
                     return
                 self._thread_count += 1

@@ -95,7 +95,7 @@ def install(using: str) -> None:
         for number, trigger in enumerate(TRIGGERS)
         for event in trigger.events
     }
-    texts = {name: _TEXTS[vendor](name, *of) for name, of in triggers.items()}
+    texts = {name: _TEXTS[vendor](name, *columns) for name, columns in triggers.items()}
     with connection.cursor() as cursor:
         if "accounts_accesschange" not in connection.introspection.table_names(cursor):
             return

@@ -107,7 +107,7 @@ def forget_contacts(user_id: uuid.UUID) -> tuple[User, bool]:
 def _set_primary_email(user: User, before: str, value: str) -> None:
     """Make `value` the primary address, in the row that had the address before; the other addresses stay."""
     rows = list(UserEmail.objects.filter(user=user).order_by("-primary", "idx", "pk"))
-    row = next((one for one in rows if one.primary or one.value == before), None)
+    row = next((row for row in rows if row.primary or row.value == before), None)
     if not value:
         if row is not None:
             row.delete()

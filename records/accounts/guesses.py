@@ -40,7 +40,7 @@ class Limit:
     """One counter that an attempt counts towards: how many wrong ones it allows, and whether it refuses this one."""
 
     key: str
-    most: int
+    allowed_count: int
     refuses: bool
     window: float
 
@@ -66,7 +66,7 @@ class Attempt:
             for counter in _locked_rows(list(limits_by_key)):
                 if self.moment in counter.times:
                     counter.times.remove(self.moment)
-                if counter.key in self.locked_keys and len(counter.times) < limits_by_key[counter.key].most:
+                if counter.key in self.locked_keys and len(counter.times) < limits_by_key[counter.key].allowed_count:
                     counter.locked_until = 0
                 counter.save()
 
@@ -93,27 +93,27 @@ def begin(account: str, *, address: str, browser: str = "") -> Attempt:
     for unknown browsers, the address is refused, or a known browser itself guessed too often.
     """
     window = settings.SIGN_IN_LOCK_MINUTES * 60
-    most = settings.SIGN_IN_FAILURES_ACCOUNT
+    allowed_count = settings.SIGN_IN_FAILURES_ACCOUNT
     is_unknown = not browser
     limits = [
-        Limit(f"account:{_digest(account)}", most, is_unknown, window),
+        Limit(f"account:{_digest(account)}", allowed_count, is_unknown, window),
         Limit(f"address:{counted_address(address)}", settings.SIGN_IN_FAILURES_ADDRESS, is_unknown, window),
         Limit("all", settings.SIGN_IN_FAILURES_ALL, refuses=False, window=window),
     ]
     if browser:
-        limits.append(Limit(f"browser:{_digest(browser + account)}", most, refuses=True, window=window))
+        limits.append(Limit(f"browser:{_digest(browser + account)}", allowed_count, refuses=True, window=window))
     attempt = _count(limits)
     if is_unknown and attempt.slow:
         _wait()
     return attempt
 
 
-def spend(kind: str, who: str, most: int, window: float = HOUR) -> None:
+def spend(kind: str, who: str, allowed_count: int, window: float = HOUR) -> None:
     """Count one act that is not a guess, such as a message.
 
-    Raises TooManyGuessesError above `most` acts within a window of this many seconds.
+    Raises TooManyGuessesError above `allowed_count` acts within a window of this many seconds.
     """
-    _count([Limit(f"{kind}:{_digest(who)}", most, refuses=True, window=window)])
+    _count([Limit(f"{kind}:{_digest(who)}", allowed_count, refuses=True, window=window)])
 
 
 def _count(limits: list[Limit]) -> Attempt:
@@ -132,9 +132,9 @@ def _count(limits: list[Limit]) -> Attempt:
             if limit.refuses and counter.locked_until > moment:
                 raise TooManyGuessesError(counter.locked_until - moment)
             recent = [attempt_time for attempt_time in counter.times if attempt_time > moment - limit.window]
-            attempt.slow |= counter.key == "all" and len(recent) >= limit.most
-            counter.times = [*recent, moment][-limit.most - 1 :]
-            if len(counter.times) >= limit.most and counter.locked_until <= moment:
+            attempt.slow |= counter.key == "all" and len(recent) >= limit.allowed_count
+            counter.times = [*recent, moment][-limit.allowed_count - 1 :]
+            if len(counter.times) >= limit.allowed_count and counter.locked_until <= moment:
                 counter.locked_until = moment + limit.window
                 locked_keys.add(counter.key)
             counter.touched = moment

@@ -196,14 +196,16 @@ def _opening(rows: Sequence[Sequence[Any]]) -> Opening:
         reached_site, site_name, role, revision, version = row[11:16]
         if reached_site is None:
             continue
-        at = id_of(reached_site)
-        sites[at], versions[at] = site_name, version
+        reached_id = id_of(reached_site)
+        sites[reached_id], versions[reached_id] = site_name, version
         if role is not None:
-            roles[at].append((id_of(role), revision))
+            roles[reached_id].append((id_of(role), revision))
     if superuser:
         permissions = dict.fromkeys(sites, access.EVERYTHING)
     else:
-        permissions = {at: access.permissions_of_roles(sorted(of_site)) for at, of_site in roles.items()}
+        permissions = {
+            reached_id: access.permissions_of_roles(sorted(of_site)) for reached_id, of_site in roles.items()
+        }
     return Opening(
         id_of(key),
         name,

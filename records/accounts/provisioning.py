@@ -96,7 +96,7 @@ class DesiredAccount:
 def main_address(entries: Iterable[DesiredEmail | UserEmail]) -> tuple[str, bool]:
     """Return the primary address, or the first one if none is primary, and whether it is primary; '' without any."""
     addresses = [(entry.value, entry.primary) for entry in entries]
-    return next((one for one in addresses if one[1]), addresses[0] if addresses else ("", False))
+    return next((entry for entry in addresses if entry[1]), addresses[0] if addresses else ("", False))
 
 
 _COLUMNS = (

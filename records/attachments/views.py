@@ -58,7 +58,7 @@ class AttachmentViewSet(FileViewSet):
 
     def get_attachment_list(self, request: Request) -> HttpResponse:
         """List the attachments of a record, or of all records that the caller may see; never with content."""
-        return self.listing(AttachmentSerializer, ATTACHMENTS, within=~self.left_out)
+        return self.listing(AttachmentSerializer, ATTACHMENTS, condition=~self.left_out)
 
     @property
     def left_out(self) -> Q:

@@ -29,7 +29,7 @@ class AuditViewSet(OperationViewSet):
 
     def get_audit_program_record_list(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """List the audit records of one audit program, whose Id is in the path."""
-        response = self.listing(AuditRecordSerializer, RECORDS, within=Q(audit_program_id=id))
+        response = self.listing(AuditRecordSerializer, RECORDS, condition=Q(audit_program_id=id))
         is_empty = response["X-Total-Count"] == "0"
         if is_empty and not AuditProgram.objects.at(self.site_id).filter(pk=id).exists():
             raise not_found()

@@ -40,11 +40,11 @@ class CategoryViewSet(OperationViewSet):
         serializer: type[EntrySerializer],
         rules: lists.ListRules,
         *,
-        alike: bool = True,
+        is_same_for_all: bool = True,
     ) -> HttpResponse:
         """Return one page of the rows of the caller's site as a bare array, with the paging headers.
 
-        `alike` says that the rows depend on nothing but the site.
+        `is_same_for_all` says that the rows depend on nothing but the site.
         """
         plan = serializer.plan()
         names = frozenset() if self.sees_private(serializer) else serializer.option("private")
@@ -52,7 +52,7 @@ class CategoryViewSet(OperationViewSet):
             lambda _, site_id: plan.computing(rows_at(site_id)),
             plan,
             rules,
-            alike=alike,
+            is_same_for_all=is_same_for_all,
             hidden_names=frozenset(names),
         )
 
@@ -79,7 +79,7 @@ class CategoryViewSet(OperationViewSet):
         rows = Site._default_manager.all()
         if not access.EVERYTHING.issubset(self.caller.permissions):
             rows = rows.filter(pk__in=self.caller.site_ids)
-        return self.entries(lambda _: rows, SiteEntrySerializer, NAME_OR_CODE, alike=False)
+        return self.entries(lambda _: rows, SiteEntrySerializer, NAME_OR_CODE, is_same_for_all=False)
 
     def get_user_list(self, request: Request) -> HttpResponse:
         """List the people who hold a role at the site: who can review, approve, be notified, audit.

@@ -33,7 +33,7 @@ urlpatterns = operation_urls(
             "id",
             "postal_address_country_id",
             "The country of the postal or the physical address.",
-            also=("physical_address_country_id",),
+            other_lookups=("physical_address_country_id",),
         ),
     ),
     updates("UpdateCustomer", MANAGER, CustomerChangeSerializer, examples.UPDATE_CUSTOMER),

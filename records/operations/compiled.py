@@ -20,11 +20,11 @@ class PlanStatement(NamedTuple):
         """Compile a query of tuples to be run once."""
         return CompiledQuery.of(rows).fill({})
 
-    def with_limit(self, most: int) -> "PlanStatement":
+    def with_limit(self, row_count: int) -> "PlanStatement":
         """Return the statement for so many rows at most."""
         sql, parameters = self.statement
         # PostgreSQL plans a limit that it does not know for a tenth of the table.
-        return PlanStatement((f"{sql} LIMIT {most:d}", parameters), self.read)
+        return PlanStatement((f"{sql} LIMIT {row_count:d}", parameters), self.read)
 
 
 class CompiledQuery(NamedTuple):

@@ -154,18 +154,18 @@ def _key(secret: str) -> bytes:
     return hashlib.sha512(f"records.operations.cursors {secret}".encode()).digest()
 
 
-def _digest(of: Sequence[object], content: bytes, secret: str) -> bytes:
+def _digest(list_identity: Sequence[object], content: bytes, secret: str) -> bytes:
     """Return the keyed digest by which a cursor is known to be of this list and not forged.
 
     Django's signer derives its key anew for each signature, which would take a twentieth of the time of a page.
     """
-    return hashlib.blake2b(orjson.dumps(of) + content, digest_size=DIGEST_BYTES, key=_key(secret)).digest()
+    return hashlib.blake2b(orjson.dumps(list_identity) + content, digest_size=DIGEST_BYTES, key=_key(secret)).digest()
 
 
-def write(of: Sequence[object], order: Order, value: object, key: uuid.UUID, start: int) -> str:
-    """Return the cursor that continues after the row with this value and key; `of` identifies the list."""
+def write(list_identity: Sequence[object], order: Order, value: object, key: uuid.UUID, start: int) -> str:
+    """Return the cursor that continues after the row with this value and key; `list_identity` identifies the list."""
     content = orjson.dumps([order.name, order.descending, _plain(value), str(key), start])
-    return base64.urlsafe_b64encode(content + _digest(of, content, settings.SECRET_KEY)).decode().rstrip("=")
+    return base64.urlsafe_b64encode(content + _digest(list_identity, content, settings.SECRET_KEY)).decode().rstrip("=")
 
 
 def _plain(value: object) -> object:
@@ -176,14 +176,14 @@ def _plain(value: object) -> object:
     return value
 
 
-def read(text: str, of: Sequence[object], order: Order) -> Position:
+def read(text: str, list_identity: Sequence[object], order: Order) -> Position:
     """Return the position of a cursor; raises the 400 InvalidParameter if it is forged or of another list or order."""
     refusal = ApiError(400, "InvalidParameter", "cursor: It is not of this list. Use the Link of the page before.")
     try:
         raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
         content, digest = raw[:-DIGEST_BYTES], raw[-DIGEST_BYTES:]
         secrets = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
-        if not any(compare_digest(digest, _digest(of, content, secret)) for secret in secrets):
+        if not any(compare_digest(digest, _digest(list_identity, content, secret)) for secret in secrets):
             raise refusal
         name, descending, value, key, start = msgspec.json.decode(content)
         if (name, descending) != (order.name, order.descending):
@@ -235,9 +235,9 @@ def after(rows: models.QuerySet[M, R], position: Position) -> list[models.QueryS
     beyond_key = Q(pk__lt=position.key) if order.descending else Q(pk__gt=position.key)
     if order.is_key:
         return [rows.filter(beyond_key)]
-    without = Q(**{f"{order.attribute}__isnull": True})
+    has_no_value = Q(**{f"{order.attribute}__isnull": True})
     if position.value is None:
-        ties = rows.filter(without & beyond_key)
-        return [ties, rows.filter(~without)] if order.descending else [ties]
-    beyond = rows.filter(Beyond(position))
-    return [beyond, rows.filter(without)] if order.lacks_values and not order.descending else [beyond]
+        ties = rows.filter(has_no_value & beyond_key)
+        return [ties, rows.filter(~has_no_value)] if order.descending else [ties]
+    rows_beyond = rows.filter(Beyond(position))
+    return [rows_beyond, rows.filter(has_no_value)] if order.lacks_values and not order.descending else [rows_beyond]

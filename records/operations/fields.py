@@ -50,12 +50,12 @@ MOST_ROWS, MOST_IDS = 1_000, 10_000
 """The maximum number of entries of an array: as many as one transaction can check and write."""
 
 
-def entries_of(value: object, most: int, kind: str) -> list[Any]:
+def entries_of(value: object, max_count: int, kind: str) -> list[Any]:
     """Return the entries of an array; raises WireError if it is not an array or has too many entries."""
     if not isinstance(value, list):
         raise WireError("InvalidValue", f"This must be an array of {kind}.")
-    if len(value) > most:
-        raise WireError("ValueTooLong", f"At most {most} entries are allowed; this has {len(value)}.")
+    if len(value) > max_count:
+        raise WireError("ValueTooLong", f"At most {max_count} entries are allowed; this has {len(value)}.")
     return value
 
 

@@ -33,8 +33,8 @@ def living_workers() -> set[str]:
     return {name.removeprefix(WORKER) for name in names}
 
 
-def claim_job(name: str, every: datetime.timedelta) -> bool:
+def claim_job(name: str, interval: datetime.timedelta) -> bool:
     """Claim a regular job if it is due; False if it is not due or another worker has claimed it."""
     _, is_new = Heartbeat.objects.get_or_create(name=JOB + name, defaults={"at": Now()})
-    is_due = Q(at__lte=Now() - every) | Q(at__gt=Now() + DEAD_AFTER)
+    is_due = Q(at__lte=Now() - interval) | Q(at__gt=Now() + DEAD_AFTER)
     return is_new or bool(Heartbeat.objects.filter(is_due, name=JOB + name).update(at=Now()))

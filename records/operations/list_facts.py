@@ -23,7 +23,7 @@ class Facts:
     `heads` says how far a replica must have replayed the history to answer the rest of the list.
     """
 
-    until: datetime.datetime
+    visible_until: datetime.datetime
     last_number: int
     archived: int
     count: int
@@ -37,11 +37,11 @@ def facts(
     count_rows: models.QuerySet[models.Model, object] | None = None,
     proof: AccessProof | None = None,
     heads: bool = False,
-    then: Sequence[Statement] = (),
+    next_statements: Sequence[Statement] = (),
 ) -> tuple[Facts, list[Rows]]:
     """Return what a list of the site needs to know, and check the caller's proof; one statement.
 
-    The statements `then` run after it, on PostgreSQL in the same round trip; returns the rows of each of them.
+    `next_statements` run after it, on PostgreSQL in the same round trip; returns the rows of each of them.
 
     `entity` asks for the stored totals of the site's records, `count_rows` for the number of a query's rows; without
     them the numbers are 0. `heads` asks for what a replica has to know. Raises StaleAccessError.
@@ -55,7 +55,7 @@ def facts(
         columns += head_columns(site_id)
     sql = f"SELECT {', '.join(column for column, _ in columns)} {source}"
     parameters = [parameter for _, values in columns for parameter in values]
-    [row], *answers = together([(sql, [*parameters, *of_source]), *then])
+    [row], *answers = together([(sql, [*parameters, *of_source]), *next_statements])
     if proof is not None:
         check(proof, row[4])
     newest = (site_id, row[5] or 0, row[6] or 0) if heads else None

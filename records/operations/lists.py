@@ -58,12 +58,15 @@ class Page:
     content: bytes
     total: int
     next: dict[str, object] | None
-    until: datetime.datetime
+    visible_until: datetime.datetime
     """Every change stamped before this time is visible; none with an earlier stamp will appear (DECISIONS 11.1)."""
 
     def headers(self, request: HttpRequest) -> dict[str, str]:
         """Return X-Total-Count, X-Modified-Until, and Link to the next page if there is one."""
-        headers = {"X-Total-Count": str(self.total), "X-Modified-Until": values.show_date_time(self.until) or ""}
+        headers = {
+            "X-Total-Count": str(self.total),
+            "X-Modified-Until": values.show_date_time(self.visible_until) or "",
+        }
         if self.next is not None:
             items = [
                 (name, value)
@@ -88,33 +91,37 @@ def page(
     parameters: Sequence[Parameter],
     *,
     site_id: uuid.UUID,
-    alike: bool = True,
+    is_same_for_all: bool = True,
     is_narrowed: bool = False,
     hidden_names: frozenset[str] = frozenset(),
     proof: AccessProof | None = None,
-    own: bool = False,
+    is_in_history: bool = False,
     narrow: Callable[[Shape], Shape] | None = None,
 ) -> Page:
     """Return the requested page of the records; at most three statements.
 
-    `alike` says that the records depend on nothing but the plan and the site; the statement of a page without filters
-    is then compiled once for all callers. `is_narrowed` says that they are not all records of the site, so that the
-    stored total does not apply. `hidden_names` are wire names that the caller may not see, search or sort by. `own`
-    says that every change of the rows is in the history of the site; a replica that has replayed the history far enough
-    may then answer. The first statement checks the caller's proof. On the primary, the rows of a first page, and of one
-    with a cursor, come with its answer in one round trip. A list without a stored total is counted only if its first
-    page is full, or, for a later page, in the first statement. `narrow` returns each object as the caller may see it,
-    if that differs between callers. Raises the 400 InvalidParameter, and StaleAccessError.
+    `is_same_for_all` says that the records depend on nothing but the plan and the site; the statement of a page without
+    filters is then compiled once for all callers. `is_narrowed` says that they are not all records of the site, so that
+    the stored total does not apply. `hidden_names` are wire names that the caller may not see, search or sort by.
+    `is_in_history` says that every change of the rows is in the history of the site; a replica that has replayed the
+    history far enough may then answer. The first statement checks the caller's proof. On the primary, the rows of a
+    first page, and of one with a cursor, come with its answer in one round trip. A list without a stored total is
+    counted only if its first page is full, or, for a later page, in the first statement. `narrow` returns each object
+    as the caller may see it, if that differs between callers. Raises the 400 InvalidParameter, and StaleAccessError.
     """
-    choice = Choice(records, plan, _open_to(rules, plan, hidden_names), query, parameters, site_id, alike=alike)
+    choice = Choice(
+        records, plan, _open_to(rules, plan, hidden_names), query, parameters, site_id, is_same_for_all=is_same_for_all
+    )
     window = Window.read(plan, query, site_id, hidden_names)
     entity = None if choice.is_narrowed or is_narrowed else getattr(plan.model, "ENTITY", None)
     later = entity is None and (window.start > 0 or "search" in query)
-    from_replica = own and replica.is_configured()
+    from_replica = is_in_history and replica.is_configured()
     count_rows = choice.rows if later and not from_replica else None
     first = None if window.is_deep or from_replica else choice.part(window, 0)
-    then = [] if first is None else [first.statement]
-    list_facts, answers = facts(site_id, entity, count_rows=count_rows, proof=proof, heads=from_replica, then=then)
+    next_statements = [] if first is None else [first.statement]
+    list_facts, answers = facts(
+        site_id, entity, count_rows=count_rows, proof=proof, heads=from_replica, next_statements=next_statements
+    )
     first_rows = None if first is None else first.read(answers[0])
     archived = 0 if choice.states == {True, False} else list_facts.archived
     totals = None if entity is None else StoredTotals(site_id, list_facts.last_number, archived)
@@ -133,14 +140,14 @@ def page(
         content = plan.to_json(shown_rows, with_private=with_private)
     else:
         content = orjson.dumps([narrow(shape) for shape in plan.show_all(shown_rows, with_private=with_private)])
-    return Page(content, total, window.following(plan, rows), list_facts.until)
+    return Page(content, total, window.next_query(plan, rows), list_facts.visible_until)
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
     """The place of a page in a list: after a number of rows or after a position, in an order."""
 
-    of: list[object]
+    identity: list[object]
     """What identifies the list to its cursors."""
     order: cursors.Order
     start: int
@@ -155,25 +162,25 @@ class Window:
         start = integer(query, "startIndex", 0, 0, values.INTEGER_LIMIT)
         limit = integer(query, "limit", USUAL_PAGE, 1, LARGEST_PAGE)
         order = cursors.Order.read(plan, query, hidden_names)
-        of = cursors.list_of(plan.model, site_id, query)
-        position = cursors.read(query["cursor"][-1], of, order) if "cursor" in query else None
+        identity = cursors.list_of(plan.model, site_id, query)
+        position = cursors.read(query["cursor"][-1], identity, order) if "cursor" in query else None
         if position is not None:
             if "startIndex" in query and start != position.start:
                 raise invalid("startIndex", f"The cursor belongs to {position.start}. Follow the link as it is.")
             start = position.start
-        return cls(of, order, start, limit, position)
+        return cls(identity, order, start, limit, position)
 
     @property
     def is_deep(self) -> bool:
         """Return whether rows have to be skipped by their number."""
         return self.start > 0 and self.position is None
 
-    def following(self, plan: ReadPlan, rows: Sequence[Any]) -> dict[str, object] | None:
+    def next_query(self, plan: ReadPlan, rows: Sequence[Any]) -> dict[str, object] | None:
         """Return the query of the next page if there is one; `rows` are this page's and, if there are more, another."""
         if len(rows) <= self.limit:
             return None
         start, last = self.start + self.limit, rows[self.limit - 1]
-        cursor = cursors.write(self.of, self.order, last[self.order.place(plan)], last[plan.key_place], start)
+        cursor = cursors.write(self.identity, self.order, last[self.order.place(plan)], last[plan.key_place], start)
         return {"startIndex": start, "cursor": cursor}
 
 
@@ -201,7 +208,7 @@ class Choice:
         parameters: Sequence[Parameter],
         site_id: uuid.UUID,
         *,
-        alike: bool,
+        is_same_for_all: bool,
     ) -> None:
         self._records, self._plan, self._rules, self._site_id = records, plan, rules, site_id
         self.states = archive_states(query)
@@ -212,7 +219,7 @@ class Choice:
         )
         self._search_text = query.get("search", [""])[-1].strip()
         self.is_narrowed = is_filtered or bool(self._search_text)
-        self._alike = alike and not self.is_narrowed
+        self._is_same_for_all = is_same_for_all and not self.is_narrowed
 
     @cached_property
     def _reader_plan(self) -> ReadPlan:
@@ -247,7 +254,7 @@ class Choice:
                 sorted_rows if after is None else cursors.after(sorted_rows, after)[number], extra=extra
             )
 
-        if self._alike:
+        if self._is_same_for_all:
             placeholder_values, after = {ANY_SITE: self._site_id}, None
             if position is not None:
                 placeholder_values, after = placeholder_values | position.placeholder_values(), position.anywhere()

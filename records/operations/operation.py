@@ -28,8 +28,9 @@ class Parameter:
     """A query parameter of an operation in addition to the list parameters: its name, kind and meaning.
 
     Kinds: text, id, date-time, boolean, integer (from 1), position (from 0), choice. `lookup` is the ORM lookup of a
-    list filter (default: the snake-case form of the name; texts match as a whole in any case, ids exactly), and `also`
-    lists further lookups, any of which may match instead. A parameter of an operation on a single record has no lookup.
+    list filter (default: the snake-case form of the name; texts match as a whole in any case, ids exactly), and
+    `other_lookups` lists further ones, any of which may match instead. A parameter of an operation on a single record
+    has no lookup.
     A parameter that says where something goes, not which records are meant, does not filter.
     """
 
@@ -38,7 +39,7 @@ class Parameter:
     lookup: str = ""
     description: str = ""
     choices: Sequence[str] = ()
-    also: Sequence[str] = ()
+    other_lookups: Sequence[str] = ()
     required: bool = False
     filters: bool = True
     separable: bool = False
@@ -49,7 +50,7 @@ class Parameter:
     @property
     def lookups(self) -> tuple[str, ...]:
         """Return the ORM lookups of a list filter, any of which may match."""
-        return (self.lookup or snake(self.name), *self.also)
+        return (self.lookup or snake(self.name), *self.other_lookups)
 
 
 class WriteResult(serializers.Serializer[Any]):
@@ -91,9 +92,9 @@ class Operation:
     role: DefaultRole
     response: Any
     request: type[serializers.BaseSerializer[Any]] | None = None
-    each: type[serializers.BaseSerializer[Any]] | None = None
+    entry_response: type[serializers.BaseSerializer[Any]] | None = None
     """The serializer of each entry's answer, if an array of requests is accepted as well as a single one."""
-    most: int = 0
+    most_entries: int = 0
     """How many entries such an array may have."""
     takes_id: bool = False
     many: bool = False
@@ -118,7 +119,7 @@ class Operation:
     @property
     def adds(self) -> bool:
         """Return whether the operation always adds a record, instead of changing one that may be there."""
-        return self.method == "POST" and self.each is None
+        return self.method == "POST" and self.entry_response is None
 
     @property
     def lists_folders(self) -> bool:
@@ -136,10 +137,12 @@ class Operation:
         return f"{start}/<str:id>".lstrip("/") if self.takes_id and "<" not in start else start
 
 
-def adds(name: str, role: DefaultRole, body: Any, examples: Examples, *parameters: Parameter, **more: Any) -> Operation:
+def adds(
+    name: str, role: DefaultRole, body: Any, examples: Examples, *parameters: Parameter, **options: Any
+) -> Operation:
     """Return the operation that adds the record of its body; it needs the permission to add one of that kind."""
-    more |= {"parameters": parameters, "examples": examples}
-    return Operation("POST", name, permission_on(body.Meta.model, "add"), role, WriteResult, body, **more)
+    options |= {"parameters": parameters, "examples": examples}
+    return Operation("POST", name, permission_on(body.Meta.model, "add"), role, WriteResult, body, **options)
 
 
 def updates(name: str, role: DefaultRole, body: Any, examples: Examples) -> Operation:
@@ -151,18 +154,18 @@ def updates(name: str, role: DefaultRole, body: Any, examples: Examples) -> Oper
     return Operation("PUT", name, permission, role, WriteResult, body, takes_id=True, examples=examples)
 
 
-def reads(name: str, answer: Any, examples: Examples, *parameters: Parameter, **more: Any) -> Operation:
+def reads(name: str, answer: Any, examples: Examples, *parameters: Parameter, **options: Any) -> Operation:
     """Return the operation that answers the record with the id of its path.
 
     It needs a `permission`, by default that to view a record of the kind. Every role holds it.
     """
-    more = {"permission": permission_on(answer.Meta.model), "takes_id": True, "parameters": parameters, **more}
-    return Operation("GET", name, role=READER, response=answer, examples=examples, **more)
+    options = {"permission": permission_on(answer.Meta.model), "takes_id": True, "parameters": parameters, **options}
+    return Operation("GET", name, role=READER, response=answer, examples=examples, **options)
 
 
-def lists(name: str, answer: Any, examples: Examples, *parameters: Parameter, **more: Any) -> Operation:
+def lists(name: str, answer: Any, examples: Examples, *parameters: Parameter, **options: Any) -> Operation:
     """Return the operation that answers a page of records, which the parameters filter; it needs what `reads` does."""
-    return reads(name, answer, examples, *parameters, **{"many": True, "takes_id": False, **more})
+    return reads(name, answer, examples, *parameters, **{"many": True, "takes_id": False, **options})
 
 
 def declare_permission(permission: str, lowest: DefaultRole) -> None:
@@ -177,7 +180,7 @@ def all_operations() -> Sequence[tuple[Operation, Any]]:
     """Return every operation with its viewset, in the order of the endpoints; loads all endpoints."""
     order = {package: place for place, package in enumerate(import_module(settings.ROOT_URLCONF).load())}
     # Paths and imports can load the endpoints in any order.
-    return sorted(_operations, key=lambda one: order.get(one[1].__module__.rpartition(".")[0], len(order)))
+    return sorted(_operations, key=lambda entry: order.get(entry[1].__module__.rpartition(".")[0], len(order)))
 
 
 def operation_urls(viewset: Any, *operations: Operation) -> list[URLPattern]:

@@ -90,9 +90,9 @@ def outage_of(error: BaseException) -> Outage | None:
     return outage
 
 
-def writes_were_refused(within: float) -> bool:
-    """Return whether the database refused, in the last seconds, to store something for this process."""
-    return time.monotonic() - _writes_stopped_at < within
+def writes_were_refused(seconds: float) -> bool:
+    """Return whether the database refused, within the last `seconds`, to store something for this process."""
+    return time.monotonic() - _writes_stopped_at < seconds
 
 
 def is_refusal(error: BaseException) -> bool:

@@ -53,7 +53,7 @@ class ReadPlan:
 
     reader: uuid.UUID | None = None
     """The account that does not see everything, for which `as_seen_by` made the plan."""
-    lacking: frozenset[str] = frozenset()
+    lacking_permissions: frozenset[str] = frozenset()
     """The permissions that this account lacks."""
     base_plan: "ReadPlan"
     """The plan from which it was made."""
@@ -135,27 +135,27 @@ class ReadPlan:
         target_kinds: set[Any] = {self.model, *(kind for kind, _ in self.lists.values())}
         for column in self.pointers.values():
             target_kinds |= set(kinds().values()) if column.name in POINTERS else {column.related_model}
-        lacking = frozenset(kind.SEEN_WHOLE_WITH for kind in target_kinds if hides(kind, may))
-        if user_id is None or not lacking:
+        lacking_permissions = frozenset(kind.SEEN_WHOLE_WITH for kind in target_kinds if hides(kind, may))
+        if user_id is None or not lacking_permissions:
             return self
-        if lacking not in self._for_anybody:
-            self._for_anybody[lacking] = self._for_reader(_READER, lacking)
-        plan = copy(self._for_anybody[lacking])
+        if lacking_permissions not in self._for_anybody:
+            self._for_anybody[lacking_permissions] = self._for_reader(_READER, lacking_permissions)
+        plan = copy(self._for_anybody[lacking_permissions])
         plan.reader, plan.base_plan = user_id, self
         return plan
 
     def for_rows(self) -> "ReadPlan":
         """Return the plan with the account in its expressions, where a single read puts it into the statement."""
-        return self if self.reader is None else self.base_plan._for_reader(self.reader, self.lacking)
+        return self if self.reader is None else self.base_plan._for_reader(self.reader, self.lacking_permissions)
 
-    def _for_reader(self, user_id: uuid.UUID, lacking: frozenset[str]) -> "ReadPlan":
+    def _for_reader(self, user_id: uuid.UUID, lacking_permissions: frozenset[str]) -> "ReadPlan":
         plan = copy(self)
         for name in ("sources", "texts", "steps", "text_steps", "wire_texts", "rows", "columns"):
             setattr(plan, name, copy(getattr(self, name)))
-        plan.reader, plan.lacking = user_id, lacking
+        plan.reader, plan.lacking_permissions = user_id, lacking_permissions
 
         def may(permission: str) -> bool:
-            return permission not in lacking
+            return permission not in lacking_permissions
 
         for name, column in self.pointers.items():
             kind: Any = column.related_model
@@ -182,7 +182,7 @@ class ReadPlan:
     @property
     def hides_rows(self) -> bool:
         """Return whether some rows do not exist for the plan's reader."""
-        return getattr(self.model, "SEEN_WHOLE_WITH", "") in self.lacking
+        return getattr(self.model, "SEEN_WHOLE_WITH", "") in self.lacking_permissions
 
     @property
     def instead(self) -> dict[str, str]:
@@ -345,14 +345,14 @@ class ReadPlan:
         `queryset` returns the query for a plan. In place of all that depends on the request it has placeholders, for
         which `placeholder_values` has the values, and the plan that it is called with has one for the reader.
         """
-        compiled_query = self._compiled_queries.get((vendor(), name, self.lacking))
+        compiled_query = self._compiled_queries.get((vendor(), name, self.lacking_permissions))
         if compiled_query is None:
-            plan = self if self.reader is None else self.base_plan._for_anybody[self.lacking]
+            plan = self if self.reader is None else self.base_plan._for_anybody[self.lacking_permissions]
             with self._lock:
                 compiled_query = CompiledQuery.of(queryset(plan), {*placeholder_values, _READER})
                 if len(self._compiled_queries) >= MOST_COMPILED:
                     self._compiled_queries.clear()
-                self._compiled_queries[vendor(), name, self.lacking] = compiled_query
+                self._compiled_queries[vendor(), name, self.lacking_permissions] = compiled_query
         return compiled_query.fill({**placeholder_values, _READER: self.reader})
 
 

@@ -122,14 +122,14 @@ class OperationSchema(AutoSchema):
         operation = self.operation
         return (
             operation.request
-            if operation.each is None
+            if operation.entry_response is None
             else {"application/json": self._one_or_many(operation.request, "request")}
         )
 
     def _one_or_many(self, one: Any, direction: Any, many: Any = None) -> dict[str, Any]:
         """Return the schema of an object, or of an array of them (of `many` if its entries are different)."""
         refs = [self.resolve_serializer(shape, direction).ref for shape in (one, many or one)]
-        return {"oneOf": [refs[0], {"type": "array", "items": refs[1], "maxItems": self.operation.most}]}
+        return {"oneOf": [refs[0], {"type": "array", "items": refs[1], "maxItems": self.operation.most_entries}]}
 
     def map_renderers(self, attribute: str) -> list[str]:
         """Return the media types of the endpoint."""
@@ -140,8 +140,8 @@ class OperationSchema(AutoSchema):
         """Return the operation's response and every error that it can answer."""
         operation = self.operation
         response = operation.response(many=True) if operation.many else operation.response
-        if operation.each is not None:
-            response = self._one_or_many(operation.response, "response", operation.each)
+        if operation.entry_response is not None:
+            response = self._one_or_many(operation.response, "response", operation.entry_response)
         refusals = {
             status: OpenApiResponse(ErrorShape, description=text)
             for status, text in _REFUSALS.items()
@@ -181,18 +181,18 @@ class OperationSchema(AutoSchema):
                 "the header `Idempotency-Replayed: true`."
             )
             parameters.append(OpenApiParameter("Idempotency-Key", str, header, description=text))
-        if (operation.takes_id or operation.each is not None) and operation.writes:
+        if (operation.takes_id or operation.entry_response is not None) and operation.writes:
             text = "The ETag of the last read; 412 when the record has changed since."
             parameters.append(OpenApiParameter("If-Match", str, header, description=text))
             text = "The record must have none of these ETags, else 412; `*` means that it must not exist yet."
             parameters.append(OpenApiParameter("If-None-Match", str, header, description=text))
-        own = [
+        count_headers = [
             _header(name, _integer_schema(0, INTEGER_LIMIT), [200], text) for name, text in operation.headers.items()
         ]
         return [
             *parameters,
-            *own,
-            *(PAGE_HEADERS if operation.many else () if own else RECORD_HEADERS),
+            *count_headers,
+            *(PAGE_HEADERS if operation.many else () if count_headers else RECORD_HEADERS),
             *REFUSAL_HEADERS,
         ]
 
@@ -303,7 +303,7 @@ def whole_shapes(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         else:
             component["required"] = list(component.get("properties", ()))
         for field in component.get("properties", {}).values():
-            address = next((one for one in field.get("oneOf", ()) if one.get("format") == "email"), None)
+            address = next((choice for choice in field.get("oneOf", ()) if choice.get("format") == "email"), None)
             if address is not None:
                 # A validator that does not check formats finds both alternatives of "an address or empty" true for an
                 # empty text.
@@ -324,9 +324,9 @@ class ChildRowsShape(OpenApiSerializerFieldExtension):
         return _with_max_items(build_array_type(child.ref), MOST_ROWS, direction)
 
 
-def _with_max_items(array: dict[str, Any], most: int, direction: Any) -> dict[str, Any]:
+def _with_max_items(array: dict[str, Any], max_count: int, direction: Any) -> dict[str, Any]:
     """Return the array's schema with the maximum length for bodies; stored arrays can be longer."""
-    return {**array, "maxItems": most} if direction == "request" else array
+    return {**array, "maxItems": max_count} if direction == "request" else array
 
 
 class IdShape(serializers.Serializer[Any]):

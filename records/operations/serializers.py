@@ -107,7 +107,7 @@ class WireSerializer(serializers.Serializer[Any]):
                     faults.append(FieldError(name + fault.path, fault.code, fault.message))
                     continue
                 except wire.CompositeError as several:
-                    faults += [FieldError(name + one.path, one.code, one.message) for one in several.faults]
+                    faults += [FieldError(name + fault.path, fault.code, fault.message) for fault in several.faults]
                     continue
                 if name in required and (_missing(read) if name not in may_be_blank else value is None):
                     faults.append(FieldError(name, "RequiredField", "This field is required and must not be empty."))
@@ -156,7 +156,7 @@ class ChildRows(wire.ArrayField, serializers.Field[Any, Any, Any, Any]):
                 continue
             body = {name: part for name, part in entry.items() if name != "Id"}
             values, entry_faults = self.serializer_class.read_body(body)
-            faults += [wire.WireError(one.code, one.message, f"[{index}].{one.field}") for one in entry_faults]
+            faults += [wire.WireError(fault.code, fault.message, f"[{index}].{fault.field}") for fault in entry_faults]
             if entry.get("Id") not in (None, ""):
                 try:
                     values["id"] = _ID.read(entry["Id"])
@@ -288,7 +288,7 @@ def _bounds_of(column: models.Field[Any, Any]) -> dict[str, int]:
     """Return the lowest and the highest number that a column's own validators allow, if they define them."""
     kinds = {MinValueValidator: "lowest", MaxValueValidator: "highest"}
     validators: list[Any] = column.validators
-    return {kinds[type(one)]: one.limit_value for one in validators if type(one) in kinds}
+    return {kinds[type(validator)]: validator.limit_value for validator in validators if type(validator) in kinds}
 
 
 @cache

@@ -44,10 +44,10 @@ def mail_of(row: Model, address: str, subject: str, text: str) -> EmailMessage:
     return EmailMessage(subject, text, to=[address], headers=headers)
 
 
-def send(row: Any, sending: Callable[[], object], task: Any) -> bool:
+def send(row: Any, send_mail: Callable[[], object], task: Any) -> bool:
     """Send the mail of a taken row and return whether it was sent; if not, the task is queued for the next attempt."""
     try:
-        sending()
+        send_mail()
     except Exception as error:
         due = now() + DELAYS[min(row.attempts, len(DELAYS)) - 1]
         what, fault = row._meta.model_name, type(error).__name__

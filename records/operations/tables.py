@@ -211,7 +211,7 @@ class WireTable:
             at = f"{fault.path.lstrip('.')}: " if fault.path else ""
             raise CellError(f"{at}{_DATES if fault.code == 'InvalidDate' else fault.message}") from fault
         except wire.CompositeError as several:
-            raise CellError(" ".join(f"{one.path}: {one.message}" for one in several.faults)) from several
+            raise CellError(" ".join(f"{fault.path}: {fault.message}" for fault in several.faults)) from several
 
     def _json(self, kind: str, text: str) -> object:
         if kind == "number":

@@ -100,7 +100,7 @@ class OperationViewSet(CalledViewSet):
         A fault of the record's own checks is added only if its field has no fault yet.
         """
         serializer, operation = self.serializer, self.operation
-        if not self.body_values or operation is None or operation.each is not None:
+        if not self.body_values or operation is None or operation.entry_response is not None:
             return faults
         model: Any = serializer.Meta.model
         record = model(site_id=self.site_id)
@@ -226,26 +226,26 @@ class OperationViewSet(CalledViewSet):
         return row
 
     def listing(
-        self, serializer: type[WireSerializer], rules: lists.ListRules, *, within: models.Q | None = None
+        self, serializer: type[WireSerializer], rules: lists.ListRules, *, condition: models.Q | None = None
     ) -> HttpResponse:
         """Return one page of the site's records as a bare array, with the paging headers (DECISIONS 3).
 
-        `within` restricts the list to the records that belong to the one in the path.
+        `condition` restricts the list to the records that belong to the one in the path.
         """
         plan = self.plan_of(serializer)
 
         def rows(plan: ReadPlan, site_id: uuid.UUID) -> models.QuerySet[Any]:
             records = self.records(serializer.Meta.model).filter(site_id=site_id)
-            return plan.visible_rows(records if within is None else records.filter(within))
+            return plan.visible_rows(records if condition is None else records.filter(condition))
 
         return self.page_of(
             rows,
             plan,
             rules,
-            alike=within is None,
-            is_narrowed=within is not None or plan.hides_rows,
+            is_same_for_all=condition is None,
+            is_narrowed=condition is not None or plan.hides_rows,
             hidden_names=frozenset() if self.sees_private(serializer) else serializer.option("private"),
-            own=True,
+            is_in_history=True,
         )
 
     def page_of(self, rows: lists.Source, plan: ReadPlan, rules: lists.ListRules, **options: Any) -> HttpResponse:
@@ -255,7 +255,10 @@ class OperationViewSet(CalledViewSet):
         parameters = self.operation.parameters if self.operation else ()
         if instead:
             parameters = [
-                replace(one, lookup=instead[one.lookups[0]]) if one.lookups[0] in instead else one for one in parameters
+                replace(parameter, lookup=instead[parameter.lookups[0]])
+                if parameter.lookups[0] in instead
+                else parameter
+                for parameter in parameters
             ]
         options["narrow"] = None if type(self).narrow is OperationViewSet.narrow else self.narrow
         page = lists.page(rows, plan, rules, self.query, parameters, site_id=self.site_id, proof=self.proof, **options)

@@ -123,7 +123,7 @@ def test_a_repeated_update_leaves_no_second_change(operation: Any, viewset: Any,
 @every_body_operation
 def test_what_is_no_json_object_is_refused(operation: Any, viewset: Any, api: Any) -> None:
     where = path(operation, viewset, api.key.site)
-    for body in NO_OBJECTS if operation.each is None else set(NO_OBJECTS) - {"[]"}:
+    for body in NO_OBJECTS if operation.entry_response is None else set(NO_OBJECTS) - {"[]"}:
         assert is_error(api.send(operation.method, where, body), 400, "MalformedJson"), body[:20]
 
 

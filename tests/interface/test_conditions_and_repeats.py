@@ -135,7 +135,7 @@ def test_what_several_headers_ask_for_holds_together(operation: Any, viewset: An
     site, numbers = api.key.site, itertools.count()
     record = record_for(operation, site) if operation.takes_id else None
     path, body = path_of(operation, viewset, record.pk if record else ""), body_of(operation, site)
-    if operation.each is not None:  # A material that its externalId names.
+    if operation.entry_response is not None:  # A material that its externalId names.
         record = model_of(operation)._default_manager.get(pk=api.send(operation.method, path, body).json()["Id"])
 
     def tags() -> st.SearchStrategy[str | None]:
