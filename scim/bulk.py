@@ -54,20 +54,22 @@ def operations_of(body: dict[str, object], notes: list[str]) -> tuple[list[Opera
     """
     ignored_names = unread_names(body, ("schemas", "failOnErrors", "Operations"))
     attributes = by_lower_name(body)
-    entries, most = attributes.get("operations"), attributes.get("failonerrors")
-    if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
+    entries, most_errors = attributes.get("operations"), attributes.get("failonerrors")
+    if most_errors is not None and (
+        isinstance(most_errors, bool) or not isinstance(most_errors, int) or most_errors < 1
+    ):
         raise ScimError(400, "failOnErrors must be a whole number from 1.", "invalidValue")
-    if not isinstance(entries, list) or not entries or not all(isinstance(one, dict) for one in entries):
+    if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
         raise ScimError(400, "Operations must be an array of one or more operations.", "invalidSyntax")
     if len(entries) > MOST_OPERATIONS:
         raise ScimError(413, f"A bulk request can have at most {MOST_OPERATIONS} operations.")
-    ignored_names += [name for one in entries for name in unread_names(one, _NAMES)]
+    ignored_names += [name for entry in entries for name in unread_names(entry, _NAMES)]
     note_ignored(ignored_names, notes)
-    operations = [_operation(one) for one in entries]
-    names = [one.bulk_id for one in operations if one.bulk_id]
+    operations = [_operation(entry) for entry in entries]
+    names = [operation.bulk_id for operation in operations if operation.bulk_id]
     if len(set(names)) != len(names):
         raise ScimError(400, "A bulkId is used twice.", "invalidSyntax")
-    return operations, most
+    return operations, most_errors
 
 
 def _operation(body: dict[str, Any]) -> Operation:

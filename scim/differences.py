@@ -17,13 +17,17 @@ _OWN_NOTES = frozenset({"schemas", "password", "members", "meta.version", "meta.
 _EMPTY: tuple[object, ...] = (None, "", [], {})
 
 
-def notes_on(kind: str, documents: Iterable[Representation], stored: Representation, *, is_new: bool) -> Iterator[str]:
+def notes_on(
+    kind: str, documents: Iterable[Representation], stored_document: Representation, *, is_new: bool
+) -> Iterator[str]:
     """Yield sentences for the log that name the sent attributes that the resource does not show as they were sent.
 
     For a resource that `is_new`, an empty value asks for nothing, because it then has the default.
     """
     names = list(
-        dict.fromkeys(name for document in documents for name in _differing(kind, document, stored, is_new=is_new))
+        dict.fromkeys(
+            name for document in documents for name in _differing(kind, document, stored_document, is_new=is_new)
+        )
     )
     read_only_names = [name for name in names if is_read_only(name)]
     if read_only_names:
@@ -39,8 +43,8 @@ def is_read_only(name: str) -> bool:
     return re.split(r"[.\[]", lower)[0] in READ_ONLY or lower in _READ_ONLY_PARTS
 
 
-def _differing(kind: str, document: Representation, stored: Representation, *, is_new: bool) -> Iterator[str]:
-    schemas, stored_attributes = declared_names(kind), by_lower_name(stored)
+def _differing(kind: str, document: Representation, stored_document: Representation, *, is_new: bool) -> Iterator[str]:
+    schemas, stored_attributes = declared_names(kind), by_lower_name(stored_document)
     for name, value in document.items():
         if name.lower() in READ_ONLY - stored_attributes.keys():
             continue  # It was not read.

@@ -176,9 +176,9 @@ def split_operations(operations: list[object]) -> tuple[list[MemberOperation], l
     member_operations: list[MemberOperation] = []
     other_operations = []
     for operation in operations:
-        on_members, others = _split(operation)
+        on_members, unchanged_operations = _split(operation)
         member_operations += on_members
-        other_operations += others
+        other_operations += unchanged_operations
     return member_operations, other_operations
 
 

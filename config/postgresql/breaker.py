@@ -25,17 +25,17 @@ class Breaker:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._failing = False
+        self._is_failing = False
         self._reason = ""
 
     @property
     def is_open(self) -> bool:
         """Return whether the database is known to be unavailable."""
-        return self._failing
+        return self._is_failing
 
     def check(self) -> None:
         """Raise OperationalError, with the reason, while the database is known to be unavailable."""
-        if self._failing:
+        if self._is_failing:
             raise OperationalError(self._reason)
 
     def note_failure(self, attempt: Callable[[], object], error: BaseException) -> None:
@@ -45,9 +45,9 @@ class Breaker:
         password or too many connections, and no value of a record.
         """
         with self._lock:
-            if self._failing:
+            if self._is_failing:
                 return
-            self._failing, self._reason = True, str(error)
+            self._is_failing, self._reason = True, str(error)
         logger.warning("PostgreSQL cannot be used: %s", " ".join(str(error).split()))
         retry_thread = threading.Thread(
             target=self._try_until_it_works, args=(attempt,), name="database breaker", daemon=True
@@ -57,7 +57,7 @@ class Breaker:
         except (RuntimeError, MemoryError):
             # Without a thread nobody would notice the return; the next request tries to connect itself.
             logger.exception("A thread could not be started.")
-            self._failing = False
+            self._is_failing = False
 
     def _try_until_it_works(self, attempt: Callable[[], object]) -> None:
         while True:
@@ -68,7 +68,7 @@ class Breaker:
             except Exception as error:
                 self._reason = str(error)
         with self._lock:
-            self._failing = False
+            self._is_failing = False
         logger.warning("PostgreSQL can be used again.")
 
 

@@ -87,7 +87,7 @@ class Outlet:
 
     def __init__(self, client: socket.socket) -> None:
         self._socket = client
-        self._waiting: deque[bytes | _Stretch | _InMemory] = deque()
+        self._unsent_parts: deque[bytes | _Stretch | _InMemory] = deque()
         self._in_memory = 0
         self._spool: IO[bytes] | None = None
         self.broken = False
@@ -95,31 +95,31 @@ class Outlet:
     @property
     def remaining(self) -> int:
         """Return how many bytes the client has not taken yet."""
-        return sum(len(part) if isinstance(part, bytes) else part.remaining for part in self._waiting)
+        return sum(len(part) if isinstance(part, bytes) else part.remaining for part in self._unsent_parts)
 
     def sendall(self, data: bytes) -> None:
         """Send what the client takes at once and store the rest; raises OSError (broken connection or full disk)."""
         if self.broken:
             raise BrokenPipeError
         self.flush()
-        count = 0 if self._waiting else self._send(data)
+        count = 0 if self._unsent_parts else self._send(data)
         if count < len(data):
             self._keep(data, count)
 
     def sendfile(self, file: IO[bytes], offset: int = 0, count: int = 0) -> None:
         """Send `count` bytes of a file, starting at `offset`; the file may be closed afterwards."""
-        self._waiting.append(_Stretch(os.dup(file.fileno()), offset, count, owns_descriptor=True))
+        self._unsent_parts.append(_Stretch(os.dup(file.fileno()), offset, count, owns_descriptor=True))
         self.flush()
 
     def flush(self) -> None:
         """Send as much as the client takes now; raises OSError for a broken connection."""
-        while self._waiting:
-            part = self._waiting[0]
+        while self._unsent_parts:
+            part = self._unsent_parts[0]
             if isinstance(part, bytes):
                 count = self._send(part)
                 self._in_memory -= count
                 if count < len(part):
-                    self._waiting[0] = part[count:]
+                    self._unsent_parts[0] = part[count:]
                     return
             elif isinstance(part, _InMemory):
                 part.view = part.view[self._send(part.view) :]
@@ -128,12 +128,12 @@ class Outlet:
                 part.close()
             elif not self._send_stretch(part):
                 return
-            self._waiting.popleft()
+            self._unsent_parts.popleft()
 
     def close(self) -> None:
         """Discard the rest."""
-        while self._waiting:
-            part = self._waiting.popleft()
+        while self._unsent_parts:
+            part = self._unsent_parts.popleft()
             if not isinstance(part, bytes):
                 part.close()
         if self._spool is not None:
@@ -162,11 +162,11 @@ class Outlet:
 
     def _keep(self, content: bytes, offset: int) -> None:
         if len(content) > MEMORY_LIMIT and self._spool is None and isinstance(content, bytes) and shared.take(content):
-            self._waiting.append(_InMemory(content, offset))
+            self._unsent_parts.append(_InMemory(content, offset))
             return
         data = content[offset:]
         if self._spool is None and self._in_memory + len(data) <= MEMORY_LIMIT:
-            self._waiting.append(bytes(data))
+            self._unsent_parts.append(bytes(data))
             self._in_memory += len(data)
             return
         if self._spool is None:
@@ -175,11 +175,11 @@ class Outlet:
         view = memoryview(data)
         while view:
             view = view[self._spool.write(view) :]
-        last = self._waiting[-1] if self._waiting else None
+        last = self._unsent_parts[-1] if self._unsent_parts else None
         if isinstance(last, _Stretch) and not last.owns_descriptor:
             last.remaining += len(data)
         else:
-            self._waiting.append(_Stretch(self._spool.fileno(), start, len(data), owns_descriptor=False))
+            self._unsent_parts.append(_Stretch(self._spool.fileno(), start, len(data), owns_descriptor=False))
 
 
 def send_now(client: socket.socket, data: bytes) -> None:

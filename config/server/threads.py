@@ -78,7 +78,7 @@ class Threads:
         self.max_count, self.name = max_count, name
         self._thread_count = 0
         self._idle: list[_Thread] = []
-        self._waiting: deque[Task] = deque()
+        self._waiting_tasks: deque[Task] = deque()
         self._lock = threading.Lock()
 
     def submit(self, task: Task) -> None:
@@ -87,7 +87,7 @@ class Threads:
             thread = self._idle.pop() if self._idle else None
             if thread is None:
                 if self._thread_count >= self.max_count:
-                    self._waiting.append(task)
+                    self._waiting_tasks.append(task)
                     return
                 self._thread_count += 1
         if thread is None:
@@ -103,17 +103,17 @@ class Threads:
             logger.exception("A thread could not be started.")
             with self._lock:
                 self._thread_count -= 1
-                self._waiting.append(task)
+                self._waiting_tasks.append(task)
                 thread = self._idle.pop() if self._idle else None
-                task = self._waiting.popleft() if thread else task
+                task = self._waiting_tasks.popleft() if thread else task
             if thread is not None:
                 thread.give(task)
 
     def next_for(self, thread: _Thread) -> Task | None:
         """Return the next task that waits for a thread; without one, the thread is idle from now on."""
         with self._lock:
-            if self._waiting:
-                return self._waiting.popleft()
+            if self._waiting_tasks:
+                return self._waiting_tasks.popleft()
             self._idle.append(thread)
             return None
 

@@ -73,7 +73,7 @@ class Worker(ThreadWorker):
         self.most_connections = min(self.cfg.worker_connections, max(16, (soft - 128) // 3))
         self.start_time = time.monotonic()
         self.resume_at = self.head_start_since = self.sweep_at = self.notify_at = 0.0
-        self.stopping = False
+        self.is_stopping = False
         self.apart = Threads(1, "apart")
         super().init_process()
 
@@ -124,7 +124,7 @@ class Worker(ThreadWorker):
         The last worker keeps its listeners open for a moment in which the kernel ignores new connections, because those
         in the queue of a listener would be reset when it is closed.
         """
-        self.stopping = True
+        self.is_stopping = True
         board.set_count(self.age, FREE)
         start = now = time.monotonic()
         is_last = board.fewest_of_others(self.age) is None
@@ -157,7 +157,7 @@ class Worker(ThreadWorker):
     def sweep(self) -> None:
         """End what has waited too long, and record how busy the process is."""
         now = time.monotonic()
-        if not self.stopping:
+        if not self.is_stopping:
             for listener in self.sockets:
                 listeners.heed_new(listener)
         started_tasks = [
@@ -245,7 +245,7 @@ class Worker(ThreadWorker):
 
     def note_count(self) -> None:
         """Tell the other workers how many connections this one has, as long as it takes any."""
-        if not self.stopping:
+        if not self.is_stopping:
             board.set_count(self.age, len(self.connections))
 
     # --- One connection ---------------------------------------------------------------------------------------------

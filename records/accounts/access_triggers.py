@@ -133,19 +133,19 @@ def _of_postgresql(name: str, trigger: AccessTrigger, event: str) -> str:
 
     A role can get ten thousand members in one statement.
     """
-    owners, each = _owners(trigger, event), f"FOR EACH ROW WHEN ({_when(trigger, event, 'IS DISTINCT FROM')})"
+    owners, clause = _owners(trigger, event), f"FOR EACH ROW WHEN ({_when(trigger, event, 'IS DISTINCT FROM')})"
     if event != "UPDATE":
         only = trigger.only.format(row="changed") or "TRUE"
         owners = (
             f"SELECT DISTINCT l.id FROM changed CROSS JOIN LATERAL ({trigger.owners.format(row='changed')}) l "
             f"WHERE {only}"
         )
-        each = f"REFERENCING {'NEW' if event == 'INSERT' else 'OLD'} TABLE AS changed FOR EACH STATEMENT"
+        clause = f"REFERENCING {'NEW' if event == 'INSERT' else 'OLD'} TABLE AS changed FOR EACH STATEMENT"
     insert = f"{_INSERT} SELECT o.id, {_STAMP['postgresql']} FROM ({owners}) o WHERE o.id IS NOT NULL"
     return (
         f"CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS "
         f"{_quote(f'BEGIN {insert}; RETURN NULL; END')}; "
-        f"CREATE TRIGGER {name} AFTER {event} ON {trigger.table} {each} EXECUTE FUNCTION {name}()"
+        f"CREATE TRIGGER {name} AFTER {event} ON {trigger.table} {clause} EXECUTE FUNCTION {name}()"
     )
 
 

@@ -139,10 +139,10 @@ def add_role(role: Role, *, permissions: Iterable[Permission] = (), author: Auth
         add_record(role, author=author, operation="AddRole")
         new_permissions = list(permissions)
         if new_permissions:
-            added_names = {
+            permission_names = {
                 f"{permission.content_type.app_label}.{permission.codename}" for permission in new_permissions
             }
-            require(actor_of(author), Act.GIVE_ROLE, role, adding=added_names)
+            require(actor_of(author), Act.GIVE_ROLE, role, added_permissions=permission_names)
             with changing(Role, None, role.pk, author=author, operation="SetPermissions") as locked_role:
                 locked_role.permissions.set(new_permissions)
     return role
@@ -162,12 +162,14 @@ def update_role(
     """
     author = options["author"]
     new_permissions = None if permissions is None else list(permissions)
-    added_names = {f"{permission.content_type.app_label}.{permission.codename}" for permission in new_permissions or ()}
+    permission_names = {
+        f"{permission.content_type.app_label}.{permission.codename}" for permission in new_permissions or ()
+    }
     with recording():
         if name is not None:
             lock_outer_roles(role.pk)
         with changing(Role, None, role.pk, operation="UpdateRole", **options) as locked_role:
-            require(actor_of(author), Act.GIVE_ROLE, locked_role, adding=added_names)
+            require(actor_of(author), Act.GIVE_ROLE, locked_role, added_permissions=permission_names)
             if name is not None:
                 locked_role.name = name
                 touch_members(locked_role)

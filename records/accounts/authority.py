@@ -123,25 +123,35 @@ def may_act(actor: Actor, act: Act, target: Target) -> bool:
 
 
 def require(
-    actor: Actor, act: Act, target: Target, *, adding: Iterable[str] = (), permission_rows: Rows | None = None
+    actor: Actor,
+    act: Act,
+    target: Target,
+    *,
+    added_permissions: Iterable[str] = (),
+    permission_rows: Rows | None = None,
 ) -> None:
     """Raise NotAllowedError, with the reason, unless the actor may do this; the options are those of `refusal`."""
-    if reason := refusal(actor, act, target, adding=adding, permission_rows=permission_rows):
+    if reason := refusal(actor, act, target, added_permissions=added_permissions, permission_rows=permission_rows):
         raise NotAllowedError(reason)
 
 
 def refusal(
-    actor: Actor, act: Act, target: Target, *, adding: Iterable[str] = (), permission_rows: Rows | None = None
+    actor: Actor,
+    act: Act,
+    target: Target,
+    *,
+    added_permissions: Iterable[str] = (),
+    permission_rows: Rows | None = None,
 ) -> str:
     """Return why the actor may not do this; '' if they may.
 
-    `adding` are permissions (`app.codename`) that are to be added to the role. `permission_rows` are the rows of the
-    statement `permissions_statement` about the role, if it ran in this transaction already.
+    `added_permissions` are permissions (`app.codename`) that are to be added to the role. `permission_rows` are the
+    rows of the statement `permissions_statement` about the role, if it ran in this transaction already.
     """
     if actor.is_product:
         return ""
     if isinstance(target, Role):
-        return _role_refusal(actor, act, target, gives(target, permission_rows).union(adding))
+        return _role_refusal(actor, act, target, gives(target, permission_rows).union(added_permissions))
     if isinstance(target, Directory):
         return _directory_refusal(actor, target)
     if actor.directory is not None:

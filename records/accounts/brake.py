@@ -58,11 +58,11 @@ def counting_removals(
     most ten were switched off within the hour since the stop. A person who is removed twice within the hour counts
     once.
     """
-    since = now() - WINDOW
+    start_of_window = now() - WINDOW
     rows, [(removal_count,)] = answers
     [locked_directory] = locking(Directory).objects(rows)
     is_stopped = locked_directory.stopped is not None
-    if not is_stopped and _is_beyond(locked_directory, removal_count, since, people):
+    if not is_stopped and _is_beyond(locked_directory, removal_count, start_of_window, people):
         is_stopped = True
         if switches_off and len(people) == 1:
             # The request that exceeds the limit still ends one person's access; the stop is stored together with it.
@@ -70,7 +70,7 @@ def counting_removals(
     if is_stopped:
         if not switches_off or len(people) != 1:
             raise MassRemovalError(locked_directory)
-        start = max(since, locked_directory.stopped) if locked_directory.stopped else since
+        start = max(start_of_window, locked_directory.stopped) if locked_directory.stopped else start_of_window
         if DirectoryRemoval.objects.filter(directory=locked_directory, at__gte=start).count() >= SINGLE_SWITCH_OFFS:
             raise MassRemovalError(locked_directory)
     common_values = {"directory": locked_directory.pk, "at": now()}
@@ -98,7 +98,7 @@ directory's row, and so sees what all earlier writers have stored."""
 
 
 def _is_beyond(
-    directory: Directory, removal_count: int, since: datetime.datetime, people: Collection[uuid.UUID]
+    directory: Directory, removal_count: int, start_of_window: datetime.datetime, people: Collection[uuid.UUID]
 ) -> bool:
     """Return whether the number of people exceeds the limit: a number, or a share of the people an hour ago.
 
@@ -107,7 +107,7 @@ def _is_beyond(
     total = removal_count + len(people)
     if total <= settings.DIRECTORY_BRAKE_PEOPLE:
         return False
-    start = max(since, directory.confirmed) if directory.confirmed else since
+    start = max(start_of_window, directory.confirmed) if directory.confirmed else start_of_window
     earlier = DirectoryRemoval.objects.filter(directory=directory, at__gt=start).values("user_id")
     was_present = Q(is_active=True) | Q(pk__in=earlier) | Q(pk__in=ids(people))
     people_count = User.objects.filter(was_present, directory=directory).count()

@@ -58,15 +58,15 @@ def bring_up_to_date(sites: list[Site] | None = None) -> None:
             (role.site_id, role.default_role): role
             for role in Role.objects.filter(site__in=site_list).exclude(default_role="")
         }
-        missing = [
+        missing_roles = [
             (site, default) for site in site_list for default in ORDER if (site.pk, default.value) not in present_roles
         ]
         used_names = set(
-            Role.objects.filter(site__in=[site for site, _ in missing], is_archived=False).values_list(
+            Role.objects.filter(site__in=[site for site, _ in missing_roles], is_archived=False).values_list(
                 "site_id", "name_key"
             )
         )
-        new_roles = [_new(site, default, used_names) for site, default in missing]
+        new_roles = [_new(site, default, used_names) for site, default in missing_roles]
         Role.objects.bulk_create(new_roles)
         _give([(role, DefaultRole(role.default_role)) for role in (*present_roles.values(), *new_roles)], ids_of_role)
 

@@ -55,22 +55,22 @@ def add_or_match_role(site_id: uuid.UUID, desired: DesiredRole, directory: Direc
     """
     name = desired.name or ""
     with recording():
-        existing = None
+        existing_role = None
         _check_name(name)
         if fold(name):
             rows = Role.objects.at(site_id).filter(name_key=fold(name), is_archived=False)
             for key in rows.values_list("pk", flat=True):
                 lock_outer_roles(key)
-            existing = rows.select_for_update(of=("self",), no_key=True).first()
-        if existing is None:
+            existing_role = rows.select_for_update(of=("self",), no_key=True).first()
+        if existing_role is None:
             role = Role(site_id=site_id, name=name, directory=directory, made_by_directory=True)
             _set_external_id(role, directory, desired.external_id or "")
             add_record(role, author=author, operation="AddRole")
         else:
-            again = existing.directory_id == directory.pk and existing.hidden_from_directory
-            if existing.directory_id is not None and not again:
+            returns_to_directory = existing_role.directory_id == directory.pk and existing_role.hidden_from_directory
+            if existing_role.directory_id is not None and not returns_to_directory:
                 raise _used_name()
-            role = change_role(existing, DesiredRole(external_id=desired.external_id), directory, author=author)
+            role = change_role(existing_role, DesiredRole(external_id=desired.external_id), directory, author=author)
         if desired.members:
             change_members(role, desired.members, directory, author=author)
     return role

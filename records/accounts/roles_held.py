@@ -32,15 +32,15 @@ def refuse_circle(role: Role, members: Iterable[uuid.UUID]) -> None:
     memberships = RoleMembership.objects.filter(role__site_id=role.site_id, member_role__isnull=False)
     for outer, inner in memberships.values_list("role_id", "member_role_id"):
         edges[outer].add(inner)
-    waiting, visited = list(members), set()
-    while waiting:
-        step = waiting.pop()
+    queue, visited = list(members), set()
+    while queue:
+        step = queue.pop()
         if step == role.pk:
             text = gettext("A role cannot be its own member, neither directly nor through other roles.")
             raise ValidationError(text, code="InvalidValue")
         if step not in visited:
             visited.add(step)
-            waiting += edges[step]
+            queue += edges[step]
 
 
 def touch_users(keys: Iterable[uuid.UUID]) -> None:
@@ -106,14 +106,14 @@ def touch_outer_roles(role: Role) -> None:
     Role.objects.filter(pk__in=outer).update(revision=F("revision") + 1)
 
 
-def touch_members(role: Role, coming: Iterable[uuid.UUID] = ()) -> None:
+def touch_members(role: Role, new_members: Iterable[uuid.UUID] = ()) -> None:
     """Increment the revision of all who show the role: the roles that contain it, and all people in it.
 
-    It does the same for the people and roles (`coming`) that are about to become its members. Call it inside the
+    It does the same for the people and roles (`new_members`) that are about to become its members. Call it inside the
     writing transaction, before anything else locks a user: all are locked in one statement.
     """
     touch_outer_roles(role)
-    touch_users({*people_within([role.pk, *coming]), *coming})
+    touch_users({*people_within([role.pk, *new_members]), *new_members})
 
 
 def people_within(roles: Iterable[uuid.UUID]) -> set[uuid.UUID]:

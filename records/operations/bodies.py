@@ -123,10 +123,10 @@ def _read_chunked(request: HttpRequest, limit: int) -> bytearray:
             raise too_large(limit)
 
 
-def _drain(read: Callable[[int], bytes], length: int) -> None:
+def _drain(read_bytes: Callable[[int], bytes], length: int) -> None:
     remaining = min(length, DRAIN_LIMIT)
     with suppress(Exception):  # As above. The body is refused, however reading it ends.
-        while remaining > 0 and (piece := read(min(CHUNK, remaining))):
+        while remaining > 0 and (piece := read_bytes(min(CHUNK, remaining))):
             remaining -= len(piece)
 
 
@@ -156,15 +156,15 @@ def refuse_repeated_names(body: Bytes, value: object) -> None:
 
 def _names_in(value: object) -> int:
     """Return how many names the objects of a decoded value have; not recursive, so that any depth is possible."""
-    number, pending = 0, [value]
-    while pending:
-        part = pending.pop()
+    number, queue = 0, [value]
+    while queue:
+        part = queue.pop()
         if type(part) is dict:
             number += len(part)
             part = part.values()
         elif type(part) is not list:
             continue
-        pending += [inner for inner in part if type(inner) in (dict, list)]
+        queue += [inner for inner in part if type(inner) in (dict, list)]
     return number
 
 

@@ -28,7 +28,7 @@ from records.operations.outages import outage_of
 
 logger = logging.getLogger("larder.calls")
 
-EVERY = 1.0
+WRITE_EVERY = 1.0
 RETRY_AFTER = 5.0
 SWEEP_EVERY = 3_600.0
 """How often expired answers, stored for an Idempotency-Key, are deleted."""
@@ -64,7 +64,7 @@ class CallBuffer:
         self._calls: dict[uuid.UUID, deque[Call]] = {}
         self._aside: dict[Writer, deque[Any]] = {}
         self._new_calls = threading.Event()
-        self._ending = threading.Event()
+        self._end_event = threading.Event()
         self._keeper = CallKeeper()
         self._sweep_at = 0.0
         self._writer: threading.Thread | None = None
@@ -138,16 +138,16 @@ class CallBuffer:
 
     def end(self) -> None:
         """Write the rest before the process ends, without delaying it for long."""
-        self._ending.set()
+        self._end_event.set()
         self._new_calls.set()
         if self._writer is not None:
             self._writer.join(LAST_WRITE)
 
     def _write_on(self) -> None:
         faulty = False
-        while not self._ending.is_set():
+        while not self._end_event.is_set():
             self._new_calls.wait()
-            self._ending.wait(RETRY_AFTER if faulty else EVERY)
+            self._end_event.wait(RETRY_AFTER if faulty else WRITE_EVERY)
             self._new_calls.clear()
             try:
                 self._flush_apart()

@@ -101,8 +101,8 @@ def shaper(columns: Mapping[str, tuple[models.Field[Any, Any], Convert | None]])
             return []
         shapes = [dict(zip(names, row, strict=True)) for row in orjson.loads(text)]
         for name, convert in steps[connection.vendor]:
-            for one in shapes:
-                one[name] = convert(one[name])
+            for shape in shapes:
+                shape[name] = convert(shape[name])
         return shapes
 
     return shape

@@ -83,7 +83,7 @@ def _link(operation: dict[str, Any], paths: dict[str, Any]) -> None:
     An add links to the record that it added, a list to its first row, and a record to its change with its ETag.
     """
     name = operation["operationId"]
-    operation_ids = {one["operationId"] for path in paths.values() for one in path.values()}
+    operation_ids = {operation["operationId"] for path in paths.values() for operation in path.values()}
     targets = [target for target in _targets(name) if target in operation_ids]
     if targets:
         is_list = operation["responses"]["200"]["content"]["application/json"]["schema"].get("type") == "array"

@@ -116,8 +116,8 @@ def _pointed_at(
     for name, field in serializer.wire_fields().items() if ids else ():
         if getattr(field, "model", None) is model and not field.read_only:
             source = source_of(name, field)
-            pointing = holder._default_manager.filter(**{"site_id": site_id, f"{source}__in": ids})
-            pointed_ids |= set(pointing.values_list(source, flat=True))
+            pointing_records = holder._default_manager.filter(**{"site_id": site_id, f"{source}__in": ids})
+            pointed_ids |= set(pointing_records.values_list(source, flat=True))
     return pointed_ids
 
 

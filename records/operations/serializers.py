@@ -102,17 +102,17 @@ class WireSerializer(serializers.Serializer[Any]):
                     faults.append(FieldError(name[:100], "UnknownField", unknown(name, fields, "field")))
             elif not field.read_only:
                 try:
-                    read = field.empty if value is None else field.read(value)
+                    stored_value = field.empty if value is None else field.read(value)
                 except wire.WireError as fault:
                     faults.append(FieldError(name + fault.path, fault.code, fault.message))
                     continue
                 except wire.CompositeError as several:
                     faults += [FieldError(name + fault.path, fault.code, fault.message) for fault in several.faults]
                     continue
-                if name in required and (_missing(read) if name not in may_be_blank else value is None):
+                if name in required and (_missing(stored_value) if name not in may_be_blank else value is None):
                     faults.append(FieldError(name, "RequiredField", "This field is required and must not be empty."))
                     continue
-                values[source_of(name, field)] = read
+                values[source_of(name, field)] = stored_value
         faults += [
             FieldError(name, "RequiredField", "This field is required.")
             for name in fields
@@ -148,7 +148,7 @@ class ChildRows(wire.ArrayField, serializers.Field[Any, Any, Any, Any]):
     def read(self, value: object) -> list[dict[str, Any]]:
         """Return the entries under model names; raises WireError or CompositeError."""
         entries = wire.entries_of(value, wire.MOST_ROWS, "objects")
-        read: list[dict[str, Any]] = []
+        entry_values: list[dict[str, Any]] = []
         faults: list[wire.WireError] = []
         for index, entry in enumerate(entries):
             if not isinstance(entry, dict):
@@ -162,10 +162,10 @@ class ChildRows(wire.ArrayField, serializers.Field[Any, Any, Any, Any]):
                     values["id"] = _ID.read(entry["Id"])
                 except wire.WireError as fault:
                     faults.append(wire.WireError(fault.code, fault.message, f"[{index}].Id"))
-            read.append(values)
+            entry_values.append(values)
         if faults:
             raise wire.CompositeError(faults)
-        return read
+        return entry_values
 
     def reading(self, model: type[models.Model], source: str) -> tuple[JsonRows, Convert]:
         """Return the subquery and the converter of the array."""

@@ -119,9 +119,9 @@ def take_up_abandoned() -> int:
     tasks = list(suspect_tasks.order_by("started_at")[:100])
     if not tasks:
         return 0
-    living, count = heartbeats.living_workers(), 0
+    living_ids, count = heartbeats.living_workers(), 0
     for task in tasks:
-        if task.worker_ids and task.worker_ids[-1] in living:
+        if task.worker_ids and task.worker_ids[-1] in living_ids:
             continue
         same_task = DBTaskResult.objects.running().filter(pk=task.pk, started_at=task.started_at)
         if len(task.worker_ids) >= MOST_ATTEMPTS:

@@ -221,7 +221,7 @@ class UserAdmin(PlainAdmin):
         site, user = current_site(request), user_of(request)
         sites = {site.pk if site is not None else None} if record is None else self._sites_of(request, record)
         permissions = (self.private_permission, self.permission("change"))
-        may_change = any(access.may(user, one, *permissions) for one in sites)
+        may_change = any(access.may(user, site_id, *permissions) for site_id in sites)
         return () if may_change else self.private_fields
 
     def _sites_of(self, request: HttpRequest, record: Any) -> set[uuid.UUID | None]:

@@ -24,7 +24,7 @@ class Exchange:
         self.calls: list[tuple[Any, ...]] = []
         self.client, server = socket.socketpair()
         self.worker: Any = object.__new__(Worker)
-        self.worker.alive, self.worker.stopping, self.worker.age = True, True, 1
+        self.worker.alive, self.worker.is_stopping, self.worker.age = True, True, 1
         self.worker.cfg = SimpleNamespace(keepalive=75, threads=1)
         self.worker.poller = selectors.DefaultSelector()
         self.worker.method_queue = SimpleNamespace(defer=lambda *call: self.calls.append(call))

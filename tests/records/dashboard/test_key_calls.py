@@ -149,7 +149,7 @@ def test_a_call_is_answered_where_the_system_has_no_thread_left_and_the_next_one
 
 
 def test_a_thread_writes_from_the_first_call_on_and_once_more_at_the_end(monkeypatch: Any) -> None:
-    monkeypatch.setattr(calls, "EVERY", 0.01)
+    monkeypatch.setattr(calls, "WRITE_EVERY", 0.01)
     apart = calls.CallBuffer()
     apart._is_enabled = True
     operations: list[str] = []
@@ -165,7 +165,7 @@ def test_a_thread_writes_from_the_first_call_on_and_once_more_at_the_end(monkeyp
     monkeypatch.setattr(apart, "_flush_apart", flush)
     apart.note(uuid.uuid4(), "First", 200, 1.0, str(uuid.uuid4()))
     assert first.wait(10)
-    monkeypatch.setattr(calls, "EVERY", 60.0)
+    monkeypatch.setattr(calls, "WRITE_EVERY", 60.0)
     apart.note(uuid.uuid4(), "Second", 200, 1.0, str(uuid.uuid4()))
     start = time.monotonic()
     apart.end()
