@@ -56,7 +56,7 @@ def add_document(
         return {"versions": [version], "signers": signers}
 
     with storing(content) as file:
-        versions.describe(document, number, file, versions.first_status(reviewers, approvers))
+        versions.copy_newest_version(document, number, file, versions.first_status(reviewers, approvers))
         add_record(document, columns, author=author, operation=operation, parts=first_version)
     return document
 
@@ -93,7 +93,7 @@ def update_document(
         check_approvers(document, values)
         apply(document, values, in_order=USERS)
         status = versions.first_status(reviewers, approvers)
-        versions.describe(document, versions.next_number(document), file, status)
+        versions.copy_newest_version(document, versions.next_number(document), file, status)
         document.clean_fields(exclude=["site", "entity_folder", "created_by", "last_modified_by"])
         author_id = options["author"].id
         version, signers = versions.new_version(

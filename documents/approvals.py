@@ -58,9 +58,9 @@ def sign_review(version_id: uuid.UUID, user: User, password: str, **options: Unp
         sign(Meaning.REVIEWED)
         if not _waiting(version, Duty.REVIEW).exists():
             approvers = version.signers.filter(duty=Duty.APPROVE).exists()
-            versions.move(document, version, Status.AWAITING_APPROVAL if approvers else Status.ISSUED)
+            versions.set_status(document, version, Status.AWAITING_APPROVAL if approvers else Status.ISSUED)
         else:
-            versions.touch(version)
+            versions.increase_revision(version)
     return version
 
 
@@ -75,9 +75,9 @@ def approve(version_id: uuid.UUID, user: User, password: str, **options: Unpack[
             raise ValidationError(text, code="Forbidden")
         sign(Meaning.APPROVED)
         if not _waiting(version, Duty.APPROVE).exists():
-            versions.move(document, version, Status.APPROVED)
+            versions.set_status(document, version, Status.APPROVED)
         else:
-            versions.touch(version)
+            versions.increase_revision(version)
     return version
 
 
@@ -90,7 +90,7 @@ def reject(version_id: uuid.UUID, user: User, password: str, **options: Unpack[S
         raise fault_at("comment", gettext("Say what has to change: a rejection needs a comment."), "RequiredField")
     with _signing(version_id, user, password, None, "Reject", options) as (document, version, sign):
         sign(Meaning.REJECTED)
-        versions.move(document, version, Status.AWAITING_CHANGE)
+        versions.set_status(document, version, Status.AWAITING_CHANGE)
     return version
 
 
@@ -181,7 +181,7 @@ def replace_signer(signer_id: uuid.UUID, successor: User, *, reason: str, author
         away = signer.user_id
         signer.user = successor
         signer.save(update_fields=["user"])
-        versions.touch(version)
+        versions.increase_revision(version)
         users = document.user_to_review if duty is Duty.REVIEW else document.user_to_approve
         rows = users.through._base_manager.filter(document=document)
         if rows.filter(user_id=successor.pk).exists():

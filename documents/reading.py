@@ -37,12 +37,12 @@ class Progress:
     document_id: uuid.UUID
     due: datetime.datetime
     readers: frozenset[uuid.UUID]
-    read: int
+    read_count: int
 
     @property
-    def missing(self) -> int:
+    def missing_count(self) -> int:
         """Return how many people have not read it yet."""
-        return len(self.readers) - self.read
+        return len(self.readers) - self.read_count
 
 
 def progress(site_ids: Collection[uuid.UUID], count: Counting = UNCACHED) -> list[Progress]:
@@ -51,7 +51,7 @@ def progress(site_ids: Collection[uuid.UUID], count: Counting = UNCACHED) -> lis
     The readings are counted in the database, and the versions are not loaded: a site may have hundreds of thousands of
     readings, and a thousand versions, of which a page shows a few (`shown_versions`). `count` is for a single site.
     """
-    versions = count(to_read(site_ids).values_list("pk", "document_id", "in_force_since", "created"))
+    versions = count(versions_to_read(site_ids).values_list("pk", "document_id", "in_force_since", "created"))
     readers_by_document = readers_of([document for _, document, _, _ in versions], count)
     versions_by_readers: dict[frozenset[uuid.UUID], list[uuid.UUID]] = defaultdict(list)
     for key, document, _, _ in versions:
@@ -83,9 +83,9 @@ def missing_readers(
     have_read: dict[uuid.UUID, set[uuid.UUID]] = defaultdict(set)
     for version_id, user_id in rows.values_list("version_id", "user_id"):
         have_read[version_id].add(user_id)
-    among = None if users is None else set(users)
+    user_ids = None if users is None else set(users)
     return {
-        one.version_id: (one.readers if among is None else one.readers & among) - have_read[one.version_id]
+        one.version_id: (one.readers if user_ids is None else one.readers & user_ids) - have_read[one.version_id]
         for one in entries
     }
 
@@ -100,8 +100,8 @@ def readers_of(documents: Collection[uuid.UUID], count: Counting = UNCACHED) -> 
     pairs = Document.must_read.through.objects.filter(document__in=documents).values_list("document_id", "role_id")
     for document, role in count(pairs):
         roles_of[document].add(role)
-    among: set[uuid.UUID] = set().union(*roles_of.values())
-    people = people_of(among) if among else {}
+    role_ids: set[uuid.UUID] = set().union(*roles_of.values())
+    people = people_of(role_ids) if role_ids else {}
 
     @cache
     def members(roles: frozenset[uuid.UUID]) -> frozenset[uuid.UUID]:
@@ -110,7 +110,7 @@ def readers_of(documents: Collection[uuid.UUID], count: Counting = UNCACHED) -> 
     return {document: members(frozenset(roles)) for document, roles in roles_of.items()}
 
 
-def to_read(site_ids: Collection[uuid.UUID]) -> QuerySet[DocumentVersion]:
+def versions_to_read(site_ids: Collection[uuid.UUID]) -> QuerySet[DocumentVersion]:
     """Return the versions in force at these sites that have required readers, with their documents."""
     must_read = Document.must_read.through.objects.filter(document=OuterRef("document"))
     rows = DocumentVersion.objects.filter(
@@ -122,15 +122,15 @@ def to_read(site_ids: Collection[uuid.UUID]) -> QuerySet[DocumentVersion]:
 def waiting_for(user: User) -> QuerySet[DocumentVersion]:
     """Return the versions in force that the person must still read. The person's roles are queried immediately."""
     roles = access.roles_held(user.pk) if user.is_active and not user.is_service_account else {}
-    mine = Document.must_read.through.objects.filter(
+    must_read_by_user = Document.must_read.through.objects.filter(
         document=OuterRef("document"), role__in=[role for at_site in roles.values() for role, _ in at_site]
     )
     have_read = Reading.objects.filter(version=OuterRef("pk"), user=user)
-    return to_read(list(roles)).filter(Exists(mine), ~Exists(have_read))
+    return versions_to_read(list(roles)).filter(Exists(must_read_by_user), ~Exists(have_read))
 
 
 def due(version: DocumentVersion) -> datetime.datetime:
-    """Return the bare day, on the site's calendar, by which the required readers must have read a version in force."""
+    """Return the day by which a version in force must have been read, on the site's calendar, as midnight UTC."""
     zone = zoneinfo.ZoneInfo(version.document.site.time_zone)
     return bare(day_of(_due(version.in_force_since, version.created), zone))
 

@@ -148,7 +148,7 @@ class MatrixQuery:
         entries = reading.progress([self.site.pk], Counting(self.site.pk))
         self.all_entries = [one for one in entries if first <= day_of(one.due, self.zone) <= last and not self.fault]
         self.missing = request.GET.get("show") == "missing"
-        self.entries = [one for one in self.all_entries if one.missing or not self.missing]
+        self.entries = [one for one in self.all_entries if one.missing_count or not self.missing]
 
     def people_of(self, entries: Sequence[reading.Progress]) -> dict[uuid.UUID, frozenset[uuid.UUID]]:
         """Return the people whom the matrix shows for these versions, by the Id of the version."""
@@ -186,7 +186,7 @@ def matrix(request: HttpRequest) -> HttpResponse:
         query=urlencode({**days, **({"show": "missing"} if missing else {})}),
         kinds=KINDS,
         owed=sum(len(one.readers) for one in query.all_entries),
-        read=sum(one.read for one in query.all_entries),
+        read=sum(one.read_count for one in query.all_entries),
         rows=[
             {
                 "person": user,

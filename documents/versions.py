@@ -35,7 +35,7 @@ def next_number(document: Document) -> int:
     return document.version + 1
 
 
-def describe(document: Document, number: int, file: StoredFile, status: Status) -> None:
+def copy_newest_version(document: Document, number: int, file: StoredFile, status: Status) -> None:
     """Copy the data of the newest version to the document; the caller saves it."""
     document.version = number
     document.record_status = status
@@ -81,15 +81,15 @@ def replace_versions(document: Document, version: DocumentVersion, signers: list
     Any newer file supersedes a version that waits for signatures or for a change. The version in force is superseded
     only by a version that itself comes into force (DECISIONS 5).
     """
-    rows, earlier = (list(LockedContent.rows(document, relation)) for relation in ("versions", "signers"))
+    rows, present_signers = (list(LockedContent.rows(document, relation)) for relation in ("versions", "signers"))
     statuses = (*AWAITING, *(IN_FORCE if version.record_status in IN_FORCE else ()))
-    superseded = [row for row in rows if row.record_status in statuses]
-    for row in superseded:
+    superseded_rows = [row for row in rows if row.record_status in statuses]
+    for row in superseded_rows:
         row.record_status, row.revision = Status.SUPERSEDED, row.revision + 1
-    storing = [*map(update_of, superseded), *insertions([version])]
-    LockedContent.put(document, "versions", [*rows, version], storing, [version])
+    statements = [*map(update_of, superseded_rows), *insertions([version])]
+    LockedContent.put(document, "versions", [*rows, version], statements, [version])
     LockedContent.put(
-        document, "signers", [*earlier, *signers], insertions(signers), [signer.user for signer in signers]
+        document, "signers", [*present_signers, *signers], insertions(signers), [signer.user for signer in signers]
     )
 
 
@@ -99,7 +99,7 @@ def supersede(document: Document, statuses: Sequence[Status]) -> None:
     versions.update(record_status=Status.SUPERSEDED, revision=F("revision") + 1)
 
 
-def move(document: Document, version: DocumentVersion, status: Status) -> None:
+def set_status(document: Document, version: DocumentVersion, status: Status) -> None:
     """Set a version's status, and update the data that the document shows.
 
     A version that comes into force first supersedes the previous one in the same transaction, because only one may be
@@ -117,7 +117,7 @@ def move(document: Document, version: DocumentVersion, status: Status) -> None:
     notices.notify(version)
 
 
-def touch(version: DocumentVersion) -> None:
+def increase_revision(version: DocumentVersion) -> None:
     """Increase the version's revision, which is its ETag, because its signers changed."""
     DocumentVersion.objects.filter(pk=version.pk).update(revision=F("revision") + 1)
     version.revision += 1

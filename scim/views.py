@@ -101,7 +101,7 @@ class ResourceView(ProvisioningView):
         says_nothing = is_patch and self.answers_nothing(request.caller, query)
         with self._locking(request, key, body if is_patch else None) as (adapter, trail):
             (adapter.handle_operations if is_patch else adapter.from_dict)(body)
-            with trail.ending() if says_nothing else nullcontext():
+            with trail.storing_at_end() if says_nothing else nullcontext():
                 adapter.save()
             if says_nothing and not adapter.requested_values:
                 return empty_response(ETag=version_of(adapter.obj.revision))
@@ -131,7 +131,7 @@ class ResourceView(ProvisioningView):
         """
         proof = self.proof
         begin = reading if proof is None else lambda: [proof.statement, *(reading() if reading else ())]
-        with recording(begin, ahead=ahead) as trail:
+        with recording(begin, statements_for_next_block=ahead) as trail:
             if proof is not None:
                 check(proof, trail.answers.pop(0)[0][0])
                 self.proof = None

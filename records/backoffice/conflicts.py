@@ -28,7 +28,7 @@ class Conflict:
     """The changes of a record since the editor opened it, newest last, and the fields that both have changed."""
 
     changes: list[Change]
-    both: list[str] = field(default_factory=list)
+    fields_changed_by_both: list[str] = field(default_factory=list)
 
 
 def changes_of(record: models.Model) -> ChangeQuerySet:
@@ -67,8 +67,8 @@ def changes_since(record: models.Model, seen_change: str) -> list[Change]:
     return newer[::-1]
 
 
-def meanwhile(record: Any, data: QueryDict) -> list[Change]:
-    """Return the changes since the sent form was opened, oldest first; the data then says that they were seen.
+def take_changes_meanwhile(record: Any, data: QueryDict) -> list[Change]:
+    """Return the changes since the sent form was opened, oldest first, and mark them in the data as seen.
 
     The record must come from `record_to_edit`, since changes that it does not contain must not count as seen.
     """
@@ -95,7 +95,7 @@ def put(data: QueryDict, name: str, value: Any) -> None:
         data[name] = value
 
 
-def _before(model: type[models.Model], name: str, old: object) -> object:
+def _form_value(model: type[models.Model], name: str, old: object) -> object:
     """Return a value of the history in the form that the form uses."""
     if isinstance(old, dict):
         return old.get("id")
@@ -115,18 +115,18 @@ def merge(
     `current_form` is an unbound form of the present record, which is a row of the model.
     """
     conflict = Conflict(list(changes))
-    before: dict[str, object] = {}
+    old_values: dict[str, object] = {}
     for change in conflict.changes:
         for entry in change.fields:
-            before.setdefault(entry["field"], entry.get("old"))
-    for name, old in before.items():
+            old_values.setdefault(entry["field"], entry.get("old"))
+    for name, old in old_values.items():
         if name not in current_form.fields:
             continue
         form_field = current_form.fields[name]
         sent_value = form_field.widget.value_from_datadict(data, {}, name)
-        if not is_erased(old) and form_field.has_changed(_before(model, name, old), sent_value):
+        if not is_erased(old) and form_field.has_changed(_form_value(model, name, old), sent_value):
             if form_field.has_changed(current_form.initial.get(name), sent_value):
-                conflict.both.append(name)
+                conflict.fields_changed_by_both.append(name)
         else:
             put(data, name, raw(current_form[name]))
     return conflict
@@ -140,7 +140,7 @@ def reconcile_rows(data: QueryDict, formset: RecordFormSet, changes: Iterable[Ch
     """
     prefix = str(formset.prefix)
     sent_rows = _sent_rows(data, prefix)
-    before = {
+    old_values = {
         (entry["row"], entry["field"].split(".", 1)[1]): entry.get("old")
         for change in reversed(list(changes))
         for entry in change.fields
@@ -166,10 +166,10 @@ def reconcile_rows(data: QueryDict, formset: RecordFormSet, changes: Iterable[Ch
         if row is None:
             rows.append(current)
             continue
-        for (row_key, name), old in before.items():
+        for (row_key, name), old in old_values.items():
             if row_key == key and name in form.fields:
                 model = form._meta.model
-                if is_erased(old) or not form.fields[name].has_changed(_before(model, name, old), row.get(name)):
+                if is_erased(old) or not form.fields[name].has_changed(_form_value(model, name, old), row.get(name)):
                     row[name] = current[name]
         if key in erased_rows:
             row |= {name: value for name, value in current.items() if is_mark(value)}
@@ -188,7 +188,7 @@ def reconcile_rows(data: QueryDict, formset: RecordFormSet, changes: Iterable[Ch
 def _is_edited(formset: RecordFormSet, row: Mapping[str, object], old: Mapping[str, object]) -> bool:
     form = formset.empty_form
     return any(
-        form_field.has_changed(_before(form._meta.model, name, old.get(name)), row.get(name))
+        form_field.has_changed(_form_value(form._meta.model, name, old.get(name)), row.get(name))
         for name, form_field in form.fields.items()
         if name not in ("id", "DELETE", formset.fk.name)
     )

@@ -237,14 +237,14 @@ class FormPages(StepPages, HistoryPages):
         form = form_class(data, request.FILES, instance=instance)
         valid = form.is_valid()
         valid = all_valid(formsets) and valid
-        changes = bool(form.content_changed) or any(formset.has_changed() for formset in formsets)
+        has_changes = bool(form.content_changed) or any(formset.has_changed() for formset in formsets)
         reason = form.reason()
-        silent = record is None or not changes or reason or not self.needs_reason(record)
-        if not silent and "change_reason" not in form.errors:
+        lacks_reason = record is not None and has_changes and not reason and self.needs_reason(record)
+        if lacks_reason and "change_reason" not in form.errors:
             form.add_error("change_reason", NO_REASON)
             valid = False
         if valid and conflict is None:
-            if record is not None and not changes:
+            if record is not None and not has_changes:
                 return self._response_unchanged(request, record)
             values = form.values(change=record is not None)
             values |= {formset.relation: formset.rows() for formset in formsets if formset.has_changed()}
@@ -260,6 +260,7 @@ class FormPages(StepPages, HistoryPages):
             except RecordNotFoundError:
                 raise Http404 from None
             else:
+                # Django's responses need the form's instance, so it takes the columns of the record that was stored.
                 vars(instance).update({**vars(result), "_state": instance._state})
                 if record is None:
                     return self.response_add(request, instance)
@@ -285,7 +286,7 @@ class FormPages(StepPages, HistoryPages):
 
     def _conflict(self, request: HttpRequest, record: Any, form_class: Any, data: QueryDict) -> Conflict | None:
         """Update the sent data with the stored record, and return others' changes meanwhile, if there are any."""
-        changes = conflicts.meanwhile(record, data)
+        changes = conflicts.take_changes_meanwhile(record, data)
         conflict = conflicts.merge(self.model, data, form_class(instance=record), changes) if changes else None
         for formset_class, inline in self.get_formsets_with_inlines(request, record) if self.inlines else ():
             rows: RecordFormSet = formset_class(

@@ -159,7 +159,7 @@ class HistoryPages(SitePermissions):
                 }
                 for change in conflict.changes
             ],
-            "both": [str(form[name].label) for name in conflict.both],
+            "both": [str(form[name].label) for name in conflict.fields_changed_by_both],
         }
 
     def history_view(

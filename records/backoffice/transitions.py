@@ -34,10 +34,10 @@ from records.accounts import access
 from records.backoffice import extension_points
 from records.backoffice.conflicts import (
     StaleError,
-    meanwhile,
     merge,
     newest_change,
     refuse_when_stale,
+    take_changes_meanwhile,
 )
 from records.backoffice.current import author_of, show_times_of, site_at
 from records.backoffice.extension_points import RecordLink, RecordPanel
@@ -294,7 +294,7 @@ class StepPages(SitePermissions):
         conflict: dict[str, Any] | None = None
         if request.method == "POST":
             data = request.POST.copy()
-            if changes := meanwhile(record, data):
+            if changes := take_changes_meanwhile(record, data):
                 page: Any = self
                 current_form = self._initial_form(step, record)
                 merged = merge(self.model, data, current_form, changes)

@@ -97,8 +97,8 @@ def _relations(model: type[models.Model]) -> Sequence[Related]:
     for many in model._meta.many_to_many:
         if many.name not in excluded:
             through: Any = many.remote_field.through
-            read = reading(partial(_rows_of, through, many.m2m_field_name()))
-            relations.append((many.name, read, f"{many.m2m_reverse_field_name()}_id"))
+            query = reading(partial(_rows_of, through, many.m2m_field_name()))
+            relations.append((many.name, query, f"{many.m2m_reverse_field_name()}_id"))
     for relation in getattr(model, "HISTORY_CHILDREN", ()):
         back: Any = model._meta.get_field(relation)
         relations.append((relation, reading(partial(_rows_of, back.related_model, back.field.name)), ""))

@@ -114,8 +114,8 @@ class CompiledQuery(NamedTuple):
 
 def compile_query(rows: models.QuerySet[Any]) -> CompiledQuery:
     """Return a compiled query of whole rows, to be used once."""
-    read = compile_rows(rows)
-    return CompiledQuery(read, (read.sql, read.parameters))
+    query = compile_rows(rows)
+    return CompiledQuery(query, (query.sql, query.parameters))
 
 
 def reading(rows: Callable[[uuid.UUID], models.QuerySet[Any]]) -> Reading:
@@ -147,8 +147,8 @@ def rows_with(model: type[models.Model], keys: Collection[Any], eligible: RowsOf
     """
     if len(keys) == 1 and isinstance(model._meta.pk, models.UUIDField):
         (key,) = keys
-        read = _reading_of(model, eligible)
-        return CompiledQuery(read, read.by(key))
+        query = _reading_of(model, eligible)
+        return CompiledQuery(query, query.by(key))
     return compile_query(eligible(model).filter(pk__in=keys).order_by())
 
 
@@ -158,12 +158,16 @@ def _reading_of(model: type[models.Model], eligible: RowsOf) -> Reading:
 
 
 def ask(
-    queries: Sequence[CompiledQuery], *ahead: Statement, run: Callable[[Sequence[Statement]], list[Rows]] = together
+    queries: Sequence[CompiledQuery],
+    *first_statements: Statement,
+    run: Callable[[Sequence[Statement]], list[Rows]] = together,
 ) -> tuple[list[list[Any]], list[Rows]]:
     """Return the objects of each query, and the rows of the statements before them; one round trip, made by `run`."""
-    answers = run([*ahead, *(query.statement for query in queries)])
-    objects = [query.reading.objects(rows) for query, rows in zip(queries, answers[len(ahead) :], strict=True)]
-    return objects, answers[: len(ahead)]
+    answers = run([*first_statements, *(query.statement for query in queries)])
+    objects = [
+        query.reading.objects(rows) for query, rows in zip(queries, answers[len(first_statements) :], strict=True)
+    ]
+    return objects, answers[: len(first_statements)]
 
 
 def read_together(*queries: models.QuerySet[Any]) -> None:

@@ -47,27 +47,29 @@ class Trail:
     """How many blocks of `recording` are open."""
     has_begun: bool = False
     """Whether a statement has run in the transaction."""
-    ahead: tuple[Sequence[Statement], Sequence[Rows]] = ((), ())
-    """The statements that ran on behalf of the next block of `recording` that begins with any, and their rows."""
+    answers_for_next_block: tuple[Sequence[Statement], Sequence[Rows]] = ((), ())
+    """The statements with which the next block of `recording` would begin and that ran already, and their rows."""
     answers: list[Rows] = field(default_factory=list)
     """The rows of the statements with which the innermost block began."""
-    last: list[tuple[Statement, RowsCallback | None]] = field(default_factory=list)
+    final_statements: list[tuple[Statement, RowsCallback | None]] = field(default_factory=list)
     """The statements that run at the end of the transaction, before its changes are stored."""
-    noting: list[Callable[[], None]] = field(default_factory=list)
+    late_additions: list[Callable[[], None]] = field(default_factory=list)
     """The functions that add the changes of many rows; they are called at the end of the transaction."""
-    unnumbered: list[tuple[Change, models.Model]] = field(default_factory=list)
+    unnumbered_changes: list[tuple[Change, models.Model]] = field(default_factory=list)
     """The changes of new records whose numbers the database sets at the end."""
 
-    def begin(self, statements: Sequence[Statement], ahead: LateStatements | None = None) -> list[Rows]:
+    def begin(
+        self, statements: Sequence[Statement], statements_for_next_block: LateStatements | None = None
+    ) -> list[Rows]:
         """Run statements, as the first ones of the transaction or in it; returns the rows of each.
 
-        With them run the statements that `ahead` returns, with which the next block is going to begin.
+        The statements that `statements_for_next_block` returns run with them; the next block begins with those.
         """
         run = together if self.has_begun else start_stamping
         self.has_begun = True
-        more = ahead() if ahead else ()
-        answers = run([*statements, *more])
-        self.ahead = more, answers[len(statements) :]
+        ahead_statements = statements_for_next_block() if statements_for_next_block else ()
+        answers = run([*statements, *ahead_statements])
+        self.answers_for_next_block = ahead_statements, answers[len(statements) :]
         return answers[: len(statements)]
 
     @property
@@ -76,7 +78,7 @@ class Trail:
         return self.depth == 1
 
     @contextmanager
-    def going_on(self) -> Iterator[None]:
+    def storing_at_once(self) -> Iterator[None]:
         """Store everything immediately while the block runs, because the block reads what was written."""
         self.depth += 1
         try:
@@ -85,7 +87,7 @@ class Trail:
             self.depth -= 1
 
     @contextmanager
-    def ending(self) -> Iterator[None]:
+    def storing_at_end(self) -> Iterator[None]:
         """Store at the end of the transaction what the block writes, because nothing reads it before.
 
         Within another write, which may read it, the block stores everything immediately.
@@ -102,7 +104,7 @@ class Trail:
 
         `callback` is called with the rows of each. Use it only if nothing else reads what they write: see `ends_next`.
         """
-        self.last += [(statement, callback) for statement in statements]
+        self.final_statements += [(statement, callback) for statement in statements]
 
     def store(self, statements: Sequence[Statement]) -> None:
         """Run statements that store rows: at the end if nothing reads the rows before, otherwise now."""
@@ -117,38 +119,38 @@ class Trail:
         If nothing reads the rows before, it is called while PostgreSQL stores them.
         """
         if self.ends_next:
-            self.noting.append(add_changes)
+            self.late_additions.append(add_changes)
         else:
             add_changes()
 
     def end(self) -> None:
         """Run the statements for the end and store the changes.
 
-        That is one round trip on PostgreSQL if no chain gets several changes and nothing is in `noting`. Otherwise the
-        rows are stored first, and meanwhile everything of the digests is computed that does not depend on the changes'
-        numbers. Only then the heads of the chains are locked.
+        That is one round trip on PostgreSQL if no chain gets several changes and `late_additions` is empty. Otherwise
+        the rows are stored first. While the database stores them, everything of the digests is computed that does not
+        depend on the changes' numbers. Only then the heads of the chains are locked.
         """
-        last = [statement for statement, _ in self.last]
+        final_statements = [statement for statement, _ in self.final_statements]
         chains = self._chains()
-        if vendor() == "postgresql" and len(chains) == len(self.pending) and not self.noting:
-            if statements := [*last, *(appending(changes[0]) for changes in chains.values())]:
+        if vendor() == "postgresql" and len(chains) == len(self.pending) and not self.late_additions:
+            if statements := [*final_statements, *(appending(changes[0]) for changes in chains.values())]:
                 connection.commit_with(statements, self._answer)  # type: ignore[attr-defined]
             return
 
         def advance() -> list[Statement]:
-            for add_changes in self.noting:
+            for add_changes in self.late_additions:
                 add_changes()
-            if self.noting:
+            if self.late_additions:
                 chains.update(self._chains())
             for change in self.pending:
                 change.lines = "" if change.counts else lines_of(change)
             return [_advance(chain, len(changes)) for chain, changes in chains.items()]
 
-        answers = together(last, advance)
-        self._answer(answers[: len(last)])
-        for change, record in self.unnumbered:
+        answers = together(final_statements, advance)
+        self._answer(answers[: len(final_statements)])
+        for change, record in self.unnumbered_changes:
             complete(change, record)
-        heads = zip(chains.items(), answers[len(last) :], strict=True)
+        heads = zip(chains.items(), answers[len(final_statements) :], strict=True)
         if statements := [one for (chain, changes), rows in heads for one in _append(chain, changes, *rows[0])]:
             connection.commit_with(statements)  # type: ignore[attr-defined]
 
@@ -160,7 +162,7 @@ class Trail:
         return {parameter(chain): changes for chain, changes in chains.items()}
 
     def _answer(self, answers: Sequence[Rows]) -> None:
-        for (_, callback), rows in zip(self.last, answers, strict=False):
+        for (_, callback), rows in zip(self.final_statements, answers, strict=False):
             if callback is not None:
                 callback(rows)
 
@@ -182,7 +184,7 @@ class Trail:
         """
         if not entries:
             return
-        self.ahead = (), ()  # The next block reads what this one has written.
+        self.answers_for_next_block = (), ()  # The next block reads what this one has written.
         site = site_id or getattr(record, "history_site_id", None) or getattr(record, "site_id", None)
         values: dict[str, object] = {
             "id": uuid.uuid4(),
@@ -211,7 +213,7 @@ class Trail:
         change.counts = counts
         self.pending.append(change)
         if counts:
-            self.unnumbered.append((change, record))
+            self.unnumbered_changes.append((change, record))
 
 
 @contextmanager
@@ -225,21 +227,23 @@ def beginning() -> Iterator[None]:
     """
     outer = _trail()
     if vendor() != "postgresql" or outer is not None:
-        with outer.ending() if outer is not None and outer.is_wrapper else nullcontext():
+        with outer.storing_at_end() if outer is not None and outer.is_wrapper else nullcontext():
             yield
         return
     with _transaction():
         yield
 
 
-def run_at_begin(statements: Sequence[Statement], *, ahead: LateStatements | None = None) -> list[Rows]:
+def run_at_begin(
+    statements: Sequence[Statement], *, statements_for_next_block: LateStatements | None = None
+) -> list[Rows]:
     """Run statements, in the round trip that begins the transaction if a block of `beginning` waits for its write.
 
-    Returns the rows of each. In a transaction the statements that `ahead` returns run there too: they are those with
-    which the write is going to begin, and which then do not run again.
+    Returns the rows of each. In a transaction the statements that `statements_for_next_block` returns run too: the
+    write begins with those, and then does not run them again.
     """
     trail = _trail()
-    return together(statements) if trail is None else trail.begin(statements, ahead)
+    return together(statements) if trail is None else trail.begin(statements, statements_for_next_block)
 
 
 def store(statements: Sequence[Statement]) -> None:
@@ -267,22 +271,27 @@ def _transaction() -> Iterator[Trail]:
 
 @contextmanager
 def recording(
-    reading: LateStatements | None = None, *, ahead: LateStatements | None = None, savepoint: bool = True
+    reading: LateStatements | None = None,
+    *,
+    statements_for_next_block: LateStatements | None = None,
+    savepoint: bool = True,
 ) -> Iterator[Trail]:
     """Open the transaction of a write and yield its Trail; the changes are stored when the outermost block ends.
 
-    A nested block is a savepoint: if it fails, only its own changes are lost. One without a savepoint costs two round
-    trips less, and everything since the savepoint around it is lost with it. The one write of a block of `beginning` or
-    `ending` has none either. The chain's row is locked last, so that the writers of a site wait for each other as
-    briefly as possible and never in a circle. The statements of `reading` are sent together with the BEGIN; their rows
-    are in `Trail.answers`. With them run the statements of `ahead`, with which a block within this one is going to
-    begin. That block gets their rows without running them again, unless a Change was added in the meantime.
+    The statements that `reading` returns are sent together with the BEGIN; their rows are in `Trail.answers`. With them
+    run the statements that `statements_for_next_block` returns. They are those of the `reading` of a nested block,
+    which gets their rows without running them again, unless a Change was added in the meantime.
+
+    A nested block is a savepoint: if it fails, only its own changes are lost. Without a savepoint it costs two round
+    trips less, but if it fails, everything since the enclosing savepoint is lost. The write of a block of `beginning`
+    or `storing_at_end` never has a savepoint. The chain's row is locked last, so that the writers of a site wait for
+    each other as briefly as possible and never in a circle.
     """
     outer = _trail()
     if outer is None:
         with _transaction() as trail:
             trail.depth = 1
-            trail.answers = trail.begin(reading() if reading else (), ahead)
+            trail.answers = trail.begin(reading() if reading else (), statements_for_next_block)
             yield trail
         return
     mark = len(outer.pending)
@@ -290,11 +299,13 @@ def recording(
     try:
         with transaction.atomic(savepoint=savepoint) if outer.depth > 1 else nullcontext():
             statements = reading() if reading else ()
-            statements_ahead, rows = outer.ahead
+            statements_ahead, rows = outer.answers_for_next_block
             if statements and statements == statements_ahead:
-                outer.answers, outer.ahead = list(rows), ((), ())
+                outer.answers, outer.answers_for_next_block = list(rows), ((), ())
             else:
-                outer.answers = outer.begin(statements, ahead) if statements or not outer.has_begun else []
+                outer.answers = (
+                    outer.begin(statements, statements_for_next_block) if statements or not outer.has_begun else []
+                )
             yield outer
     except BaseException:
         del outer.pending[mark:]

@@ -52,9 +52,8 @@ def resolve_all(
         if site_id is not None and (statement := validity_of(model, keys, site_id)) is not None
     }
     proof_statements = [proof.statement] if proof is not None else []
-    records, answers = ask(
-        queries, *validity_statements.values(), *proof_statements, run=partial(run_at_begin, ahead=ahead)
-    )
+    run = partial(run_at_begin, statements_for_next_block=ahead)
+    records, answers = ask(queries, *validity_statements.values(), *proof_statements, run=run)
     if proof is not None:
         check(proof, answers[-1][0][0])
     records_by_model: RecordsByModel = {

@@ -126,7 +126,7 @@ class Readings:
 
     def _open(self, before: datetime.datetime, sites: QuerySet[Site]) -> list[reading.Progress]:
         keys = list(sites.filter(is_archived=False).values_list("pk", flat=True))
-        return [one for one in reading.progress(keys) if one.missing and one.due < before]
+        return [one for one in reading.progress(keys) if one.missing_count and one.due < before]
 
     def owners(self, before: datetime.datetime) -> set[uuid.UUID]:
         """Return the people who have something to read before the moment; seven queries at most."""

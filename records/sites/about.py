@@ -230,8 +230,10 @@ class AboutRecord(models.Model):
 
 def finding_statements(model: type[SiteRecord], record_id: uuid.UUID, finding_id: uuid.UUID | None) -> list[Statement]:
     """Return the statement that finds a finding of a record, if the kind of record has findings and one is named."""
-    read = None if finding_id is None else _finding(model)
-    return [] if read is None or finding_id is None else [read.with_values({ANY_ROW: record_id, _FINDING: finding_id})]
+    query = None if finding_id is None else _finding(model)
+    return (
+        [] if query is None or finding_id is None else [query.with_values({ANY_ROW: record_id, _FINDING: finding_id})]
+    )
 
 
 @cache

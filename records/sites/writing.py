@@ -173,7 +173,7 @@ def adding(
 
     The row's first Change includes what the block created. Raises ValidationError and then stores nothing.
     """
-    with recording() as trail, trail.going_on():
+    with recording() as trail, trail.storing_at_once():
         children, lists = _prepare(record, values or {}, author=author, skip=())
         if isinstance(record, SiteRecord):
             insert_numbered(record, trail)

@@ -109,13 +109,13 @@ def readings(progress: Sequence[Progress], period: Period) -> Readings:
         index = index_of.get(day.replace(day=1), -1 if day < period.first else len(index_of))
         if 0 <= index < len(index_of):
             due[index] += len(entry.readers)
-            read[index] += entry.read
+            read[index] += entry.read_count
         if day < period.today:
-            overdue_by_month[index] = overdue_by_month.get(index, 0) + entry.missing
+            overdue_by_month[index] = overdue_by_month.get(index, 0) + entry.missing_count
     return Readings(
         due,
         read,
         sum(len(entry.readers) for entry in progress),
-        sum(entry.read for entry in progress),
+        sum(entry.read_count for entry in progress),
         _overdue(overdue_by_month, period),
     )

@@ -147,7 +147,7 @@ def test_a_step_shows_what_was_changed_meanwhile_and_is_taken_by_the_second_pres
         counts.append(count_records())
 
     if before_lock:
-        compare = transitions.meanwhile
+        compare = transitions.take_changes_meanwhile
 
         def compare_after_change(*args: Any) -> Any:
             changes = compare(*args)
@@ -155,7 +155,7 @@ def test_a_step_shows_what_was_changed_meanwhile_and_is_taken_by_the_second_pres
                 change_and_count()
             return changes
 
-        monkeypatch.setattr(transitions, "meanwhile", compare_after_change)
+        monkeypatch.setattr(transitions, "take_changes_meanwhile", compare_after_change)
     else:
         change_and_count()
     conflict = client.post(url, step.form_data(page))

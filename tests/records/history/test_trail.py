@@ -166,7 +166,7 @@ def test_a_write_that_fails_as_it_is_committed_leaves_nothing() -> None:
 def test_rows_that_begin_a_transaction_are_used_once(site: Site) -> None:
     item = make_item(site, name="one")
     with beginning():
-        run_at_begin([], ahead=partial(locking_with_content, Item, item.pk))
+        run_at_begin([], statements_for_next_block=partial(locking_with_content, Item, item.pk))
         with recording():
             for name in ("two", "three"):
                 item_actions.update_item(site.pk, item.pk, {"name": name}, author=make.SYSTEM)
@@ -223,7 +223,7 @@ def test_neither_rows_nor_changes_are_stored_if_one_of_them_fails(
 def test_what_is_read_ahead_is_read_again_after_a_change(site: Site) -> None:
     item = make_item(site, name="one")
     reading = partial(locking_with_content, Item, item.pk)
-    with recording(lambda: [], ahead=reading):
+    with recording(lambda: [], statements_for_next_block=reading):
         add_record(Item(site=site), {"name": "other"}, author=make.SYSTEM, operation="AddItem")
         Item.objects.filter(pk=item.pk).update(name="two")
         with recording(reading) as trail:
