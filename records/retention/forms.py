@@ -116,7 +116,7 @@ def who_else_names(personal: Personal, identifying: Sequence[str]) -> SearchFunc
         signer = Signer(salt=f"{__name__} {user_of(request).pk} {record.pk} {record.newest_change} {rights}")
         count_before, was_cut, begin = _read(signer, place) if place else (0, False, Place())
         part = search.step(begin)
-        count, is_cut, following = count_before + len(part.mentions), was_cut or part.are_cut, part.following
+        count, is_cut, following = count_before + len(part.mentions), was_cut or part.is_incomplete, part.next_place
         if following is None:
             sentences = [*_summary(search, is_cut, has_found=count > 0), _explanation(record, personal, identifying)]
             return SearchPart(_listing(part, count_before), sentences, has_former=count_before > 0)

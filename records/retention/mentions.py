@@ -24,12 +24,16 @@ from records.sites.models import ChildRow, SiteRecord
 from records.sites.text import FreeTextField, LineField, one_line
 from records.sites.trigrams import RUN, containing
 
-MOST = 100
+MOST_HITS = 100
 """The most rows of a kind, with its child rows, that are looked at."""
-FEWEST, ROWS = 4_000, 60_000
-"""How many records the first statement of a step compares, and after how many no other one follows."""
-STEP, QUICK = 0.06, 0.03
-"""The seconds after which a step ends, and within which a statement has to answer for the next one to compare more."""
+FIRST_SIZE = 4_000
+"""How many records the first statement of a step compares."""
+STEP_ROWS = 60_000
+"""The number of compared rows after which a step ends."""
+STEP_SECONDS = 0.06
+"""The seconds after which a step ends."""
+QUICK_SECONDS = 0.03
+"""The seconds within which a statement has to answer for the next one to compare more records."""
 
 VisibleRows = Callable[[type[SiteRecord]], tuple[models.QuerySet[Any], Collection[str]] | None]
 """Returns the records of a kind that the user may see at the site, with the columns that are hidden from the user."""
@@ -59,12 +63,12 @@ class Place:
 class Mentions:
     """What a step found: records that contain a personal value, and whether some that could were not looked at.
 
-    `following` is where the next step begins; None after the last one.
+    `next_place` is where the next step begins; None after the last one.
     """
 
     mentions: list[Mention]
-    are_cut: bool
-    following: Place | None
+    is_incomplete: bool
+    next_place: Place | None
 
 
 class Search:
@@ -84,39 +88,39 @@ class Search:
         self.kinds = [(kind, *visible) for kind in _in_order() if (visible := rows(kind)) is not None]
         """The kinds that are searched, each with its rows and the names of the columns that are hidden."""
         self._record = record
-        self._of_record, self._elsewhere = Words(values), Words({one_line(text) for text in identifiers})
+        self._any_value, self._identifying_values = Words(values), Words({one_line(text) for text in identifiers})
         self._short, self._phones = pattern_of_short(identifiers), digits_of_phones(identifiers)
         self._texts = sorted(
             text for text in map(str.strip, identifiers) if len(text) >= RUN and not digits_of_phones([text])
         )
 
     def step(self, place: Place) -> Mentions:
-        """Search from a place on, for about `STEP`."""
+        """Search from a place on, for about `STEP_SECONDS` seconds."""
         mentions: dict[object, Mention] = {}
-        are_cut = False
-        start, total, size, largest = time.monotonic(), 0, FEWEST, ROWS // 4
-        following: Place | None = place
-        while following is not None:
-            current, before = following, time.monotonic()
+        is_incomplete = False
+        start, total, size, largest = time.monotonic(), 0, FIRST_SIZE, STEP_ROWS // 4
+        next_place: Place | None = place
+        while next_place is not None:
+            current, before = next_place, time.monotonic()
             if current.after is None:
-                following = self._begin(current, mentions)
+                next_place = self._begin(current, mentions)
             else:
-                following, count = self._compare(current, mentions, size)
+                next_place, count = self._compare(current, mentions, size)
                 total += count
-            if following == current:
+            if next_place == current:
                 # These records have too many child rows for one statement.
                 size = largest = max(size // 4, 1)
                 continue
-            if following.reads > MOST:
-                are_cut, following = True, Place(current.kind + 1)
-            elif following.kind > current.kind:
-                following = Place(current.kind + 1)
+            if next_place.reads > MOST_HITS:
+                is_incomplete, next_place = True, Place(current.kind + 1)
+            elif next_place.kind > current.kind:
+                next_place = Place(current.kind + 1)
             end = time.monotonic()
             took = end - before
-            size = min(size * (4 if took < QUICK / 4 else 2 if took < QUICK else 1), largest)
-            if following.kind == len(self.kinds):
-                following = None
-            elif end - start >= STEP or total >= ROWS:
+            size = min(size * (4 if took < QUICK_SECONDS / 4 else 2 if took < QUICK_SECONDS else 1), largest)
+            if next_place.kind == len(self.kinds):
+                next_place = None
+            elif end - start >= STEP_SECONDS or total >= STEP_ROWS:
                 break
         # What is about the record comes first, so that a long list of others does not cut it off.
         in_order = sorted(
@@ -127,21 +131,25 @@ class Search:
                 one.record.site_sequence_id or 0,
             ),
         )
-        return Mentions(in_order, are_cut, following)
+        return Mentions(in_order, is_incomplete, next_place)
 
     def _begin(self, place: Place, mentions: dict[object, Mention]) -> Place:
         """Look at the rows of a kind that are about the record, and at those that an index finds."""
         kind, rows, hidden_fields = self.kinds[place.kind]
         reads, is_compared = 0, False
-        for model, of, names in _tables(kind, hidden_fields):
-            own = _rows_of(model, of, rows)
+        for model, foreign_key, names in _tables(kind, hidden_fields):
+            rows_of_kind = _rows_of(model, foreign_key, rows)
             if issubclass(model, AboutRecord):
-                reads += self._note(mentions, model, of, names, own.filter(about(self._record)), self._of_record)
-            if ways := [own.order_by().filter(one).values("pk") for one in self._index_conditions(names)]:
-                keys = [row["pk"] for row in ways[0].union(*ways[1:], all=True)[: MOST * 4]]
-                reads += self._note(mentions, model, of, names, self._not_about(own, model, keys), self._elsewhere)
-                # A row is found once for each of its values, so these can be fewer rows than `MOST`.
-                reads += MOST if len(keys) == MOST * 4 else 0
+                matches = rows_of_kind.filter(about(self._record))
+                reads += self._note(mentions, model, foreign_key, names, matches, self._any_value)
+            conditions = self._index_conditions(names)
+            if index_queries := [rows_of_kind.order_by().filter(one).values("pk") for one in conditions]:
+                keys = [row["pk"] for row in index_queries[0].union(*index_queries[1:], all=True)[: MOST_HITS * 4]]
+                matches = self._not_about(rows_of_kind, model, keys)
+                reads += self._note(mentions, model, foreign_key, names, matches, self._identifying_values)
+                # A row has one key for each value that it contains. If there may be more keys than these, the kind
+                # counts as not searched to the end.
+                reads += MOST_HITS if len(keys) == MOST_HITS * 4 else 0
             is_compared = is_compared or bool(self._row_conditions(names))
         return Place(place.kind, uuid.UUID(int=0), reads) if is_compared else Place(place.kind + 1, reads=reads)
 
@@ -153,34 +161,35 @@ class Search:
         kind, rows, hidden_fields = self.kinds[place.kind]
         has_number = isinstance(place.after, int)
         position = "site_sequence_id" if has_number else "pk"
-        part = rows if has_number else rows.filter(site_sequence_id=None)
-        part = part.filter(**{f"{position}__gt": place.after}).order_by(position)
+        remaining_rows = rows if has_number else rows.filter(site_sequence_id=None)
+        remaining_rows = remaining_rows.filter(**{f"{position}__gt": place.after}).order_by(position)
         end: Any = None
         count, total, reads = 0, 0, place.reads
         hits: list[tuple[type[Any], str, _Names, list[str]]] = []
-        for model, of, names in _tables(kind, hidden_fields):
+        for model, foreign_key, names in _tables(kind, hidden_fields):
             conditions = self._row_conditions(names)
-            if of and not (conditions and count):
+            if foreign_key and not (conditions and count):
                 continue
             aggregates: dict[str, Any] = {"count": models.Count("pk")}
             if conditions:
                 aggregates["keys"] = _Keys("pk", filter=reduce(or_, conditions))
-            if of:
-                child_rows = _rows_of(model, of, part.filter(**{f"{position}__lte": end}).order_by()).order_by()
-                results = _with_texts(child_rows, names)[: ROWS // 4 + 1 if size > 1 else None].aggregate(**aggregates)
-                if results["count"] > ROWS // 4 and size > 1:
+            if foreign_key:
+                records = remaining_rows.filter(**{f"{position}__lte": end}).order_by()
+                child_rows = _with_texts(_rows_of(model, foreign_key, records).order_by(), names)
+                results = child_rows[: STEP_ROWS // 4 + 1 if size > 1 else None].aggregate(**aggregates)
+                if results["count"] > STEP_ROWS // 4 and size > 1:
                     return place, 0
             else:
                 last = models.Max(position if has_number else Cast("pk", models.TextField()))
-                results = _with_texts(part, names)[:size].aggregate(**aggregates, last=last)
+                results = _with_texts(remaining_rows, names)[:size].aggregate(**aggregates, last=last)
                 end, count = results["last"], results["count"]
             total += results["count"]
-            hits.append((model, of, names, (results.get("keys") or "").split()))
-        for model, of, names, keys in hits:
-            matches = self._not_about(_rows_of(model, of, rows), model, keys)
+            hits.append((model, foreign_key, names, (results.get("keys") or "").split()))
+        for model, foreign_key, names, keys in hits:
+            matches = self._not_about(_rows_of(model, foreign_key, rows), model, keys)
             if index_conditions := self._index_conditions(names, "within"):
                 matches = matches.exclude(reduce(or_, index_conditions))
-            reads += self._note(mentions, model, of, names, matches, self._elsewhere) if keys else 0
+            reads += self._note(mentions, model, foreign_key, names, matches, self._identifying_values) if keys else 0
         if count == size:
             return Place(place.kind, end if has_number else uuid.UUID(end), reads), total
         return Place(place.kind + 1, reads=reads) if has_number else Place(place.kind, 0, reads), total
@@ -217,26 +226,26 @@ class Search:
         self, rows: models.QuerySet[Any], model: type[models.Model], keys: Collection[Any]
     ) -> models.QuerySet[Any]:
         """Return the rows with these keys that are not about the record; all that are about it are looked at anyway."""
-        matches = rows.filter(pk__in=[*keys][: MOST * 4])
+        matches = rows.filter(pk__in=[*keys][: MOST_HITS * 4])
         return matches.exclude(about(self._record)) if issubclass(model, AboutRecord) else matches
 
     def _note(
         self,
         mentions: dict[object, Mention],
         model: type[models.Model],
-        of: str,
+        foreign_key: str,
         names: "_Names",
         queryset: models.QuerySet[Any],
         words: Words,
     ) -> int:
         """Note which of the rows contain one of the words, and in which fields; return how many rows there are.
 
-        If there are more than `MOST`, the others are not looked at.
+        If there are more than `MOST_HITS`, the others are not looked at.
         """
-        rows = list(queryset.order_by("pk")[: MOST + 1])
-        for row in rows[:MOST]:
+        rows = list(queryset.order_by("pk")[: MOST_HITS + 1])
+        for row in rows[:MOST_HITS]:
             hits = [name for name in names.plain if words.occur_in(str(getattr(row, name)))]
-            target = getattr(row, of) if of else row
+            target = getattr(row, foreign_key) if foreign_key else row
             if hits and target != self._record:
                 mention = mentions.setdefault(target, Mention(target))
                 labels = [label for name in hits if (label := field_label(model, name)) not in mention.labels]
@@ -300,9 +309,11 @@ def _columns(model: type[models.Model], hidden_fields: Collection[str]) -> _Name
     )
 
 
-def _rows_of(model: type[models.Model], of: str, rows: models.QuerySet[Any]) -> models.QuerySet[Any]:
-    """Return the records themselves, or their child rows of a model with the foreign key `of`."""
-    return model._default_manager.filter(**{f"{of}__in": rows.values("pk")}).select_related(of) if of else rows
+def _rows_of(model: type[models.Model], foreign_key: str, rows: models.QuerySet[Any]) -> models.QuerySet[Any]:
+    """Return the records themselves, or their child rows of a model with this foreign key."""
+    if not foreign_key:
+        return rows
+    return model._default_manager.filter(**{f"{foreign_key}__in": rows.values("pk")}).select_related(foreign_key)
 
 
 def _with_texts(rows: models.QuerySet[Any], names: _Names) -> models.QuerySet[Any]:

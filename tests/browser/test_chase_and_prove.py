@@ -171,7 +171,7 @@ def test_a_hold_keeps_a_contact_from_being_erased_until_it_is_lifted(site: Site,
 def test_before_an_erasure_other_records_are_searched_in_parts_while_the_page_is_read(
     site: Site, page_of: PageOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mentions, "STEP", 0)
+    monkeypatch.setattr(mentions, "STEP_SECONDS", 0)
     customer = make_customer(site, party_contacts=[{"first_name": "Wilhelmina", "last_name": "Przybylski"}])
     make_complaint(site, trace_number="L26-1", complaint_description="Wilhelmina Przybylski called.")
     make_action(site, name="Call Mrs. Przybylski")
@@ -211,7 +211,7 @@ def test_before_an_erasure_other_records_are_searched_in_parts_while_the_page_is
 def test_a_search_whose_record_was_changed_begins_again(
     site: Site, page_of: PageOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mentions, "STEP", 0)
+    monkeypatch.setattr(mentions, "STEP_SECONDS", 0)
     customer = make_customer(site, party_contacts=[{"first_name": "Wilhelmina", "last_name": "Przybylski"}])
     make_action(site, name="Call Mrs. Przybylski")
     page = page_of(staff(site, ADMINISTRATOR), site)
@@ -228,7 +228,7 @@ def test_a_search_whose_record_was_changed_begins_again(
 def test_without_scripts_links_lead_through_the_parts_of_the_search(
     site: Site, page_of: PageOf, monkeypatch: pytest.MonkeyPatch, live_server: Any
 ) -> None:
-    monkeypatch.setattr(mentions, "STEP", 0)
+    monkeypatch.setattr(mentions, "STEP_SECONDS", 0)
     customer = make_customer(site, party_contacts=[{"first_name": "Wilhelmina", "last_name": "Przybylski"}])
     make_action(site, name="Call Mrs. Przybylski")
     context = page_of(staff(site, ADMINISTRATOR), site).context

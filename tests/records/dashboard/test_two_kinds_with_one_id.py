@@ -154,7 +154,7 @@ def test_legal_holds_on_both_are_listed(site: Site, twins: tuple[Item, Customer]
 def test_a_record_that_names_a_consumer_is_listed_beside_the_complaint(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mentions, "STEP", 60)  # One part searches everything, however busy the machine is.
+    monkeypatch.setattr(mentions, "STEP_SECONDS", 60)  # One part searches everything, however busy the machine is.
     complaint = make_complaint(site, consumer_last_name="Przybylski")
     first = make_named(Item, complaint.pk, site, "Scale", notes="Lent to Przybylski")
     second = make_named(Customer, complaint.pk, site, "Przybylski and sons")

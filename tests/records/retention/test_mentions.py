@@ -35,8 +35,8 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def _in_one_part(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the first part search everything, however busy the machine is."""
-    monkeypatch.setattr(finding, "STEP", 60)
-    monkeypatch.setattr(finding, "QUICK", 0)
+    monkeypatch.setattr(finding, "STEP_SECONDS", 60)
+    monkeypatch.setattr(finding, "QUICK_SECONDS", 0)
 
 
 @pytest.fixture
@@ -192,7 +192,7 @@ def test_the_private_facts_of_another_employee_are_compared(site: Site) -> None:
 def test_it_is_said_when_not_all_were_looked_at(
     site: Site, complaint: Complaint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(finding, "MOST", 2)
+    monkeypatch.setattr(finding, "MOST_HITS", 2)
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
     make_item(site, name="Przybylskian 1")
     make_item(site, name="Przybylskian 2")
@@ -269,8 +269,8 @@ def test_a_long_list_is_cut_and_costs_a_fixed_number_of_queries(
 
 def in_small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each part of a search be as small as it can be: the beginning of a kind, or four of its records."""
-    monkeypatch.setattr(finding, "STEP", 0)
-    monkeypatch.setattr(finding, "FEWEST", 4)
+    monkeypatch.setattr(finding, "STEP_SECONDS", 0)
+    monkeypatch.setattr(finding, "FIRST_SIZE", 4)
 
 
 def parts(client: Any, record: Any, name: str = "erase-consumer") -> list[Any]:
@@ -323,7 +323,7 @@ def test_records_with_more_child_rows_than_are_compared_at_once_are_searched_in_
 ) -> None:
     contacts = [{"first_name": f"Bo {number}", "phone": f"0171 555 0{number} 00"} for number in range(4)]
     customers = [make_customer(site, party_contacts=contacts[::turn]) for turn in (1, -1, 1, -1)]
-    monkeypatch.setattr(finding, "ROWS", 8)
+    monkeypatch.setattr(finding, "STEP_ROWS", 8)
     pages = parts(browser(site, DefaultRole.SITE_ADMINISTRATOR), complaint)
     rows = [one for page in pages for one in mentions(page)]
     assert sorted(rows) == sorted((address_of(customer), "(Phone)") for customer in customers)
@@ -336,7 +336,7 @@ def test_records_with_more_child_rows_than_are_compared_at_once_are_searched_in_
 def test_rows_with_many_values_are_not_left_out_in_silence(
     site: Site, complaint: Complaint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(finding, "MOST", 2)
+    monkeypatch.setattr(finding, "MOST_HITS", 2)
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
     names = ("name", "code", "serial_number", "location")
     make_item(site, **dict.fromkeys(names, "Przybylski"))
@@ -360,7 +360,7 @@ def test_the_last_part_knows_that_rows_of_a_kind_were_left_out(
     site: Site, complaint: Complaint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     in_small_parts(monkeypatch)
-    monkeypatch.setattr(finding, "MOST", 3)
+    monkeypatch.setattr(finding, "MOST_HITS", 3)
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
     for _ in range(2):
         make_draft(site, complaint_description="Ring 0171 5550100")
