@@ -284,13 +284,13 @@ class Signer(ChildRow):
     @classmethod
     def contradicting(cls) -> dict[str, models.QuerySet[Any]]:
         """Return the signers with somebody else's signature, and those without the one that they gave."""
-        own = Q(signature__version=F("version"), signature__user=F("user")) & (
+        own_signature = Q(signature__version=F("version"), signature__user=F("user")) & (
             Q(signature__meaning=Meaning.REJECTED)
             | Q(duty=Duty.REVIEW, signature__meaning=Meaning.REVIEWED)
             | Q(duty=Duty.APPROVE, signature__meaning=Meaning.APPROVED)
         )
         lost = Signature.objects.filter(version=OuterRef("version"), user=OuterRef("user"), signer=None)
-        wrong = Q(signature__isnull=False) & ~own
+        wrong = Q(signature__isnull=False) & ~own_signature
         return {"signature": cls._base_manager.filter(wrong | Q(Exists(lost), signature=None))}
 
     @property

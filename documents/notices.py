@@ -34,8 +34,8 @@ def notify(version: DocumentVersion) -> None:
         queue_notices(version, kind, people_to_notify(version))
     elif kind is not None:
         duty = Duty.REVIEW if kind is Notice.Kind.REVIEW else Duty.APPROVE
-        waiting = Signer.objects.filter(version=version, duty=duty, signature__isnull=True)
-        queue_notices(version, kind, waiting.values_list("user_id", flat=True))
+        missing_signers = Signer.objects.filter(version=version, duty=duty, signature__isnull=True)
+        queue_notices(version, kind, missing_signers.values_list("user_id", flat=True))
 
 
 def notify_first(

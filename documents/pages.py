@@ -50,13 +50,13 @@ def record_links(request: HttpRequest, record: Any) -> Sequence[RecordLink]:
 def inbox(request: HttpRequest) -> HttpResponseBase:
     """Show everything that waits for the signed-in person's signature at all their sites, oldest first."""
     show_times_of(current_site(request))
-    waiting = list(approvals.waiting_for(user_of(request))[: PAGE + 1])
+    waiting_versions = list(approvals.waiting_for(user_of(request))[: PAGE + 1])
     return page_response(
         request,
         "documents/inbox.html",
         gettext("Waiting for my signature"),
-        waiting=[{"signer": one, "since": format_datetime(one.version.created)} for one in waiting[:PAGE]],
-        more=len(waiting) > PAGE,
+        waiting=[{"signer": one, "since": format_datetime(one.version.created)} for one in waiting_versions[:PAGE]],
+        more=len(waiting_versions) > PAGE,
     )
 
 

@@ -114,8 +114,8 @@ def readers(request: HttpRequest, document: Document) -> HttpResponse:
     version = DocumentVersion.objects.filter(document=document, record_status__in=IN_FORCE).first()
     required = reading.readers_of([document.pk])[document.pk] if version is not None else frozenset()
     have_read = set(Reading.objects.filter(version=version).values_list("user_id", flat=True)) if version else set()
-    missing = request.GET.get("show") == "missing"
-    page = _page(_people(required - have_read if missing else required), request.GET.get("page"), PEOPLE)
+    only_missing = request.GET.get("show") == "missing"
+    page = _page(_people(required - have_read if only_missing else required), request.GET.get("page"), PEOPLE)
     readings = _newest_readings([document.pk], page)
     return page_response(
         request,
@@ -127,7 +127,7 @@ def readers(request: HttpRequest, document: Document) -> HttpResponse:
         version=version,
         asked=len(required),
         read=len(required & have_read),
-        missing=missing,
+        missing=only_missing,
         page=page,
         rows=[{"person": user, **_cell(version, readings.get((user.pk, document.pk)))} for user in page],
     )
@@ -162,7 +162,7 @@ def matrix(request: HttpRequest) -> HttpResponse:
     day that cannot be read is named (400).
     """
     query = MatrixQuery(request)
-    fault, since, until, missing = query.fault, query.since, query.until, query.missing
+    fault, since, until, only_missing = query.fault, query.since, query.until, query.missing
     columns = _page(query.entries, request.GET.get("documents"), DOCUMENTS)
     entries = list(columns)
     required = {one.version_id: one.readers for one in entries}
@@ -179,11 +179,11 @@ def matrix(request: HttpRequest) -> HttpResponse:
         columns=columns,
         heads=[(versions[one.version_id], one.due) for one in entries],
         page=people,
-        missing=missing,
+        missing=only_missing,
         since=since,
         until=until,
         days=urlencode(days),
-        query=urlencode({**days, **({"show": "missing"} if missing else {})}),
+        query=urlencode({**days, **({"show": "missing"} if only_missing else {})}),
         kinds=KINDS,
         owed=sum(len(one.readers) for one in query.all_entries),
         read=sum(one.read_count for one in query.all_entries),

@@ -62,10 +62,10 @@ def of_unreachable_uploaders() -> QuerySet[Any]:
 
 def waiting_for(user: User) -> QuerySet[Any]:
     """Return the rejected versions that are shown to the person, at all of their sites: those not dismissed by them."""
-    own = Q(created_by=user, site__in=access.sites_where(user))
+    own_versions = Q(created_by=user, site__in=access.sites_where(user))
     sites = {*access.sites_where(user, CHANGE)} & {*access.sites_where(user, Document.SEEN_WHOLE_WITH)}
     for_others = Q(site__in=sites) & ~_IS_REACHABLE
-    return _waiting_for_change().filter(own | for_others, _not_dismissed_by(user))
+    return _waiting_for_change().filter(own_versions | for_others, _not_dismissed_by(user))
 
 
 def notified_instead(sites: Collection[uuid.UUID]) -> dict[uuid.UUID, set[uuid.UUID]]:

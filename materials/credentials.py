@@ -30,8 +30,8 @@ def insufficient_scope(scope: str) -> ApiError:
 def token_in(request: Request) -> str:
     """Return the token in the Authorization header, which is `Bearer <token>` or the token alone."""
     authorization = str(request.META.get("HTTP_AUTHORIZATION", ""))
-    scheme, _, rest = authorization.strip().partition(" ")
-    return rest.strip() if scheme.lower() == "bearer" else authorization.strip()
+    scheme, _, credential = authorization.strip().partition(" ")
+    return credential.strip() if scheme.lower() == "bearer" else authorization.strip()
 
 
 def scope_of(operation: Operation) -> str:

@@ -283,9 +283,11 @@ class Batch:
     def _write(self, old: list[Material], new: list[Material], trail: Trail) -> None:
         """Write all rows in one round trip. External ids that move from one material to another are cleared first."""
         external_ids = {one.external_id for one in [*old, *new] if one.external_id}
-        giving = [one.pk for one in old if (was := self.states[one.pk][0]) in external_ids and was != one.external_id]
-        if giving:
-            Material.objects.filter(pk__in=giving).update(external_id="")
+        previous_holder_ids = [
+            one.pk for one in old if (was := self.states[one.pk][0]) in external_ids and was != one.external_id
+        ]
+        if previous_holder_ids:
+            Material.objects.filter(pk__in=previous_holder_ids).update(external_id="")
         if len(new) == 1:
             insert_numbered(new[0], trail)
         elif new:
@@ -356,8 +358,8 @@ def locking(site_id: uuid.UUID, external_ids: Collection[str], keys: Collection[
         values |= dict(zip([_TEXTS], external_ids, strict=False)) | dict(zip([_KEYS], keys, strict=False))
     else:
         values |= {_TEXTS: among_parameter(external_ids), _KEYS: among_parameter(keys)}
-    read = _locking(alone)
-    return CompiledQuery(read, read.with_values(values))
+    query = _locking(alone)
+    return CompiledQuery(query, query.with_values(values))
 
 
 @cache

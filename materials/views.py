@@ -135,22 +135,22 @@ class MaterialViewSet(OperationViewSet):
 
     def _upsert(self, rows: list[object]) -> list[upserts.Outcome]:
         """Store what the entries of a body describe; returns the outcome of each."""
-        read = [MaterialSerializer.read_body(row) if isinstance(row, dict) else ({}, [_NO_OBJECT]) for row in rows]
+        read_rows = [MaterialSerializer.read_body(row) if isinstance(row, dict) else ({}, [_NO_OBJECT]) for row in rows]
         precondition = self.precondition
 
         def valid_upserts() -> list[upserts.DesiredMaterial]:
-            return [_desired_material(values, precondition) for values, faults in read if not faults]
+            return [_desired_material(values, precondition) for values, faults in read_rows if not faults]
 
         with beginning():
             reference_faults = self.resolve(
-                [values for values, _ in read],
+                [values for values, _ in read_rows],
                 MaterialSerializer,
                 lambda: [query.statement for query in upserts.asking(self.site_id, valid_upserts())],
             )
-            for (_, faults), more in zip(read, reference_faults, strict=True):
-                faults += [fault for fault in more if fault not in faults]
+            for (_, faults), further_faults in zip(read_rows, reference_faults, strict=True):
+                faults += [fault for fault in further_faults if fault not in faults]
             outcomes = iter(upserts.upsert_all(self.site_id, valid_upserts(), author=self.author, may=self.caller.may))
-        return [errors.invalid(faults) if faults else next(outcomes) for _, faults in read]
+        return [errors.invalid(faults) if faults else next(outcomes) for _, faults in read_rows]
 
     def delete_material(self, request: Request, id: uuid.UUID) -> HttpResponse:
         """Archive a material; repeating it changes nothing. A body with fields is refused."""

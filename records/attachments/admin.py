@@ -56,12 +56,12 @@ class AttachmentAdmin(RecordAdmin):
 
     def get_queryset(self, request: HttpRequest) -> Any:
         """Return the attachments, without those that show private facts which the user may not see."""
-        hidden = Q()
+        hidden_rows = Q()
         for site_id in self.sites_where(request, "view"):
             if condition := hidden_condition(user_of(request).pk, asking(request.user, site_id)):
-                hidden |= Q(site_id=site_id) & condition
+                hidden_rows |= Q(site_id=site_id) & condition
         rows = super().get_queryset(request)
-        return rows.exclude(hidden) if hidden else rows
+        return rows.exclude(hidden_rows) if hidden_rows else rows
 
     def list_context(self, request: HttpRequest) -> dict[str, object]:
         """Return also the used part of the site's storage."""

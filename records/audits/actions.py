@@ -58,10 +58,10 @@ def archive_audit_program(
     """
     with recording():
         program = lock_program(site_id, program_id)
-        if archived and not program.is_archived and (waiting := _open_numbers(program)):
+        if archived and not program.is_archived and (open_numbers := _open_numbers(program)):
             text = gettext(
                 "These audits of the program are still open: %(waiting)s. Complete or cancel them first."
-            ) % {"waiting": waiting}
+            ) % {"waiting": open_numbers}
             raise ValidationError(text, code="InUse")
         return archive_record(AuditProgram, site_id, program_id, archived=archived, author=author, reason=reason)
 
@@ -84,10 +84,10 @@ def lock_program(site_id: uuid.UUID, program_id: uuid.UUID) -> AuditProgram:
 
 
 def _open_numbers(program: AuditProgram) -> str:
-    waiting = program.records.filter(is_archived=False).exclude(
+    open_records = program.records.filter(is_archived=False).exclude(
         record_status__in=(RecordStatus.COMPLETED, RecordStatus.CANCELLED)
     )
-    numbers = list(waiting.order_by("site_sequence_id").values_list("site_sequence_id", flat=True)[:11])
+    numbers = list(open_records.order_by("site_sequence_id").values_list("site_sequence_id", flat=True)[:11])
     text = ", ".join(str(number) for number in numbers[:10])
     return gettext("%(numbers)s and more") % {"numbers": text} if len(numbers) > 10 else text
 

@@ -74,14 +74,14 @@ class ChecklistPages(SitePermissions):
             return redirect(self.page_of(record.pk))
         scale = record.rating_scale
         responses = list(scale.responses.filter(is_archived=False)) if scale is not None else []
-        user, pointing = user_of(request), {"about": pointer_to(record)}
+        user, address_parameters = user_of(request), {"about": pointer_to(record)}
         may_add_action = access.may(user, record.site_id, "actions.add_action")
         photos, acts = (self._counts(request, record, kind) for kind in (Entity.ATTACHMENT, Entity.ACTION))
         cards: list[dict[str, Any]] = []
         for finding in record.findings.select_related("rating_response"):
             response = finding.rating_response
             choices = responses if response is None or response in responses else [*responses, response]
-            query = urlencode({**pointing, "finding": str(finding.pk)})
+            query = urlencode({**address_parameters, "finding": str(finding.pk)})
             cards.append(
                 {
                     "finding": finding,

@@ -69,9 +69,9 @@ def _periods(
     dates = iter((first,)) if months is None else due_dates(first, months, zone, step)
     due = next(dates, None)
     while due is not None:
-        following = next(dates, None)
-        yield due, {status for day, status in audits if due <= day and (following is None or day < following)}
-        due = following
+        next_due = next(dates, None)
+        yield due, {status for day, status in audits if due <= day and (next_due is None or day < next_due)}
+        due = next_due
 
 
 def free_due_dates(program: AuditProgram, count: int) -> list[datetime.datetime]:
@@ -99,8 +99,8 @@ def next_due_date(program: AuditProgram, completed: AuditRecord | None = None) -
     if months is None or done is None or first is None or (due is None and earliest is not None):
         return earliest
     zone = zone_of(program)
-    following = months_later(first, months, zone)
-    if due is not None and following is not None and not is_before(following, completed.due_date):
+    next_date = months_later(first, months, zone)
+    if due is not None and next_date is not None and not is_before(next_date, completed.due_date):
         return due
     for start, statuses in _periods(first, months, audits, zone, 0):
         if not statuses.isdisjoint(OPEN):

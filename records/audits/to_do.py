@@ -59,8 +59,8 @@ def of_others(viewer: Viewer) -> Section:
             **address_part("due_date", None, viewer.today + AHEAD),
         ),
     )
-    mine = AuditRecord.auditors.through.objects.filter(auditrecord=OuterRef("pk"), employee=viewer.user.pk)
-    return _fill(viewer, section, AuditRecord.objects.at(viewer.site).filter(~Exists(mine)))
+    audits_by_user = AuditRecord.auditors.through.objects.filter(auditrecord=OuterRef("pk"), employee=viewer.user.pk)
+    return _fill(viewer, section, AuditRecord.objects.at(viewer.site).filter(~Exists(audits_by_user)))
 
 
 def to_schedule(viewer: Viewer) -> Section:

@@ -94,8 +94,8 @@ def choose(request: HttpRequest, admin_site: AdminSite) -> JsonResponse:
         raise PermissionDenied
     start = PAGE * ((as_number(request.GET.get("page", "1"), 4) or 1) - 1)
     text = request.GET.get("q", "")[:200].replace("\x00", "")
-    own = getattr(_admin_of(admin_site, owner), "field_choices", None)
-    choices = own(request, field, site_id) if own is not None else choices_at(field, site_id)
+    field_choices = getattr(_admin_of(admin_site, owner), "field_choices", None)
+    choices = field_choices(request, field, site_id) if field_choices is not None else choices_at(field, site_id)
     part = slice(start, start + PAGE + 1)
     rows = list(narrow(admin_site, choices, text)[part]) or (list(containing(choices, text)[part]) if text else [])
     results = [{"id": str(row.pk), "text": describe(row)} for row in rows]

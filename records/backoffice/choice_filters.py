@@ -28,9 +28,9 @@ class ChoiceFilter(admin.SimpleListFilter):
 
     def choices(self, changelist: Any) -> Iterator[Any]:
         """Yield the choices, with the usual one under its own label."""
-        first, *rest = super().choices(changelist)
+        first, *other_choices = super().choices(changelist)
         yield first if self.usual is None else {**first, "display": self.usual[0]}
-        yield from rest
+        yield from other_choices
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """Filter the list."""
@@ -63,6 +63,6 @@ class OwnerFilter(ChoiceFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Return the choices; a kind of record that always has an owner does not offer those without."""
-        mine = ("yes", gettext("My %(kinds)s") % {"kinds": model_admin.opts.verbose_name_plural})
-        _mine, nobody, gone = super().lookups(request, model_admin)
-        return [mine, nobody, gone] if model_admin.opts.get_field("owner").null else [mine, gone]
+        my_records = ("yes", gettext("My %(kinds)s") % {"kinds": model_admin.opts.verbose_name_plural})
+        _owned, nobody, gone = super().lookups(request, model_admin)
+        return [my_records, nobody, gone] if model_admin.opts.get_field("owner").null else [my_records, gone]

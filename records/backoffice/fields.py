@@ -162,8 +162,11 @@ class Chooser(forms.Select):
     def optgroups(self, name: str, value: Sequence[object], attrs: Any = None) -> Any:
         """Return the chosen entries as the only options, after an empty one if the field is optional."""
         keys = [str(key) for key in value if key]
-        missing = [key for key in keys if key not in self.current_targets]
-        targets = {**self.current_targets, **({str(row.pk): row for row in self._look_up(missing)} if missing else {})}
+        missing_keys = [key for key in keys if key not in self.current_targets]
+        targets = {
+            **self.current_targets,
+            **({str(row.pk): row for row in self._look_up(missing_keys)} if missing_keys else {}),
+        }
         choices: list[tuple[object, object]] = [] if self.allow_multiple_selected else [("", "")]
         choices += [(key, str(targets[key])) for key in keys if key in targets]
         self.choices = choices
@@ -201,10 +204,10 @@ class ReferenceField(forms.Field):
 
     def _targets(self, keys: Sequence[object]) -> list[models.Model]:
         ids = [read_uuid(key) for key in keys]
-        missing = [key for key in ids if key is not None and str(key) not in self.current_targets]
+        missing_keys = [key for key in ids if key is not None and str(key) not in self.current_targets]
         targets = {
             **self.current_targets,
-            **({str(row.pk): row for row in self.choose_from().filter(pk__in=missing)} if missing else {}),
+            **({str(row.pk): row for row in self.choose_from().filter(pk__in=missing_keys)} if missing_keys else {}),
         }
         if any(str(key) not in targets for key in ids):
             raise ValidationError(UNKNOWN_CHOICE, code="InvalidReference")

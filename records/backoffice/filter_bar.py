@@ -95,16 +95,21 @@ def _select(spec: Any, changelist: object) -> dict[str, object]:
     name = parameter_names[0]
     for choice in spec.choices(changelist):
         parameters = parse_qs(str(choice["query_string"]).removeprefix("?"))
-        own = [(key, parameters[key][-1]) for key in parameter_names if key in parameters]
-        if own and (own[0][0] == name or not any(value for value, _, _ in options)):
-            name = own[0][0]
-        value = own[0][1] if own and own[0][0] == name else ""
-        if value or not own:
+        chosen_parameters = [(key, parameters[key][-1]) for key in parameter_names if key in parameters]
+        if chosen_parameters and (chosen_parameters[0][0] == name or not any(value for value, _, _ in options)):
+            name = chosen_parameters[0][0]
+        value = chosen_parameters[0][1] if chosen_parameters and chosen_parameters[0][0] == name else ""
+        if value or not chosen_parameters:
             options.append((value, choice["display"], choice["selected"]))
     return {"name": name, "options": options}
 
 
 def hidden_inputs(changelist: RecordList) -> list[tuple[str, str]]:
     """Return the hidden values of the bar's form: the search, the order, and filters that a link has set."""
-    own = {name for spec in changelist.filter_specs for name in spec.expected_parameters()} | {PAGE_VAR}
-    return [(name, value) for name, values in changelist.url_parameters.lists() if name not in own for value in values]
+    filter_parameters = {name for spec in changelist.filter_specs for name in spec.expected_parameters()} | {PAGE_VAR}
+    return [
+        (name, value)
+        for name, values in changelist.url_parameters.lists()
+        if name not in filter_parameters
+        for value in values
+    ]

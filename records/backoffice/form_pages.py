@@ -72,9 +72,9 @@ class FormPages(StepPages, HistoryPages):
         if self.update_action is not None:
             return type(self).update_action(site_id, record.pk, values, **options)  # type: ignore[misc]
         operation = f"Update{self.model.__name__}"
-        with changing(self.model, site_id, record.pk, operation=operation, **options) as locked:
-            apply(locked, values)
-        return locked
+        with changing(self.model, site_id, record.pk, operation=operation, **options) as locked_record:
+            apply(locked_record, values)
+        return locked_record
 
     def site_in_write(self, record: object) -> uuid.UUID | None:
         """Return the site at which a row must still be when it is written; None for rows that are not records."""

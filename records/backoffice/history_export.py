@@ -67,10 +67,10 @@ def _lines_of_change(change: Change, lines_of: LinesOf) -> Iterator[Line]:
         kind_of(change),
         change.record_name,
     )
-    own: Line = [change.number, *texts]
+    change_cells: Line = [change.number, *texts]
     fields = list(lines_of(change)) or [{"label": "", "old": "", "new": ""}]
     for line in fields:
-        yield [*own, line["label"], line["old"], line["new"]]
+        yield [*change_cells, line["label"], line["old"], line["new"]]
 
 
 def kind_of(change: Change) -> str:

@@ -99,8 +99,8 @@ def visible_changes(user: User, changes: ChangeQuerySet, sites: Collection[uuid.
     history. An attachment is left out where those of its record are.
     """
     for site in sites:
-        if hidden := _hidden_changes(asking(user, site)):
-            changes = changes.exclude(hidden, site=site)
+        if hidden_changes := _hidden_changes(asking(user, site)):
+            changes = changes.exclude(hidden_changes, site=site)
     return changes
 
 
@@ -136,10 +136,10 @@ class HistoryPages(SitePermissions):
 
     def is_day(self, name: str) -> bool:
         """Return whether a date-time field is a day, which is the same in every zone."""
-        own = name.split(".")
-        if len(own) == 1:
+        parts = name.split(".")
+        if len(parts) == 1:
             return name not in self.moments
-        return not any(own[1] in getattr(inline, "moments", ()) for inline in self.inlines)
+        return not any(parts[1] in getattr(inline, "moments", ()) for inline in self.inlines)
 
     def offers_on(self, request: HttpRequest, record: Any) -> Callable[[Change], Mapping[Place, str]]:
         """Return a function that takes a change and returns, by place, the pages that put the old values back."""
@@ -147,7 +147,7 @@ class HistoryPages(SitePermissions):
 
     def conflict_context(self, request: HttpRequest, record: object, form: Any, conflict: Conflict) -> dict[str, Any]:
         """Return the content of a conflict's notice: who changed what and when, and which fields both changed."""
-        hidden = self.hidden_in_history(request, record)
+        hidden_fields = self.hidden_in_history(request, record)
         name_pointers(user_of(request), conflict.changes)
         return {
             "changes": [
@@ -155,7 +155,7 @@ class HistoryPages(SitePermissions):
                     "author": change.author_name or gettext("The system"),
                     "at": format_datetime(change.at),
                     "reason": change.reason,
-                    "lines": lines_of(self.model, change.fields, hidden, self.is_day),
+                    "lines": lines_of(self.model, change.fields, hidden_fields, self.is_day),
                 }
                 for change in conflict.changes
             ],
@@ -167,11 +167,11 @@ class HistoryPages(SitePermissions):
     ) -> HttpResponse:
         """Show a page of the record's changes, newest first, or the difference between two of them."""
         record = self._record_with_history(request, object_id)
-        hidden = self.hidden_in_history(request, record)
+        hidden_fields = self.hidden_in_history(request, record)
         parameters = request.GET
         history = self.history_of(request, record)
         people = list(history.order_by("author_name").values_list("author_id", "author_name").distinct())
-        choices = self._field_choices(record, hidden)
+        choices = self._field_choices(record, hidden_fields)
         rows = self._filtered(history, parameters, dict(choices))
         is_whole = parameters.get("all") == "yes"
         pages = UncountedPaginator(rows, MOST_PRINTED if is_whole else PAGE)
@@ -184,10 +184,10 @@ class HistoryPages(SitePermissions):
         page_ids = {change.pk for change in changes}
         ends = self._selected_changes(record, parameters)
         name_pointers(user_of(request), [*changes, *ends.values()])
-        elsewhere = {change.pk: change for change in ends.values() if change.pk not in page_ids}
-        own = [change for change in changes if is_of(change, record)]
-        older = ends["from"].pk if "from" in ends else own[-1].pk if own else None
-        newer = ends["to"].pk if "to" in ends else own[0].pk if own else None
+        changes_of_other_pages = {change.pk: change for change in ends.values() if change.pk not in page_ids}
+        changes_of_record = [change for change in changes if is_of(change, record)]
+        older = ends["from"].pk if "from" in ends else changes_of_record[-1].pk if changes_of_record else None
+        newer = ends["to"].pk if "to" in ends else changes_of_record[0].pk if changes_of_record else None
         offers = self.offers_on(request, record)
 
         def entry(change: Change) -> dict[str, Any]:
@@ -198,7 +198,7 @@ class HistoryPages(SitePermissions):
                 "at": format_datetime(change.at),
                 "did": operation_label(change.operation, change.model),
                 "of": "" if is_own else f"{model._meta.verbose_name} {change.record_name}",
-                "lines": self._lines_in(record, change, hidden, offers(change) if is_own else {}),
+                "lines": self._lines_in(record, change, hidden_fields, offers(change) if is_own else {}),
                 "is_own": is_own,
                 "is_from": change.pk == older,
                 "is_to": change.pk == newer,
@@ -211,8 +211,8 @@ class HistoryPages(SitePermissions):
             original=record,
             back=self.page_of(record.pk),
             changes=[entry(change) for change in changes],
-            may_compare=len(own) > 1 or bool(elsewhere),
-            chosen=[entry(change) for change in elsewhere.values()],
+            may_compare=len(changes_of_record) > 1 or bool(changes_of_other_pages),
+            chosen=[entry(change) for change in changes_of_other_pages.values()],
             people=people,
             field_choices=choices,
             filters={"field": parameters.get("field", ""), "person": parameters.get("person", "")},
@@ -224,7 +224,7 @@ class HistoryPages(SitePermissions):
                 for kind in KINDS
             ],
             print_url="" if is_whole else f"?{filter_query}&all=yes".replace("?&", "?"),
-            comparison=self._comparison(user_of(request), record, ends.values(), hidden),
+            comparison=self._comparison(user_of(request), record, ends.values(), hidden_fields),
             **extra_context or {},
         )
 
@@ -233,14 +233,16 @@ class HistoryPages(SitePermissions):
         record = self._record_with_history(request, object_id)
         if kind not in KINDS:
             raise Http404
-        hidden = self.hidden_in_history(request, record)
-        rows = self._filtered(self.history_of(request, record), request.GET, dict(self._field_choices(record, hidden)))
+        hidden_fields = self.hidden_in_history(request, record)
+        rows = self._filtered(
+            self.history_of(request, record), request.GET, dict(self._field_choices(record, hidden_fields))
+        )
         if is_too_long(rows):
             self.message_user(request, TOO_MANY, messages.ERROR)
             return redirect(self.url_of("history", object_id))
         title = re.sub(r"[^\w-]+", " ", f"History of {record}")[:80].strip()
         return history_file(
-            rows, kind, title, user_of(request), lambda change: self._lines_in(record, change, hidden, None)
+            rows, kind, title, user_of(request), lambda change: self._lines_in(record, change, hidden_fields, None)
         )
 
     def _record_with_history(self, request: HttpRequest, object_id: str) -> Any:

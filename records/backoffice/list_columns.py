@@ -60,13 +60,17 @@ class ColumnPages(SitePermissions):
 
     def possible_columns(self, request: HttpRequest) -> list[str]:
         """Return the usual columns and the plain fields of a record's declared fieldsets, if the user may see them."""
-        more: list[str] = []
+        further_names: list[str] = []
         if self.fieldsets and issubclass(self.model, SiteRecord):
             fields = {field.name: field for field in self.opts.concrete_fields}
             names = (*map(str, flatten_fieldsets(self.fieldsets)), *MORE)
-            more = [name for name in names if name in fields and not isinstance(fields[name], models.TextField)]
-        hidden = self.hidden_fields(request)
-        return [name for name in dict.fromkeys([*map(str, self.list_display), *more]) if name not in hidden]
+            further_names = [
+                name for name in names if name in fields and not isinstance(fields[name], models.TextField)
+            ]
+        hidden_fields = self.hidden_fields(request)
+        return [
+            name for name in dict.fromkeys([*map(str, self.list_display), *further_names]) if name not in hidden_fields
+        ]
 
     def chosen_columns(self, request: HttpRequest) -> list[str]:
         """Return the columns that the user sees; one query per request."""

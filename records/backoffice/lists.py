@@ -241,9 +241,9 @@ def list_of_query(model_admin: Any, request: HttpRequest, query: QueryDict) -> R
 
 def _with_query(request: HttpRequest, query: QueryDict) -> HttpRequest:
     """Return a copy of the request with another query."""
-    other = copy(request)
-    other.GET = query  # type: ignore[assignment]
-    return other
+    page_request = copy(request)
+    page_request.GET = query  # type: ignore[assignment]
+    return page_request
 
 
 def _unreadable(specs: Sequence[object]) -> str:

@@ -56,8 +56,8 @@ class LinkTokens(PasswordResetTokenGenerator):
 
     def make(self, user: User, lifetime: datetime.timedelta) -> str:
         """Return a token with the lifetime: its timestamp is later by what exceeds PASSWORD_RESET_TIMEOUT."""
-        more = int(lifetime.total_seconds()) - settings.PASSWORD_RESET_TIMEOUT
-        moment = self._num_seconds(self._now()) + more
+        extra_seconds = int(lifetime.total_seconds()) - settings.PASSWORD_RESET_TIMEOUT
+        moment = self._num_seconds(self._now()) + extra_seconds
         return str(self._make_token_with_timestamp(user, moment, self.secret))
 
     def _make_hash_value(self, user: Any, timestamp: int) -> str:

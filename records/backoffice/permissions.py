@@ -182,15 +182,18 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         """
         filters = self.list_filter
         name = lookup.split("__")[0]
-        own = {getattr(entry, "parameter_name", None) for entry in filters}
-        if lookup in own or name not in {field.name for field in self.opts.get_fields(include_hidden=True)}:
+        own_parameters = {getattr(entry, "parameter_name", None) for entry in filters}
+        if lookup in own_parameters or name not in {field.name for field in self.opts.get_fields(include_hidden=True)}:
             # The parameter of one of our filters; an unknown parameter is refused later.
             return True
-        hidden: Collection[str] = self.hidden_fields(request) if request is not None else ()
+        hidden_fields: Collection[str] = self.hidden_fields(request) if request is not None else ()
         if lookup.endswith("__isnull") and request is not None and self.site_field:
             site = current_site(request)
-            hidden = {*hidden, *revealing_fields(self.model, asking(request.user, site.pk if site else None))}
-        plain = {
+            hidden_fields = {
+                *hidden_fields,
+                *revealing_fields(self.model, asking(request.user, site.pk if site else None)),
+            }
+        field_names = {
             field.name
             for field in self.opts.concrete_fields
             if field.is_relation or isinstance(field, models.DateTimeField | models.BooleanField)
@@ -199,7 +202,10 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
             entry if isinstance(entry, str) else entry[0] for entry in filters if isinstance(entry, str | tuple)
         }
         return (
-            name not in hidden and lookup.count("__") < 3 and self._ends_here(lookup) and name in plain | filter_fields
+            name not in hidden_fields
+            and lookup.count("__") < 3
+            and self._ends_here(lookup)
+            and name in field_names | filter_fields
         )
 
     def _ends_here(self, lookup: str) -> bool:

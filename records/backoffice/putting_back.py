@@ -105,8 +105,8 @@ class PutBackPages(FormPages):
                     relation = rows.fk.remote_field.get_accessor_name()
                     cells = flatten_fieldsets(inline.get_fieldsets(request, record))
                     names |= {relation, *(f"{relation}.{cell}" for cell in cells)}
-        hidden = self.hidden_in_history(request, record)
-        fields = {name: _field_at(self.model, name) for name in names if name.partition(".")[0] not in hidden}
+        hidden_fields = self.hidden_in_history(request, record)
+        fields = {name: _field_at(self.model, name) for name in names if name.partition(".")[0] not in hidden_fields}
         return {name: field for name, field in fields.items() if isinstance(field, KINDS)}
 
     @staticmethod
@@ -226,8 +226,8 @@ class PutBackPages(FormPages):
         current = getattr(record, name).all() if field.many_to_many else ()
         choices = page.field_choices(request, field, site_id).filter(pk__in=keys)
         rows = {str(row.pk): row for row in (*choices, *current)}
-        if missing := [key for key in keys if key not in rows]:
-            why = errors_of(target, list(target._base_manager.filter(pk__in=missing)), site_id, self.model)  # type: ignore[arg-type]
+        if missing_keys := [key for key in keys if key not in rows]:
+            why = errors_of(target, list(target._base_manager.filter(pk__in=missing_keys)), site_id, self.model)  # type: ignore[arg-type]
             texts = set(why.values()) or {UNKNOWN.format(name=target._meta.verbose_name)}
             raise ValidationError([ValidationError(text, code="InvalidReference") for text in sorted(texts)])
         return [rows[key] for key in keys] if field.many_to_many else rows[keys[0]]

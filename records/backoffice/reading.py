@@ -199,7 +199,7 @@ class ReadingPage(StepPages, HistoryPages):
         """Return the newest changes in one line each, if the user may read the history."""
         if not self.has_history_permission(request, record):
             return []
-        hidden = self.hidden_in_history(request, record)
+        hidden_fields = self.hidden_in_history(request, record)
         return [
             {
                 "at": format_datetime(change.at),
@@ -214,7 +214,7 @@ class ReadingPage(StepPages, HistoryPages):
                         for entry in change.fields
                         if entry["old"] is not None or entry["new"] is not False
                     )
-                    if name not in hidden
+                    if name not in hidden_fields
                 ]
                 if is_of(change, record)
                 else [change.record_name],

@@ -97,13 +97,13 @@ class RecordAdmin(
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the room's fieldsets without hidden fields, but with the reason and the stamps."""
-        own = self.own_fieldsets(request, obj)
-        hidden = (*self.hidden_fields(request, obj), *self.excluded_fields(obj))
+        own_fieldsets = self.own_fieldsets(request, obj)
+        hidden_fields = (*self.hidden_fields(request, obj), *self.excluded_fields(obj))
         state = form_state(request)
         writable = state is not None and state.writable
         fieldsets = []
-        for title, options in own:
-            names = _without(options["fields"], hidden) if hidden else options["fields"]
+        for title, options in own_fieldsets:
+            names = _without(options["fields"], hidden_fields) if hidden_fields else options["fields"]
             if not writable:
                 names = _map(names, self.read_only_name_of)
             if names:
@@ -169,8 +169,8 @@ class RecordAdmin(
 
     def get_search_fields(self, request: HttpRequest) -> list[str]:
         """Return the columns that the list searches, without those that the user may not see."""
-        hidden = self.hidden_fields(request)
-        return [name for name in super().get_search_fields(request) if name not in hidden]
+        hidden_fields = self.hidden_fields(request)
+        return [name for name in super().get_search_fields(request) if name not in hidden_fields]
 
     def list_context(self, request: HttpRequest) -> dict[str, object]:
         """Show times in the current site's time zone; return also the list's links and what an empty list says."""

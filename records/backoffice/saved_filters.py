@@ -78,9 +78,9 @@ def store(saved_filter: SavedFilter, *, author: Author, **values: object) -> Sav
     """Store a new filter, or change one; raises ValidationError if the user already has one with that name."""
     if saved_filter._state.adding:
         return add_record(saved_filter, values, author=author, operation="SaveFilter", skip=("user", "site"))
-    with changing(SavedFilter, None, saved_filter.pk, author=author, operation="ChangeSavedFilter") as locked:
-        apply(locked, values)
-    return locked
+    with changing(SavedFilter, None, saved_filter.pk, author=author, operation="ChangeSavedFilter") as locked_filter:
+        apply(locked_filter, values)
+    return locked_filter
 
 
 def remove(saved_filter: SavedFilter, *, author: Author) -> None:
@@ -170,15 +170,15 @@ class SavedFilterPages(SitePermissions):
         form = NameForm(request.POST, query=query)
         back = f"{self.url_of('changelist')}?{query}"
         user, listing = user_of(request), self.opts.label_lower
-        own = SavedFilter.objects.at(site).filter(user=user, listing=listing)
+        own_filters = SavedFilter.objects.at(site).filter(user=user, listing=listing)
         if not query or len(query) > QUERY:
             messages.error(request, gettext("Filter or search the list first. Nothing was saved."))
             return redirect(self.url_of("changelist"))
         if fault := self._fault_of_filter(request, QueryDict(query)):
             messages.error(request, gettext("%(fault)s Nothing was saved.") % {"fault": fault})
             return redirect(self.url_of("changelist"))
-        saved_filter = own.filter(name__iexact=form.cleaned_data["name"]).first() if form.is_valid() else None
-        if form.is_valid() and saved_filter is None and own.count() >= MOST:
+        saved_filter = own_filters.filter(name__iexact=form.cleaned_data["name"]).first() if form.is_valid() else None
+        if form.is_valid() and saved_filter is None and own_filters.count() >= MOST:
             text = gettext("You already have %(most)s saved filters for this list. Remove one first.")
             form.add_error("name", text % {"most": MOST})
         if form.is_valid():

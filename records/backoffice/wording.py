@@ -153,8 +153,10 @@ def operation_label(operation: str, model: str) -> str:
     `UpdateComplaintDetail` of a complaint is `Changed`, and `SetSites` of a directory is `Set sites`.
     """
     verb, *words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[^A-Z]+", operation) or [operation]
-    kind, rest = model.rpartition(".")[2].lower(), "".join(words).lower()
-    if verb in VERBS and (rest.startswith(kind) or kind.startswith(rest) or kind.endswith(rest)):
+    kind, operation_words = model.rpartition(".")[2].lower(), "".join(words).lower()
+    if verb in VERBS and (
+        operation_words.startswith(kind) or kind.startswith(operation_words) or kind.endswith(operation_words)
+    ):
         return gettext(VERBS[verb])
     return gettext(" ".join([VERBS.get(verb, verb), *(word.lower() for word in words)]))
 

@@ -64,8 +64,10 @@ class EntryPlan(ReadPlan):
 
     def computing(self, queryset: models.QuerySet[Any, Any]) -> models.QuerySet[Any, Any]:
         """Return the queryset with the computed values, so that it can be filtered and sorted by them."""
-        missing = {name: value for name, value in self.expressions.items() if name not in queryset.query.annotations}
-        return queryset.annotate(**missing) if missing else queryset
+        missing_expressions = {
+            name: value for name, value in self.expressions.items() if name not in queryset.query.annotations
+        }
+        return queryset.annotate(**missing_expressions) if missing_expressions else queryset
 
     def fetching(self, queryset: models.QuerySet[Any, Any], **options: Any) -> models.QuerySet[Any, Any]:
         """Return the queryset reduced to the plan's values, computed ones included."""

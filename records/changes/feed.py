@@ -103,8 +103,8 @@ def wire_name(model: type[models.Model], name: str) -> str:
         if wire != name or name in serializer.wire_fields():
             return wire
     camel = serializer is not None and all(field[0].islower() for field in serializer.wire_fields() if field != "Id")
-    first, *rest = name.split("_")
-    return "".join([first if camel else first.capitalize(), *(part.capitalize() for part in rest)])
+    first, *other_words = name.split("_")
+    return "".join([first if camel else first.capitalize(), *(part.capitalize() for part in other_words)])
 
 
 def _serializer_of(model: type[models.Model]) -> Any:

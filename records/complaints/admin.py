@@ -148,10 +148,10 @@ class ComplaintAdmin(RecordAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the fields that the workflow sets; only users who may complete the complaint can edit the report."""
-        own = (
+        own_section = (
             ("record_status",) if obj is None or self.may_complete(request, obj) else ("record_status", "review_report")
         )
-        return (*super().get_readonly_fields(request, obj), *own)
+        return (*super().get_readonly_fields(request, obj), *own_section)
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> HttpResponse:
         """Show the page with the button that saves and submits a new complaint."""

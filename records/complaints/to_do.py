@@ -46,9 +46,9 @@ def to_complete(viewer: Viewer) -> Section:
         next_url=viewer.form_for(Complaint, "complaints.add_complaint"),
         next_label=gettext("Record a complaint"),
     )
-    awaiting = Complaint.objects.filter(record_status=RecordStatus.AWAITING_REVIEW, is_archived=False)
+    awaiting_review = Complaint.objects.filter(record_status=RecordStatus.AWAITING_REVIEW, is_archived=False)
     other_sites = set(access.sites_where(viewer.user, "complaints.complete_complaint")) - {viewer.site_id, None}
-    sites = Site.objects.filter(Exists(awaiting.filter(site=OuterRef("pk"))), pk__in=other_sites)
+    sites = Site.objects.filter(Exists(awaiting_review.filter(site=OuterRef("pk"))), pk__in=other_sites)
     section.elsewhere = list(sites.order_by("name").values_list("name", flat=True))
 
     def line(complaint: Complaint) -> Line:
@@ -60,7 +60,7 @@ def to_complete(viewer: Viewer) -> Section:
             is_late=viewer.is_old(complaint.date),
         )
 
-    rows = awaiting.at(viewer.site).order_by("site_sequence_id")
+    rows = awaiting_review.at(viewer.site).order_by("site_sequence_id")
     return section.of(rows.select_related("product", "nonconformance"), line)
 
 

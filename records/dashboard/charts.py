@@ -117,8 +117,8 @@ def draw_delays(
 
 def due_in(model: type[Model], statuses: Sequence[str]) -> Callable[..., str]:
     """Return the function that links to the rows of the model in these statuses that are due on certain days."""
-    among = ",".join(statuses)
-    return lambda first, last: list_of(model, record_status__in=among, **address_part("due_date", first, last))
+    status_list = ",".join(statuses)
+    return lambda first, last: list_of(model, record_status__in=status_list, **address_part("due_date", first, last))
 
 
 def ageing_chart(rows: QuerySet[Action], period: Period, count: Counting = UNCACHED) -> Chart:
@@ -142,8 +142,8 @@ def effectiveness_chart(rows: QuerySet[Action], period: Period, count: Counting 
         (gettext("It worked"), worked_count, "1", ""),
         (gettext("It did not work"), failed_count, "0", "late"),
     ):
-        more = {"record_status__exact": Status.CLOSED.value, "effective__exact": value, **span}
-        bars.append(bar(name, number, list_of(Action, **more), kind))
+        parameters = {"record_status__exact": Status.CLOSED.value, "effective__exact": value, **span}
+        bars.append(bar(name, number, list_of(Action, **parameters), kind))
     draw_bars(chart, bars, gettext("Judgement"), gettext("Actions"))
     facts = {
         "worked": worked_count,

@@ -137,10 +137,10 @@ def waiting_chart(scope: Scope, period: Period) -> Chart:
     """Return how long complaints wait for their answer beyond their target dates, as of today."""
     chart = Chart("waiting", gettext("Ageing of complaints"))
     chart.empty = gettext("No complaint without an answer is overdue or due within 30 days.")
-    waiting = {"record_status__in": RecordStatus.AWAITING_REVIEW.value, "answered_on__isnull": "True"}
+    waiting_parameters = {"record_status__in": RecordStatus.AWAITING_REVIEW.value, "answered_on__isnull": "True"}
 
     def link(first: datetime.date | None, last: datetime.date | None) -> str:
-        return scope.list_of("target_date", first, last, **waiting)
+        return scope.list_of("target_date", first, last, **waiting_parameters)
 
     draw_delays(chart, complaints.waiting_for_answer(scope.rows), period, link, "target_date", scope.count)
     return chart
@@ -303,10 +303,10 @@ def rate_chart(scope: Scope, months: list[complaints.Month], period: Period, *, 
     gaps = [rate.month for rate in rates if rate.month.first not in sold]
     if gaps:
         names = ", ".join(short_name(month.first) for month in gaps[:MOST_NAMES])
-        more = len(gaps) - MOST_NAMES
+        further_count = len(gaps) - MOST_NAMES
         text = (
-            gettext("No units are entered for %(names)s and %(more)s more.") % {"names": names, "more": more}
-            if more > 0
+            gettext("No units are entered for %(names)s and %(more)s more.") % {"names": names, "more": further_count}
+            if further_count > 0
             else gettext("No units are entered for %(names)s.") % {"names": names}
         )
         chart.notes.append(f"{NOTHING} {text}")
@@ -366,8 +366,8 @@ def pareto_chart(scope: Scope, relation: str, title: str, shares: list[complaint
         return chart
     bars, rows = [], []
     for share in shares:
-        more = {f"{relation}__id__exact": str(share.key)}
-        url = _complaints_on(scope, period.first, period.last, **more) if share.key else ""
+        parameters = {f"{relation}__id__exact": str(share.key)}
+        url = _complaints_on(scope, period.first, period.last, **parameters) if share.key else ""
         label = gettext("%(name)s: %(count)s, together %(percent)s") % {
             "name": share.name,
             "count": share.count,

@@ -49,8 +49,8 @@ def figures(request: HttpRequest) -> HttpResponse:
     changelist.url_parameters = request.GET.copy()
     scope = scope_of_list(site, changelist, query)
     period, fault = read_period(period_parameters, zone_of(site))
-    if not period_parameters and (own := spanning(*scope.days.get("date", (None, None)), period)):
-        period = own
+    if not period_parameters and (own_period := spanning(*scope.days.get("date", (None, None)), period)):
+        period = own_period
     return page_response(
         request,
         "dashboard/complaint_charts.html",

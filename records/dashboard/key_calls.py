@@ -30,7 +30,7 @@ def calls_of_key(request: HttpRequest, key_id: uuid.UUID) -> HttpResponse:
     key = SubscriptionKey.objects.select_related("user", "site").filter(pk=key_id).first()
     if key is None or (key.user_id != user_of(request).pk and not administers(request, key.user)):
         raise Http404
-    own = key.user_id == user_of(request).pk
+    is_own = key.user_id == user_of(request).pk
     show_times_of(current_site(request))
     only_failures = request.GET.get("outcome") == "failed"
     return page_response(
@@ -39,8 +39,8 @@ def calls_of_key(request: HttpRequest, key_id: uuid.UUID) -> HttpResponse:
         gettext("Recent calls of “%(name)s”") % {"name": key.name},
         key=key,
         account=key.user,
-        own=own,
-        back=reverse("profile") + ("" if own else f"?account={key.user_id}"),
+        own=is_own,
+        back=reverse("profile") + ("" if is_own else f"?account={key.user_id}"),
         calls=[line for line in lines([key.pk]) if line["failed"] or not only_failures],
         failed=only_failures,
         newest=NEWEST,

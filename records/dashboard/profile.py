@@ -172,14 +172,14 @@ class _Page:
     def context(self) -> dict[str, Any]:
         """Return what the page shows."""
         base = settings.BASE_URL.rstrip("/")
-        own = self.account.pk == user_of(self.request).pk
-        title = gettext("Your profile") if own else gettext("Keys of %(account)s") % {"account": self.account}
+        is_own = self.account.pk == user_of(self.request).pk
+        title = gettext("Your profile") if is_own else gettext("Keys of %(account)s") % {"account": self.account}
         keys_shown = _lines(SubscriptionKey.objects.filter(user=self.account).select_related("site"))
         context = {
             **admin.site.each_context(self.request),
             "title": title,
             "account": self.account,
-            "own": own,
+            "own": is_own,
             "secret": secret_of(self.request),
             "key_form": self.key_form,
             "client_form": self.client_form,
@@ -196,11 +196,11 @@ class _Page:
             "token_url": f"{base}/oauth/token",
             "docs_url": f"{base}/docs/",
         }
-        if own:
+        if is_own:
             context["panels"] = extension_points.all_of(extension_points.profile_panels, self.request)
             sites = access.sites_where(self.request.user, "accounts.change_user")
-            mine = User.objects.filter(is_service_account=True, is_active=True, home_site__in=sites)
-            context["service_accounts"] = mine.select_related("home_site").order_by("user_name", "id")[:200]
+            service_accounts = User.objects.filter(is_service_account=True, is_active=True, home_site__in=sites)
+            context["service_accounts"] = service_accounts.select_related("home_site").order_by("user_name", "id")[:200]
         return context
 
 

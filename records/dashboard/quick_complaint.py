@@ -179,10 +179,12 @@ def _add_message(request: HttpRequest, complaint: Complaint) -> None:
     if not complaint.is_draft:
         messages.success(request, gettext("%(complaint)s was sent and awaits its review.") % {"complaint": complaint})
         return
-    missing = [LABELS[name] for name in REQUIRED if getattr(complaint, f"{name}_id") is None]
+    missing_labels = [LABELS[name] for name in REQUIRED if getattr(complaint, f"{name}_id") is None]
     sentences = [gettext("The complaint was kept as a draft."), gettext("Complete it and submit it for review.")]
-    if missing:
-        sentences.insert(1, gettext("Still missing: %(names)s.") % {"names": ", ".join(str(name) for name in missing)})
+    if missing_labels:
+        sentences.insert(
+            1, gettext("Still missing: %(names)s.") % {"names": ", ".join(str(name) for name in missing_labels)}
+        )
     messages.warning(request, " ".join(sentences))
 
 

@@ -190,8 +190,8 @@ def _group(request: HttpRequest, kind: Kind, text: str, most: int) -> Reads[Grou
 
 def _hit(kind: Kind, row: Any, text: str, private: set[Any], names: dict[uuid.UUID, str], here: Site | None) -> Hit:
     record = getattr(row, kind.of) if kind.of else row
-    hidden = () if kind.instead or record.site_id in private else kind.private
-    columns = [name for name in kind.anywhere if name not in hidden]
+    hidden_fields = () if kind.instead or record.site_id in private else kind.private
+    columns = [name for name in kind.anywhere if name not in hidden_fields]
     name = name_of(record)
     return Hit(
         name,
@@ -242,9 +242,9 @@ def matches(
         # Ids first: sorting whole rows, with the records that they refer to, would cost more than the search itself.
         newest = yield from searching(at_sites, kind.anywhere, text)
         inside = newest.order_by(kind.order, "id").values("pk")[: most + 1 + len(by_key)]
-        containing = rows.filter(pk__in=inside).order_by(kind.order, "id")
-        yield [containing]
-        by_key.update((row.pk, row) for row in containing if row.pk not in by_key)
+        containing_rows = rows.filter(pk__in=inside).order_by(kind.order, "id")
+        yield [containing_rows]
+        by_key.update((row.pk, row) for row in containing_rows if row.pk not in by_key)
     return list(by_key.values())[: most + 1]
 
 

@@ -99,10 +99,10 @@ class Requirements:
         ]
         jobs = JobDescription.objects.at(site).filter(reduce(or_, needs_something), **active).only("name")
         documents = existing_for(user, Document.objects.filter(**active), [site.pk])
-        read = jobs.order_by("name", "id").prefetch_related(
+        job_rows = jobs.order_by("name", "id").prefetch_related(
             Prefetch("required_courses", Course.objects.filter(**active)), Prefetch("required_documents", documents)
         )
-        self.jobs = [job for job in read if job.required_courses.all() or job.required_documents.all()]
+        self.jobs = [job for job in job_rows if job.required_courses.all() or job.required_documents.all()]
         self.courses = {course.pk: course for job in self.jobs for course in job.required_courses.all()}
         self.in_force = {
             document.pk: document.effective_version for job in self.jobs for document in job.required_documents.all()
@@ -212,11 +212,13 @@ class Requirements:
         readings = Reading.objects.filter(user__in=keys, document__in=list(self.in_force))
         newest = readings.order_by().values_list("user", "document").annotate(Max("version__version"), Max("date"))
         zone = zone_of(self.site)
-        read = {(person, document): (version, at.astimezone(zone).date()) for person, document, version, at in newest}
+        newest_readings = {
+            (person, document): (version, at.astimezone(zone).date()) for person, document, version, at in newest
+        }
         readers = readers_of(list(self.in_force), self._count)
         states: dict[uuid.UUID, Callable[[uuid.UUID], State]] = {
             **{key: partial(_course, course, last, self.today) for key, course in self.courses.items()},
-            **{key: partial(_document, key, version, read) for key, version in self.in_force.items()},
+            **{key: partial(_document, key, version, newest_readings) for key, version in self.in_force.items()},
         }
         holdings = set(self._holders().filter(employee__in=keys).values_list("employee", "jobdescription"))
         return [

@@ -131,8 +131,10 @@ def remove_person(person: Person, directory: Directory, *, author: Author) -> No
     employee, user = person.employee, person.user
     with recording():
         accounts.remove_account(user, directory, author=author)
-        with changing(Employee, employee.site_id, employee.pk, author=author, operation="RemoveUser") as locked:
-            locked.is_archived = True
+        with changing(
+            Employee, employee.site_id, employee.pk, author=author, operation="RemoveUser"
+        ) as locked_employee:
+            locked_employee.is_archived = True
         _touch_reports(employee.pk)
 
 

@@ -160,8 +160,8 @@ class EncodedPieces:
         yield self._before
         while piece := self._file.read(PIECE):
             # A storage may return less than was asked for. Only multiples of three bytes are encoded without padding.
-            while len(piece) % 3 and (more := self._file.read(3 - len(piece) % 3)):
-                piece += more
+            while len(piece) % 3 and (further_bytes := self._file.read(3 - len(piece) % 3)):
+                piece += further_bytes
             yield pybase64.b64encode(piece)
         yield self._after
 

@@ -92,8 +92,8 @@ def disposition(name: str) -> str:
     Invisible characters, which older names can hold, are left out.
     """
     name = without_hidden(name).replace("\\", "/").rpartition("/")[2].strip() or "file"
-    plain = re.sub(r"[^ !#-\[\]-~]|%", "_", name)
-    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
+    ascii_name = re.sub(r"[^ !#-\[\]-~]|%", "_", name)
+    return f"attachment; filename=\"{ascii_name}\"; filename*=UTF-8''{quote(name, safe='')}"
 
 
 def range_of(header: str, size: int) -> tuple[int, int] | None:

@@ -48,7 +48,7 @@ def snapshot(record: models.Model) -> Snapshot:
     """
     at_hand = getattr(record, "_prefetched_objects_cache", {})
     relations = [one for one in _relations(type(record)) if one[2] or one[0] not in at_hand]
-    answers = together([read.by(record.pk) for _, read, _ in relations])
+    answers = together([query.by(record.pk) for _, query, _ in relations])
     content = columns(record) | _related_content(relations, answers)[0]
     for relation in children_of(record):
         if relation in at_hand:
@@ -58,7 +58,7 @@ def snapshot(record: models.Model) -> Snapshot:
 
 def related_statements(model: type[models.Model], key: Any) -> list[Statement]:
     """Return the statements that read the many-to-many lists and child rows of a record."""
-    return [read.by(key) for _, read, _ in _relations(model)]
+    return [query.by(key) for _, query, _ in _relations(model)]
 
 
 def related_content(model: type[models.Model], answers: Sequence[Rows]) -> tuple[Snapshot, Children]:
@@ -72,8 +72,8 @@ def related_content(model: type[models.Model], answers: Sequence[Rows]) -> tuple
 def _related_content(relations: Sequence[Related], answers: Sequence[Rows]) -> tuple[Snapshot, Children]:
     content: Snapshot = {}
     children: Children = {}
-    for (name, read, target), answer in zip(relations, answers, strict=True):
-        children[name] = read.objects(answer)
+    for (name, query, target), answer in zip(relations, answers, strict=True):
+        children[name] = query.objects(answer)
         content[name] = _content_of(children[name], target)
     return content, children
 

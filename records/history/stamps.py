@@ -154,8 +154,8 @@ def _is_stamped_elsewhere(model: Any, key: uuid.UUID, stored: Mapping[str, Any],
     stamps = stored["site_id"], *(stored[one] for one in MODIFIED)
     if stamps not in elsewhere:
         site_id, author, moment = stamps
-        during = moment - LONGEST_WRITE, moment + LONGEST_WRITE
-        changes = Change.objects.filter(site_id=site_id, at__range=during, model=label, author_id=author)
+        span = moment - LONGEST_WRITE, moment + LONGEST_WRITE
+        changes = Change.objects.filter(site_id=site_id, at__range=span, model=label, author_id=author)
         elsewhere[stamps] = [entry for fields in changes.values_list("fields", flat=True) for entry in fields]
     return any(
         entry["field"] == name

@@ -95,9 +95,9 @@ def safe_name(text: str) -> str:
     text = unicodedata.normalize("NFC", text)
     text = "".join(letter for letter in text if unicodedata.category(letter) not in ("Cf", "Cs", "Co", "Cn"))
     text = " ".join(_UNSAFE.sub("_", text).split()).strip(" .")
-    name, dot, ending = text.rpartition(".")
-    if dot and len(ending) <= 10:
-        text = f"{name[: LONGEST_NAME - len(ending) - 1].rstrip(' .')}.{ending}"
+    name, dot, extension = text.rpartition(".")
+    if dot and len(extension) <= 10:
+        text = f"{name[: LONGEST_NAME - len(extension) - 1].rstrip(' .')}.{extension}"
     text = text[:LONGEST_NAME].strip(" .") or "file"
     return f"_{text}" if _RESERVED_NAME.match(text) else text
 

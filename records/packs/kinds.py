@@ -81,8 +81,8 @@ def _in_period(span: Span) -> Q:
 
 
 def _took_place(span: Span) -> Q:
-    ways = (on_days(name, span.first, span.last, span.zone) for name in ("finish_date", "start_date", "date"))
-    carried_out, started_then, planned_then = ways
+    conditions = (on_days(name, span.first, span.last, span.zone) for name in ("finish_date", "start_date", "date"))
+    carried_out, started_then, planned_then = conditions
     return carried_out | Q(finish_date=None) & started_then | Q(finish_date=None, start_date=None) & planned_then
 
 

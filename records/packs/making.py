@@ -235,7 +235,9 @@ class Making:
         parts: dict[str, list[Any]] = {}
         for entry in bundle.entries:
             parts.setdefault(entry.part, []).append(entry)
-        hidden = [text for permission, text in zip(PRIVATE, _HIDDEN_PARTS, strict=True) if not self.may(permission)]
+        hidden_parts = [
+            text for permission, text in zip(PRIVATE, _HIDDEN_PARTS, strict=True) if not self.may(permission)
+        ]
         return {
             "pack": self.pack,
             "site": self.site,
@@ -245,7 +247,7 @@ class Making:
             "chosen": [(kind.title, self.counts[kind.key], kind.rule) for kind in self.kinds],
             "parts": parts,
             "missing": bundle.missing,
-            "hidden": hidden,
+            "hidden": hidden_parts,
             "stretch": self.stretch,
             "changes": self.counts.get(CHANGES),
             "attachments": self.counts.get(ATTACHMENTS),

@@ -41,8 +41,8 @@ class TakenOverError(Exception):
 def make_pack(pack_id: str) -> None:
     """Make one pack. After its worker was killed, the task begins again from the start, up to three times."""
     key = uuid.UUID(pack_id)
-    mine = Pack.objects.filter(pk=key, status__in=UNFINISHED)
-    if not mine.update(status=Status.MAKING, attempts=F("attempts") + 1, done=0, total=0):
+    unfinished_packs = Pack.objects.filter(pk=key, status__in=UNFINISHED)
+    if not unfinished_packs.update(status=Status.MAKING, attempts=F("attempts") + 1, done=0, total=0):
         return
     pack = Pack.objects.select_related("site", "asked_by").get(pk=key)
     if pack.attempts > MOST_ATTEMPTS:
@@ -93,9 +93,9 @@ def _make(pack: Pack) -> None:
         making.write(bundle, progress.add)
         content = UploadedPart(File(bundle.close()), sys.maxsize)
         with storing(content) as stored_file, recording():
-            mine = Pack.objects.filter(pk=pack.pk, attempts=pack.attempts, status=Status.MAKING)
+            claimed_packs = Pack.objects.filter(pk=pack.pk, attempts=pack.attempts, status=Status.MAKING)
             facts = {"made": making.at, "permissions": making.permissions, "left_out": len(bundle.missing)}
-            if not mine.update(status=Status.MADE, done=progress.total, **facts):
+            if not claimed_packs.update(status=Status.MADE, done=progress.total, **facts):
                 raise TakenOverError
             file = PackFile.objects.create(
                 pack=pack,

@@ -50,10 +50,10 @@ def update_entry(entry: Entry, values: Mapping[str, object], **options: Unpack[W
     the error of the precondition.
     """
     columns, operation = _columns(entry, values), f"Update{type(entry).__name__}"
-    with changing(type(entry), None, entry.pk, operation=operation, **options) as locked:
-        apply(locked, columns)
-        _put_children(locked, values)
-    return locked
+    with changing(type(entry), None, entry.pk, operation=operation, **options) as locked_entry:
+        apply(locked_entry, columns)
+        _put_children(locked_entry, values)
+    return locked_entry
 
 
 def _columns(entry: ReferenceEntry, values: Mapping[str, object]) -> dict[str, object]:

@@ -29,14 +29,14 @@ class EntryAdmin(PlainAdmin):
 
     def own_fieldsets(self, request: HttpRequest, obj: models.Model | None = None) -> Any:
         """Return the fields; above those of an entry that is edited, what a new name means for the records."""
-        [(title, options), *rest] = super().own_fieldsets(request, obj)
+        [(title, options), *other_fieldsets] = super().own_fieldsets(request, obj)
         text = gettext(
             "Records that name this entry show its new name too, also completed ones. If you mean something else, "
             "archive this entry and add a new one."
         )
         return [
             (title, options if obj is None else {**options, "description": format_html("<p>{}</p>", text)}),
-            *rest,
+            *other_fieldsets,
         ]
 
     def add_record(self, request: HttpRequest, site_id: uuid.UUID | None, values: Values) -> Any:

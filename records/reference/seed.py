@@ -80,8 +80,8 @@ def seed_system_lists(using: str = DEFAULT_DB_ALIAS, apps: Any = installed) -> i
     """
     lists = system_entries()
     tables = {name: apps.get_model("reference", name) for name in lists}
-    first, *rest = (model._base_manager.using(using).order_by().values_list("pk") for model in tables.values())
-    present = {key for (key,) in first.union(*rest, all=True)}
+    first, *other_queries = (model._base_manager.using(using).order_by().values_list("pk") for model in tables.values())
+    present = {key for (key,) in first.union(*other_queries, all=True)}
     return sum(_add_missing(tables[name], rows, present, using) for name, rows in lists.items())
 
 

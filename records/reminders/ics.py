@@ -54,8 +54,8 @@ def _day(day: datetime.date) -> str:
 
 def escape(text: str) -> str:
     """Return a text as the value of a property: one line, with backslashes before what has a meaning there."""
-    plain = text.replace("\\", "\\\\").replace(";", "\\;").replace(",", "\\,")
-    return _CONTROLS.sub(" ", plain.replace("\r\n", "\n").replace("\r", "\n")).replace("\n", "\\n")
+    escaped_text = text.replace("\\", "\\\\").replace(";", "\\;").replace(",", "\\,")
+    return _CONTROLS.sub(" ", escaped_text.replace("\r\n", "\n").replace("\r", "\n")).replace("\n", "\\n")
 
 
 def _fold(line: str) -> Iterator[str]:

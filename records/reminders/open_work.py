@@ -18,7 +18,11 @@ def record_notices(request: HttpRequest, record: object) -> Sequence[RecordNotic
         return ()
     countable = [(one, one.words) for one in sources() if isinstance(one, Source) and one.words is not None]
     numbers = count_together(*(one.of(record, user_of(request)).order_by() for one, _ in countable))
-    words = [of(number) % {"number": number} for (_, of), number in zip(countable, numbers, strict=True) if number]
+    words = [
+        sentence(number) % {"number": number}
+        for (_, sentence), number in zip(countable, numbers, strict=True)
+        if number
+    ]
     if not words:
         return ()
     text = (

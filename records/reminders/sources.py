@@ -135,8 +135,8 @@ class Readings:
     def items(self, before: datetime.datetime, user: User, staff: Collection[uuid.UUID]) -> list[Item]:
         """Return what a person and their staff have to read before the moment; eight queries at most."""
         open_readings = self._open(before, Site.objects.filter(pk__in=access.sites_where(user)))
-        missing = reading.missing_readers(open_readings, {user.pk, *staff})
-        versions = reading.shown_versions([one for one in open_readings if missing[one.version_id]])
+        missing_readers = reading.missing_readers(open_readings, {user.pk, *staff})
+        versions = reading.shown_versions([one for one in open_readings if missing_readers[one.version_id]])
         return [
             Item(
                 reader,
@@ -150,7 +150,7 @@ class Readings:
                 None,
             )
             for one in open_readings
-            for reader in missing[one.version_id]
+            for reader in missing_readers[one.version_id]
         ]
 
 

@@ -127,8 +127,8 @@ def _without(row: models.Model, name: str, words: Words) -> str:
     value = str(getattr(row, name))
     if name != "query":
         extension = EXTENSION.search(value) if name == "file_name" else None
-        ending = extension[0] if extension is not None and not words.occur_in(extension[0]) else ""
-        return f"{mark_of(row._meta.get_field(name), value)}{ending}"
+        extension_text = extension[0] if extension is not None and not words.occur_in(extension[0]) else ""
+        return f"{mark_of(row._meta.get_field(name), value)}{extension_text}"
     pairs = [(key, part, words.occur_in(_text_of(name, urlencode([(key, part)])))) for key, part in parse_qsl(value)]
     # The list compares the pairs in this order, as `saved_filters.filter_part` stores them.
     parts = sorted((key, f"{ERASED}-{digest_of(part)}" if is_personal else part) for key, part, is_personal in pairs)

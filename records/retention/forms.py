@@ -112,21 +112,21 @@ def who_else_names(personal: Personal, identifying: Sequence[str]) -> SearchFunc
             return SearchPart(
                 None, [gettext("The record contains none of the values, so no other record was searched.")]
             )
-        rights = [(kind._meta.label, *hidden) for kind, _, hidden in search.kinds]
+        rights = [(kind._meta.label, *hidden_fields) for kind, _, hidden_fields in search.kinds]
         signer = Signer(salt=f"{__name__} {user_of(request).pk} {record.pk} {record.newest_change} {rights}")
         count_before, was_cut, begin = _read(signer, place) if place else (0, False, Place())
         part = search.step(begin)
-        count, is_cut, following = count_before + len(part.mentions), was_cut or part.is_incomplete, part.next_place
-        if following is None:
+        count, is_cut, next_place = count_before + len(part.mentions), was_cut or part.is_incomplete, part.next_place
+        if next_place is None:
             sentences = [*_summary(search, is_cut, has_found=count > 0), _explanation(record, personal, identifying)]
             return SearchPart(_listing(part, count_before), sentences, has_former=count_before > 0)
         text = gettext("%(done)s of %(all)s kinds of records have been searched. Next: %(kinds)s.")
         text %= {
-            "done": following.kind,
+            "done": next_place.kind,
             "all": len(search.kinds),
-            "kinds": search.kinds[following.kind][0]._meta.verbose_name_plural,
+            "kinds": search.kinds[next_place.kind][0]._meta.verbose_name_plural,
         }
-        return SearchPart(_listing(part, count_before), [text], _place_parameter(signer, count, is_cut, following))
+        return SearchPart(_listing(part, count_before), [text], _place_parameter(signer, count, is_cut, next_place))
 
     return search_next
 

@@ -41,14 +41,14 @@ class Words:
 
     def occur_in(self, text: str) -> bool:
         """Return whether a text contains one of the values, or a line of one, other than as a part of another word."""
-        plain = _plain(text)
-        numbers = _BETWEEN_DIGITS.sub("", plain)
-        return any(_has_phone(numbers, line) or _has_word(plain, line) for line in self._lines)
+        folded_text = _plain(text)
+        numbers = _BETWEEN_DIGITS.sub("", folded_text)
+        return any(_has_phone(numbers, line) or _has_word(folded_text, line) for line in self._lines)
 
     def are_quoted_in(self, reason: str) -> bool:
         """Return whether a reason contains one of the values; three characters or more count also within a word."""
-        plain = _plain(reason)
-        return self.occur_in(reason) or any(len(value) > 2 and value in plain for value in self._values)
+        folded_reason = _plain(reason)
+        return self.occur_in(reason) or any(len(value) > 2 and value in folded_reason for value in self._values)
 
 
 def digits_of_phones(values: Collection[str]) -> list[str]:
@@ -64,8 +64,8 @@ def pattern_of_short(values: Collection[str]) -> str:
     patterns = set()
     for value in map(_plain, values):
         if len(value) < 3 and _is_word(value):
-            ways = "|".join(sorted({value, value.upper()}))
-            patterns.add(ways if _IS_SPACELESS.search(value) else rf"(^|\W|_)({ways})(\W|_|$)")
+            spellings = "|".join(sorted({value, value.upper()}))
+            patterns.add(spellings if _IS_SPACELESS.search(value) else rf"(^|\W|_)({spellings})(\W|_|$)")
     return "|".join(sorted(patterns))
 
 

@@ -64,7 +64,7 @@ def _record_and_finding(
     """
     candidates = [model for kind, model in kinds().items() if kind not in NOT_ABOUT and (not among or kind in among)]
     values: dict[uuid.UUID | str, uuid.UUID | str] = {ANY_SITE: site_id, ANY_ROW: record_id}
-    queries = [CompiledQuery(read, read.with_values(values)) for read in map(_numbered, candidates)]
+    queries = [CompiledQuery(query, query.with_values(values)) for query in map(_numbered, candidates)]
     about_finding = [one for model in candidates for one in finding_statements(model, record_id, finding_id)]
     answers, findings = ask(queries, *about_finding)
     matches = [record for records in answers for record in records]
@@ -132,9 +132,9 @@ def findings_called(
             records = visible(model._base_manager.filter(site_id=site_id)).values("pk")
             rows = relation.related_model._base_manager.filter(pk__in=keys)
             names |= {row.pk: str(row) for row in rows.filter(**{f"{relation.field.name}__in": records})}
-            missing = {*keys} - names.keys()
-            if removed_name and missing and not records.query.is_empty():
-                names |= dict.fromkeys(missing - {*rows.values_list("pk", flat=True)}, removed_name)
+            missing_keys = {*keys} - names.keys()
+            if removed_name and missing_keys and not records.query.is_empty():
+                names |= dict.fromkeys(missing_keys - {*rows.values_list("pk", flat=True)}, removed_name)
     return names
 
 

@@ -221,9 +221,9 @@ def folder_tree(site_id: uuid.UUID, entity: Entity) -> list[tuple[EntityFolder, 
     for folder in EntityFolder.objects.at(site_id).filter(entity=entity, is_archived=False):
         inside[folder.parent_id].append(folder)
     tree: list[tuple[EntityFolder, int]] = []
-    waiting = [(folder, 0) for folder in reversed(inside[None])]
-    while waiting:
-        folder, depth = waiting.pop()
+    pending_folders = [(folder, 0) for folder in reversed(inside[None])]
+    while pending_folders:
+        folder, depth = pending_folders.pop()
         tree.append((folder, depth))
-        waiting += [(inner, depth + 1) for inner in reversed(inside[folder.pk])]
+        pending_folders += [(inner, depth + 1) for inner in reversed(inside[folder.pk])]
     return tree

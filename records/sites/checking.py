@@ -63,15 +63,15 @@ def faults_in(
     """
     faults = faults_of(checks)
     is_new, before = record._state.adding, columns(record)
-    rest = set_columns(record, values)
+    other_values = set_columns(record, values)
     changed = None if is_new else [name for name, value in columns(record).items() if value != before[name]]
-    rows = [(name, rest.pop(name)) for name in children_of(record) if name in rest]
-    lists = [] if is_new else [field.name for field in record._meta.many_to_many if field.name in rest]
+    rows = [(name, other_values.pop(name)) for name in children_of(record) if name in other_values]
+    lists = [] if is_new else [field.name for field in record._meta.many_to_many if field.name in other_values]
     stored = {name: listed_keys(record, name) for name in lists}
-    own = (
+    own_checks = (
         partial(check_record, record, changed=changed),
-        partial(check_lists, record, record.site_id, rest, stored),
+        partial(check_lists, record, record.site_id, other_values, stored),
         *(partial(new_rows if is_new else merged_rows, record, name, values) for name, values in rows),
     )
-    faults = faults_of(own, faults)
+    faults = faults_of(own_checks, faults)
     return ValidationError(faults) if faults else None

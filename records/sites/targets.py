@@ -58,10 +58,10 @@ def existing_at(target: Model, site_id: uuid.UUID, holder: Model | None = None) 
         return rows.none()
     if not path:
         return rows
-    here = models.Q(**{f"{path}_id" if "__" not in path else path: site_id})
+    at_site = models.Q(**{f"{path}_id" if "__" not in path else path: site_id})
     if _takes_people(target, holder):
-        here |= models.Q(user__in=accounts_at(site_id).order_by().values("pk"))
-    rows = rows.filter(here)
+        at_site |= models.Q(user__in=accounts_at(site_id).order_by().values("pk"))
+    rows = rows.filter(at_site)
     entity = getattr(holder, "ENTITY", None)
     return rows.filter(entity=entity) if target is EntityFolder and entity is not None else rows
 
@@ -224,12 +224,12 @@ def folder_lock_query(folder_ids: Iterable[uuid.UUID]) -> CompiledQuery:
     """Return the query of `lock_folders`, to be run together with others."""
     keys = set(folder_ids)
     if len(keys) == 1:
-        read, (sql, parameters) = rows_with(EntityFolder, keys)
+        query, (sql, parameters) = rows_with(EntityFolder, keys)
     else:
-        read, (sql, parameters) = compile_query(EntityFolder.objects.filter(pk__in=keys).order_by("pk"))
+        query, (sql, parameters) = compile_query(EntityFolder.objects.filter(pk__in=keys).order_by("pk"))
     # The foreign key itself is checked only at the end of the transaction, too late to notice an archived folder.
     lock = " FOR KEY SHARE" if connection.vendor == "postgresql" else ""
-    return CompiledQuery(read, (sql + lock, parameters))
+    return CompiledQuery(query, (sql + lock, parameters))
 
 
 @cache

@@ -199,8 +199,8 @@ def finding(
 
 def containing(name: str, text: str) -> models.Q:
     """Return the condition that a column in `SEARCHED` contains a text of at least `RUN` letters; by its index."""
-    within = models.Q(**{f"{name}__within": text})
-    return within & models.Q(**{f"{name}__grams": text}) if connection.vendor == "postgresql" else within
+    condition = models.Q(**{f"{name}__within": text})
+    return condition & models.Q(**{f"{name}__grams": text}) if connection.vendor == "postgresql" else condition
 
 
 def _by_index(rows: models.QuerySet[Any], names: Sequence[str], text: str, number: int | None) -> models.QuerySet[Any]:
@@ -218,8 +218,8 @@ def _by_index(rows: models.QuerySet[Any], names: Sequence[str], text: str, numbe
 
 def _ways(names: Sequence[str], lookup: str, text: str, number: int | None) -> list[models.Q]:
     """Return the conditions of which a row has to meet one."""
-    ways = [models.Q(**{f"{name}__{lookup}": text}) for name in names]
-    return ways if number is None else [*ways, models.Q(site_sequence_id=number)]
+    conditions = [models.Q(**{f"{name}__{lookup}": text}) for name in names]
+    return conditions if number is None else [*conditions, models.Q(site_sequence_id=number)]
 
 
 def _is_searched(model: Any, name: str) -> bool:

@@ -25,8 +25,8 @@ class Use:
     first: tuple[str, ...]
 
     def __str__(self) -> str:
-        more = ", …" if self.count > len(self.first) else ""
-        return f"{self.count} {self.kind} ({', '.join(self.first)}{more})"
+        ellipsis = ", …" if self.count > len(self.first) else ""
+        return f"{self.count} {self.kind} ({', '.join(self.first)}{ellipsis})"
 
 
 def uses_of(target: Any, visible: Callable[[type[models.Model]], "models.QuerySet[models.Model] | None"]) -> list[Use]:
@@ -37,11 +37,11 @@ def uses_of(target: Any, visible: Callable[[type[models.Model]], "models.QuerySe
     to it.
     """
     uses = []
-    for model, pointing in _pointing(target).items():
+    for model, condition in _pointing(target).items():
         rows = visible(model)
         if rows is None:
             continue
-        candidates = model._default_manager.filter(pointing)
+        candidates = model._default_manager.filter(condition)
         if getattr(target, "site_id", None) is not None:
             candidates = candidates.filter(site_id=target.site_id)
         if isinstance(target, model):
@@ -60,8 +60,8 @@ def used_among(model: type[models.Model], keys: Collection[uuid.UUID]) -> dict[u
     Archived ones and records among `keys` do not count. One query for each column that can refer to them.
     """
     kinds_by_key: dict[uuid.UUID, set[str]] = defaultdict(set)
-    own = {model._meta.get_field(name).related_model for name in getattr(model, "HISTORY_CHILDREN", ())}
-    columns = [(holder, name, Q()) for holder, name in _columns_to(model) if holder not in own]
+    child_models = {model._meta.get_field(name).related_model for name in getattr(model, "HISTORY_CHILDREN", ())}
+    columns = [(holder, name, Q()) for holder, name in _columns_to(model) if holder not in child_models]
     if issubclass(model, SiteRecord):
         columns += [(rows, "record_id", Q(entity=model.ENTITY)) for rows in about_models()]
     for holder, name, of_kind in columns:
@@ -82,9 +82,9 @@ def pointing_at(target: models.Model) -> Iterator[tuple[type[models.Model], Q, s
     for model, name in _columns_to(target):
         columns[model].add(name)
     for model, condition in _pointing(target).items():
-        own = columns[model]
-        simple = len(own) == 1 and not model._meta.get_field(next(iter(own))).many_to_many
-        yield model, condition, next(iter(own)) if simple else ""
+        names = columns[model]
+        simple = len(names) == 1 and not model._meta.get_field(next(iter(names))).many_to_many
+        yield model, condition, next(iter(names)) if simple else ""
 
 
 def _pointing(target: models.Model) -> dict[type[models.Model], Q]:

@@ -137,15 +137,15 @@ def apply(record: models.Model, values: Mapping[str, object], *, in_order: Colle
     list of which only the order differs is stored anew only if it is among `in_order`: the order of a form's choices
     says nothing.
     """
-    rest = set_columns(record, values)
-    if not rest:
+    other_values = set_columns(record, values)
+    if not other_values:
         return
     children = children_of(record)
-    stored_lists = {name: listed_keys(record, name) for name in rest if name not in children}
+    stored_lists = {name: listed_keys(record, name) for name in other_values if name not in children}
     if stored_lists:
-        check_lists(record, record.site_id, rest, stored_lists)  # type: ignore[attr-defined]
+        check_lists(record, record.site_id, other_values, stored_lists)  # type: ignore[attr-defined]
     statements: list[Statement] = []
-    for name, value in rest.items():
+    for name, value in other_values.items():
         if name in children:
             statements += _replacing(record, name, value)
             continue

@@ -52,11 +52,11 @@ def update_subscription(
     """Change name, address or kinds of record; deliveries to a new address begin at once. Raises ValidationError."""
     if "address" in values:
         destinations.check_name(values["address"])
-    with changing(Subscription, site_id, key, operation="UpdateWebhook", **options) as locked:
-        apply(locked, values)
+    with changing(Subscription, site_id, key, operation="UpdateWebhook", **options) as locked_subscription:
+        apply(locked_subscription, values)
         if "address" in values:
-            _reset_failures(locked)
-    return locked
+            _reset_failures(locked_subscription)
+    return locked_subscription
 
 
 def archive_subscription(subscription: Subscription, *, archived: bool, **options: Unpack[WriteArgs]) -> Subscription:
@@ -68,26 +68,26 @@ def archive_subscription(subscription: Subscription, *, archived: bool, **option
     with recording():
         if not archived:
             _lock_with_room(subscription)
-        with changing(Subscription, None, subscription.pk, operation=operation, **options) as locked:
-            locked.is_archived = archived
-            _reset_failures(locked)
-    return locked
+        with changing(Subscription, None, subscription.pk, operation=operation, **options) as locked_subscription:
+            locked_subscription.is_archived = archived
+            _reset_failures(locked_subscription)
+    return locked_subscription
 
 
 def pause(subscription: Subscription, **options: Unpack[WriteArgs]) -> bool:
     """Pause the deliveries; returns whether the subscription was active. Changes made meanwhile are delivered later."""
-    with changing(Subscription, None, subscription.pk, operation="PauseWebhook", **options) as locked:
-        was_active = locked.state == State.ACTIVE
+    with changing(Subscription, None, subscription.pk, operation="PauseWebhook", **options) as locked_subscription:
+        was_active = locked_subscription.state == State.ACTIVE
         if was_active:
-            locked.state, locked.pause_reason = State.PAUSED, options.get("reason", "")[:255]
+            locked_subscription.state, locked_subscription.pause_reason = State.PAUSED, options.get("reason", "")[:255]
     return was_active
 
 
 def resume(subscription: Subscription, **options: Unpack[WriteArgs]) -> None:
     """Resume the deliveries at once, from the change at which they stopped."""
-    with changing(Subscription, None, subscription.pk, operation="ResumeWebhook", **options) as locked:
-        locked.state, locked.pause_reason = State.ACTIVE, ""
-        _reset_failures(locked)
+    with changing(Subscription, None, subscription.pk, operation="ResumeWebhook", **options) as locked_subscription:
+        locked_subscription.state, locked_subscription.pause_reason = State.ACTIVE, ""
+        _reset_failures(locked_subscription)
 
 
 def rotate_secret(subscription: Subscription, **options: Unpack[WriteArgs]) -> str:
@@ -98,10 +98,13 @@ def rotate_secret(subscription: Subscription, **options: Unpack[WriteArgs]) -> s
     """
     secret, operation = signing.new_secret(), "RotateWebhookSecret"
     notes: list[FieldChange] = [{"field": "secret", "old": "", "new": "rotated"}]
-    with changing(Subscription, None, subscription.pk, operation=operation, notes=notes, **options) as locked:
-        locked.former_secret, locked.former_until = locked.secret, now() + OVERLAP
-        _give_secret(locked, secret)
-        locked.secret_shown = now()
+    with changing(
+        Subscription, None, subscription.pk, operation=operation, notes=notes, **options
+    ) as locked_subscription:
+        locked_subscription.former_secret = locked_subscription.secret
+        locked_subscription.former_until = now() + OVERLAP
+        _give_secret(locked_subscription, secret)
+        locked_subscription.secret_shown = now()
     return secret
 
 
@@ -109,14 +112,16 @@ def show_secret(subscription: Subscription, **options: Unpack[WriteArgs]) -> str
     """Return the secret of a new subscription; raises ValidationError if it was shown before."""
     notes: list[FieldChange] = [{"field": "secret", "old": "", "new": "shown"}]
     operation = "ShowWebhookSecret"
-    with changing(Subscription, None, subscription.pk, operation=operation, notes=notes, **options) as locked:
-        if locked.secret_shown is not None:
+    with changing(
+        Subscription, None, subscription.pk, operation=operation, notes=notes, **options
+    ) as locked_subscription:
+        if locked_subscription.secret_shown is not None:
             raise refuse(gettext("The secret was shown already. Make a new one."))
         try:
-            secret = signing.decrypt(locked.secret)
+            secret = signing.decrypt(locked_subscription.secret)
         except signing.UnreadableSecretError:
             raise ValidationError(gettext("The secret can no longer be read. Make a new one.")) from None
-        locked.secret_shown = now()
+        locked_subscription.secret_shown = now()
     return secret
 
 
@@ -138,11 +143,13 @@ def _ask(
     subscription: Subscription, kind: Kind, number: int | None, message_id: str, author: Author, operation: str
 ) -> Delivery:
     notes: list[FieldChange] = [{"field": "message", "old": "", "new": message_id}]
-    with changing(Subscription, None, subscription.pk, author=author, operation=operation, notes=notes) as locked:
-        if locked.is_archived:
+    with changing(
+        Subscription, None, subscription.pk, author=author, operation=operation, notes=notes
+    ) as locked_subscription:
+        if locked_subscription.is_archived:
             raise refuse(gettext("The webhook is archived; restore it first."))
         return Delivery.objects.create(
-            subscription=locked, kind=kind, number=number, message_id=message_id, outcome=Outcome.WAITING
+            subscription=locked_subscription, kind=kind, number=number, message_id=message_id, outcome=Outcome.WAITING
         )
 
 

@@ -57,8 +57,8 @@ def behind() -> QuerySet[Subscription]:
 
 def backlog_since() -> datetime.datetime | None:
     """Return the time of the oldest change that an active subscription still has to get; None if there is none."""
-    following = Change.objects.filter(chain=OuterRef("site_id"), number=OuterRef("position") + 1)
-    oldest: datetime.datetime | None = behind().aggregate(at=Min(Subquery(following.values("at")[:1])))["at"]
+    next_changes = Change.objects.filter(chain=OuterRef("site_id"), number=OuterRef("position") + 1)
+    oldest: datetime.datetime | None = behind().aggregate(at=Min(Subquery(next_changes.values("at")[:1])))["at"]
     return oldest
 
 

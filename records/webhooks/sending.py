@@ -100,18 +100,18 @@ class Connection:
     def _open(self, parts: SplitResult, until: float) -> http.client.HTTPConnection:
         """Open a connection to one of the checked addresses; TLS verifies the certificate of the host name."""
         host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-        plain = _connect(destinations.resolve(parts)[:MOST_ADDRESSES], port, until)
+        tcp_socket = _connect(destinations.resolve(parts)[:MOST_ADDRESSES], port, until)
         # A second handle on the same connection, to cut off a slow receiver while the first one is being read.
-        self._handle = plain.dup()
+        self._handle = tcp_socket.dup()
         self._connection = connection = http.client.HTTPConnection(host, port)
         # Otherwise the library would reconnect and look the name up again, which could lead to a forbidden address.
         connection.auto_open = 0
-        connection.sock = plain
+        connection.sock = tcp_socket
         if parts.scheme == "https":
             timer = self._timer(until)
             try:
-                plain.settimeout(_seconds_left(until))
-                connection.sock = tls().wrap_socket(plain, server_hostname=host)
+                tcp_socket.settimeout(_seconds_left(until))
+                connection.sock = tls().wrap_socket(tcp_socket, server_hostname=host)
             finally:
                 timer.cancel()
         return connection
@@ -165,15 +165,15 @@ def _connect(addresses: list[str], port: int, until: float) -> socket.socket:
     """Return a connection to the first of the addresses that accepts one; the host name is not resolved again."""
     problem: OSError = ConnectionError("The name has no address.")
     for address in addresses:
-        plain = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
+        tcp_socket = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
         try:
-            plain.settimeout(min(CONNECT_SECONDS, _seconds_left(until)))
-            plain.connect((address, port))
+            tcp_socket.settimeout(min(CONNECT_SECONDS, _seconds_left(until)))
+            tcp_socket.connect((address, port))
         except OSError as error:
-            plain.close()
+            tcp_socket.close()
             problem = error
         else:
-            return plain
+            return tcp_socket
     raise problem
 
 

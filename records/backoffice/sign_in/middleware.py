@@ -132,10 +132,10 @@ def _demand_factor(request: HttpRequest) -> HttpResponse | None:
     if not factor_demanded(user) or is_mfa_enabled(user, ["totp", "webauthn"]):
         return None
     demand = gettext("You need a second factor here. Set up an authenticator app or a passkey to go on.")
-    waiting = messages.get_messages(request)
+    waiting_messages = messages.get_messages(request)
     # A page in another tab or a request in the background may have been sent here before: the message is shown once.
-    if demand not in map(str, waiting):
+    if demand not in map(str, waiting_messages):
         messages.warning(request, demand)
-    if isinstance(waiting, BaseStorage):
-        waiting.used = False  # The messages were only read here, so the next page still shows them.
+    if isinstance(waiting_messages, BaseStorage):
+        waiting_messages.used = False  # The messages were only read here, so the next page still shows them.
     return redirect("mfa_index")

@@ -35,11 +35,11 @@ def open_sessions(user: User) -> list[UserSession]:
     rows = list(UserSession.objects.filter(user=user, last_seen_at__gt=since).order_by("-last_seen_at", "-pk")[:MOST])
     keys = [row.session_key for row in rows]
     session_rows = Session.objects.filter(session_key__in=keys, expire_date__gt=timezone.now())
-    own = user.get_session_auth_hash()
+    session_hash = user.get_session_auth_hash()
     alive = {
         session.session_key
         for session in session_rows
-        if constant_time_compare(str(session.get_decoded().get(HASH_SESSION_KEY, "")), own)
+        if constant_time_compare(str(session.get_decoded().get(HASH_SESSION_KEY, "")), session_hash)
     }
     return [row for row in rows if row.session_key in alive]
 

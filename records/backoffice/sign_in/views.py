@@ -129,13 +129,13 @@ class Factors(InBackoffice, factor_views.IndexView):
     def get_context_data(self, **kwargs: object) -> dict[str, object]:
         """Add the parts that are not factors."""
         user = user_of(self.request)
-        more = {
+        part_settings = {
             "provider": settings.OIDC_NAME if provider.is_on() else "",
             "identity": provider.identity_of(user),
             "password": settings.PASSWORD_SIGN_IN and user.has_usable_password(),
             "demanded": factor_demanded(user),
         }
-        return {**super().get_context_data(**kwargs), **more}
+        return {**super().get_context_data(**kwargs), **part_settings}
 
 
 Logout = in_backoffice(account_views.LogoutView, _("Log out"))

@@ -264,8 +264,8 @@ class _Archive(zipfile.ZipFile):
 
 
 def _is_sheet(name: str) -> bool:
-    folder, _, rest = name.lower().lstrip("/").rpartition("/")
-    return folder == "xl/worksheets" and not rest.endswith(".rels")
+    folder, _, file_name = name.lower().lstrip("/").rpartition("/")
+    return folder == "xl/worksheets" and not file_name.endswith(".rels")
 
 
 class _Elements:

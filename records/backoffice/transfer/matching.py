@@ -130,9 +130,9 @@ def _index(model: type[models.Model], site_id: uuid.UUID, search_texts: Iterable
         candidates = rows.filter(Q(name_key__in=some) | Q(code_key__in=some)) if has_keys else rows
         candidates = candidates.annotate(place=number).order_by("place", "pk")
         for key, archived, place, *values in candidates.values_list("pk", "is_archived", "place", *columns):
-            own = dict(zip(columns, values, strict=True))
+            row_values = dict(zip(columns, values, strict=True))
             texts = {
-                BY_CODE if some == (BY_CODE,) else BY_NAME: " ".join(own[name] for name in some).strip()
+                BY_CODE if some == (BY_CODE,) else BY_NAME: " ".join(row_values[name] for name in some).strip()
                 for some in sources
             }
             name, code = texts.get(BY_NAME) or texts.get(BY_CODE), texts.get(BY_CODE)

@@ -95,8 +95,8 @@ class Names:
 
     def _first(self, model: type[models.Model], key: uuid.UUID, spellings: Sequence[str]) -> str:
         for text in spellings:
-            plain = text == text.strip() and read_uuid(text) is None and not set(text) & set(";\n\r")
-            if text and plain and not text.startswith("[") and self._match(model, text) == key:
+            is_plain = text == text.strip() and read_uuid(text) is None and not set(text) & set(";\n\r")
+            if text and is_plain and not text.startswith("[") and self._match(model, text) == key:
                 return text
         return str(key)
 
@@ -119,8 +119,8 @@ class Names:
     def _add(self, model: type[models.Model], rows: models.QuerySet[Any]) -> None:
         matches = self._matches.setdefault(model, defaultdict(set))
         for key, spellings, archived in _spellings(self.visible_rows(rows), model):
-            name, *more = spellings
-            label = f"{name} ({next(filter(None, more), '') or key})"
+            name, *other_spellings = spellings
+            label = f"{name} ({next(filter(None, other_spellings), '') or key})"
             for text in spellings:
                 if text:
                     matches[fold(text)].add((key, archived, label))

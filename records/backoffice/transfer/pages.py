@@ -86,16 +86,16 @@ class TransferPages(PastImportPages):
             links.append({"label": gettext("Import"), "url": self.url_of("import")})
         site = current_site(request)
         columns = self._resource_at(request, site).columns() if site is not None else []
-        more = [
+        further_columns = [
             (gettext("%(label)s as CSV") % {"label": column.label}, "csv", column.name)
             for column in columns
             if column.kind == "rows"
         ]
-        more += [
+        further_columns += [
             (gettext("%(kind)s with the interface's names") % {"kind": kind.upper()}, kind, INTERFACE)
             for kind in sheets.KINDS
         ]
-        more_links = [{"label": label, "url": self.url_of("export", *args) + query} for label, *args in more]
+        more_links = [{"label": label, "url": self.url_of("export", *args) + query} for label, *args in further_columns]
         return {**context, "exchange": links, "more_exports": more_links}
 
     # --- Export ------------------------------------------------------------------------------------------------------

@@ -93,15 +93,15 @@ def undo_import(
     lines: list[Line] = []
     is_stored = False
     with suppress(RollBackError), recording():
-        locked = FileImport.objects.select_for_update(no_key=True).get(pk=file_import.pk)
-        if locked.taken_back is not None:
+        locked_import = FileImport.objects.select_for_update(no_key=True).get(pk=file_import.pk)
+        if locked_import.taken_back is not None:
             raise AlreadyUndoneError
-        lines = _Undoing(locked, resource, archive).lines()
+        lines = _Undoing(locked_import, resource, archive).lines()
         is_empty = all(line.outcome == LEAVE for line in lines)
         if rehearse or is_empty or (expected and digest_of(lines) != expected):
             raise RollBackError
-        locked.taken_back, locked.taken_back_by_id = now(), resource.author.id
-        locked.save(update_fields=["taken_back", "taken_back_by"])
+        locked_import.taken_back, locked_import.taken_back_by_id = now(), resource.author.id
+        locked_import.save(update_fields=["taken_back", "taken_back_by"])
         is_stored = True
     return lines, is_stored
 
@@ -136,9 +136,9 @@ class _Undoing:
             record = records.get(key)
             line = Line(entries[0].row, record)
             lines.append(line)
-            own = {entry.change_id for entry in entries}
+            import_changes = {entry.change_id for entry in entries}
             changes = changes_by_record.get(key, [])
-            later = _later(changes, own)
+            later = _later(changes, import_changes)
             if record is None:
                 line.reasons.append(str(NOT_FOUND))
             elif record.is_archived:
@@ -146,7 +146,7 @@ class _Undoing:
             elif entries[0].is_new:
                 self._archive(line, later, in_use.get(key, set()))
             else:
-                values = self._values(line, [change for change in changes if change.pk in own], later)
+                values = self._values(line, [change for change in changes if change.pk in import_changes], later)
                 if values:
                     rows.append((line, Row(line.row, values=values, target=record)))
         self._put_back(rows)

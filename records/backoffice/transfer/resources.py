@@ -164,8 +164,8 @@ class RecordResource:
 
     def columns(self) -> list[Column]:
         """Return the columns that the user may see, in the wire's order."""
-        hidden = self.hidden
-        return [column for name, column in self.table.columns.items() if name not in hidden]
+        hidden_names = self.hidden
+        return [column for name, column in self.table.columns.items() if name not in hidden_names]
 
     def sheet_titles(self) -> dict[str, Column]:
         """Return the columns of child rows by the titles, in lower case, of the sheets that can hold them."""
@@ -173,10 +173,10 @@ class RecordResource:
 
     def _read_header(self, sheet: Sheet) -> None:
         """Set the headings; raises FileError, with all faults together."""
-        hidden = self.hidden
+        hidden_names = self.hidden
 
         def takes(column: Column) -> bool:
-            return column.name not in hidden and (column.writable or column.name in ("Id", self.key))
+            return column.name not in hidden_names and (column.writable or column.name in ("Id", self.key))
 
         self.headings = headings(self.table, sheet.headers, takes)
         if not sheet.further and not any(column.writable for column in self.headings.used):
@@ -353,7 +353,7 @@ class RecordResource:
 
     def _note(self, trail: Trail, start: int) -> None:
         """Copy what the history is about to store into the report; a row without a change is marked as unchanged."""
-        hidden = self.hidden
+        hidden_names = self.hidden
         file_fields = {name for row in self.rows for name in row.values}
         fields_of: dict[Any, list[dict[str, Any]]] = {}
         for change in trail.pending[start:]:
@@ -368,7 +368,7 @@ class RecordResource:
             for entry in fields:
                 name = self.table.wire_name(entry["field"])
                 field = entry["field"].partition(".")[0]
-                if name.partition(".")[0] not in hidden and (not row.is_new or field in file_fields):
+                if name.partition(".")[0] not in hidden_names and (not row.is_new or field in file_fields):
                     old, new = (
                         format_value(choice_label(self.model, entry["field"], entry.get(side)))
                         for side in ("old", "new")

@@ -186,8 +186,8 @@ def paretos(
     most, name_queries = {}, {}
     for relation in totals:
         key = f"{relation}_id"
-        naming = rows.filter(period.covers("date"), **{f"{key}__isnull": False})
-        most[relation] = count.most(naming, key, TOP)
+        naming_rows = rows.filter(period.covers("date"), **{f"{key}__isnull": False})
+        most[relation] = count.most(naming_rows, key, TOP)
         target: Any = Complaint._meta.get_field(relation).related_model
         name_queries[relation] = target.objects.filter(pk__in=[pk for pk, _ in most[relation]]).values_list(
             "pk", "name"

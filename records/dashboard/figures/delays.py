@@ -37,9 +37,9 @@ def delays(
         f"span{index}": on_days(field, first, last, CALENDAR) if first else before(field, last + day, CALENDAR)
         for index, (_, first, last) in enumerate(spans)
     }
-    among = rows.filter(before(field, spans[-1][2] + day, CALENDAR))
+    candidates = rows.filter(before(field, spans[-1][2] + day, CALENDAR))
     sums = {name: Count("pk", filter=condition) for name, condition in conditions.items()}
-    counts = next(iter(count.sums(among, **sums)), (0,) * len(spans))
+    counts = next(iter(count.sums(candidates, **sums)), (0,) * len(spans))
     return [
         Delay(name, first, last, number, last < today)
         for (name, first, last), number in zip(spans, counts, strict=True)

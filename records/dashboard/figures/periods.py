@@ -99,17 +99,17 @@ def read_period(parameters: Mapping[str, str], zone: zoneinfo.ZoneInfo) -> tuple
     The period is then the usual one: the last twelve months including the present one.
     """
     today = today_at(zone)
-    running = today.replace(day=1)
-    usual = Period(months_on(running, 1 - USUAL_MONTHS), running, zone, today)
+    current_month = today.replace(day=1)
+    usual = Period(months_on(current_month, 1 - USUAL_MONTHS), current_month, zone, today)
     given_first, given_final = parameters.get("from", "").strip(), parameters.get("to", "").strip()
     if not given_first and not given_final:
         months = parameters.get("months", "")
         if months in {str(span) for span in SPANS}:
-            return Period(months_on(running, 1 - int(months)), running, zone, today), ""
+            return Period(months_on(current_month, 1 - int(months)), current_month, zone, today), ""
         return usual, "" if not months else gettext("Choose one of %(names)s months.") % {
             "names": ", ".join(map(str, SPANS))
         }
-    final = _month(given_final) if given_final else running
+    final = _month(given_final) if given_final else current_month
     first = _month(given_first) if given_first else (months_on(final, 1 - USUAL_MONTHS) if final else None)
     if first is None or final is None:
         return usual, gettext("Write a month as year and month, such as 2026-05, from 1950 to 2999.")

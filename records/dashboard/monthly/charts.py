@@ -125,11 +125,11 @@ def _complaints(report: Report, scope: Scope, may: Callable[[str], bool]) -> Ove
         report.lines.append(_line(gettext("Complaints per million units sold"), cells, remark))
     responses = figures.responses(scope.rows, period, scope.count)
     report.charts.append(_response_chart(report, scope, responses))
-    waiting = {"record_status__in": ComplaintStatus.AWAITING_REVIEW.value, "answered_on__isnull": "True"}
+    waiting_parameters = {"record_status__in": ComplaintStatus.AWAITING_REVIEW.value, "answered_on__isnull": "True"}
     return OverdueKind(
         gettext("Complaints to answer"),
         figures.overdue(complaints.waiting_for_answer(scope.rows), "target_date", period, scope.count),
-        lambda first, last: scope.list_of("target_date", first, last, **waiting),
+        lambda first, last: scope.list_of("target_date", first, last, **waiting_parameters),
     )
 
 
@@ -283,11 +283,11 @@ def _readings(report: Report) -> OverdueKind:
     period = report.period
     readings = figures.readings(progress([report.site.pk], report.count), period)
     page, shares = reverse("admin:documents_readings"), []
-    for month, due, read in zip(period.months, readings.due, readings.read, strict=True):
+    for month, due, read_count in zip(period.months, readings.due, readings.read, strict=True):
         everybody = f"{page}?{urlencode(address_part('due', month, last_day(month)))}"
-        missing = _missing_readings(month, last_day(month))
-        cells = (_cell(due, everybody), _cell(read, everybody), _cell(due - read, missing))
-        shares.append(Share(month, read, due, cells, cells[0].url))
+        missing_parameters = _missing_readings(month, last_day(month))
+        cells = (_cell(due, everybody), _cell(read_count, everybody), _cell(due - read_count, missing_parameters))
+        shares.append(Share(month, read_count, due, cells, cells[0].url))
     report.lines.append(_line(gettext("Readings due"), [share.cells[0] for share in shares]))
     report.lines.append(_share_line(gettext("Readings done"), shares, period))
     chart = Chart("readings-by-month", gettext("Reading completeness by the month in which readings were due, in %"))

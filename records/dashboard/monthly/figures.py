@@ -103,18 +103,18 @@ def _overdue(by_index: Mapping[int, int], period: Period) -> Overdue:
 def readings(progress: Sequence[Progress], period: Period) -> Readings:
     """Return how many readings of versions in force were due in each month, and how many of them are done; no query."""
     index_of = {month: index for index, month in enumerate(period.months)}
-    due, read, overdue_by_month = [0] * len(index_of), [0] * len(index_of), dict[int, int]()
+    due, read_by_month, overdue_by_month = [0] * len(index_of), [0] * len(index_of), dict[int, int]()
     for entry in progress:
         day = day_of(entry.due, period.zone)
         index = index_of.get(day.replace(day=1), -1 if day < period.first else len(index_of))
         if 0 <= index < len(index_of):
             due[index] += len(entry.readers)
-            read[index] += entry.read_count
+            read_by_month[index] += entry.read_count
         if day < period.today:
             overdue_by_month[index] = overdue_by_month.get(index, 0) + entry.missing_count
     return Readings(
         due,
-        read,
+        read_by_month,
         sum(len(entry.readers) for entry in progress),
         sum(entry.read_count for entry in progress),
         _overdue(overdue_by_month, period),

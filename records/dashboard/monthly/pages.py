@@ -35,7 +35,7 @@ def report_page(request: HttpRequest) -> HttpResponse:
     site = site_where(request, *PARTS)
     period, fault = period_of(request.GET.get("month", ""), site)
     month = period.final_month
-    following = months_on(month, 1)
+    next_month = months_on(month, 1)
     return page_response(
         request,
         "dashboard/monthly.html",
@@ -45,7 +45,7 @@ def report_page(request: HttpRequest) -> HttpResponse:
         period=period,
         period_fault=fault,
         earlier=f"{months_on(month, -1):%Y-%m}",
-        following=f"{following:%Y-%m}" if following <= period.today else "",
+        following=f"{next_month:%Y-%m}" if next_month <= period.today else "",
     )
 
 
@@ -63,14 +63,14 @@ def report_paper(request: HttpRequest) -> HttpResponse:
 def period_of(text: str, site: Site) -> tuple[Period, str]:
     """Return the twelve months that end with the month of the text, and what is wrong with the text, if anything."""
     zone = zone_of(site)
-    running = today_at(zone).replace(day=1)
-    usual, _ = read_period({"to": f"{months_on(running, -1):%Y-%m}"}, zone)
+    current_month = today_at(zone).replace(day=1)
+    usual, _ = read_period({"to": f"{months_on(current_month, -1):%Y-%m}"}, zone)
     if not text:
         return usual, ""
     period, fault = read_period({"to": text}, zone)
     if fault:
         return usual, fault
-    if period.final_month > running:
+    if period.final_month > current_month:
         return usual, gettext("This month has not begun yet.")
     return period, ""
 

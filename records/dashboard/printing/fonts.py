@@ -58,9 +58,9 @@ def is_set_faithfully(text: str) -> bool:
     """Return whether every letter of the text is printed correctly; Arabic letters already have their shapes."""
     if text.isascii():
         return True
-    rest = _EAST_ASIAN.sub("", text)
-    return not _COMPLEX_LETTERS.search(rest) and all(
-        ord(letter) in _letters() for letter in rest if letter not in "\n\t"
+    other_text = _EAST_ASIAN.sub("", text)
+    return not _COMPLEX_LETTERS.search(other_text) and all(
+        ord(letter) in _letters() for letter in other_text if letter not in "\n\t"
     )
 
 

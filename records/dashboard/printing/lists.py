@@ -97,11 +97,14 @@ def _widths(columns: Sequence[Sequence[str]]) -> list[float]:
         head_width = max(stringWidth(part, BOLD, 8) for part in (*head.split(), ""))
         least.append(max(head_width, min(stringWidth(word, PLAIN, 8), LONGEST_WORD)) + GAP)
         preferred.append(min(max(map(len, (head, *texts))), 60) * LETTER)
-    rest = WIDTH - sum(least)
-    if rest < 0:
+    remaining_width = WIDTH - sum(least)
+    if remaining_width < 0:
         return [WIDTH * part / sum(least) for part in least]
-    more = [max(width - part, 0) for width, part in zip(preferred, least, strict=True)]
-    return [part + rest * share / (sum(more) or 1) for part, share in zip(least, more, strict=True)]
+    missing_widths = [max(width - part, 0) for width, part in zip(preferred, least, strict=True)]
+    return [
+        part + remaining_width * share / (sum(missing_widths) or 1)
+        for part, share in zip(least, missing_widths, strict=True)
+    ]
 
 
 def _cut(text: str, width: float) -> str:

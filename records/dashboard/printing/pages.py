@@ -49,9 +49,9 @@ def print_view(request: HttpRequest, kind: str, object_id: str) -> HttpResponse:
     record = model_admin.record_or_404(request, object_id)
     site, user = site_at(request, model_admin.site_id_of(record)), user_of(request)
     show_times_of(site)
-    own = PAPERS.get(type(record))
-    if own is not None and site is not None:
-        paper = own(record, site, user, model_admin.moments)
+    make_paper = PAPERS.get(type(record))
+    if make_paper is not None and site is not None:
+        paper = make_paper(record, site, user, model_admin.moments)
     else:
         paper = paper_of_page(record, site, user, model_admin.content_of(request, record))
     number = getattr(record, "site_sequence_id", record.pk) or "draft"

@@ -112,8 +112,8 @@ def lots_in(text: str) -> list[str]:
 
     One in quotation marks can itself contain commas and semicolons, see `quote_lot`.
     """
-    read = (quoted.replace('""', '"') if quoted else bare for quoted, bare in _LOT.findall(text.replace("\x00", " ")))
-    parts = (" ".join(part.split())[:LONGEST] for part in read)
+    lots = (quoted.replace('""', '"') if quoted else bare for quoted, bare in _LOT.findall(text.replace("\x00", " ")))
+    parts = (" ".join(part.split())[:LONGEST] for part in lots)
     by_key = {fold(part): part for part in reversed([part for part in parts if not is_blank(part)])}
     return list(reversed(by_key.values()))[:MOST_LOTS]
 
@@ -203,10 +203,10 @@ def _add_actions_about(result: TraceResult, visible: models.QuerySet[Any] | None
         return
     rows = visible.filter(reduce(or_, about)).select_related("owner").order_by("site_sequence_id", "pk")
     existing_ids = {row.pk for row in result.records.get(Action, ())}
-    more = [row for row in rows[:MOST] if row.pk not in existing_ids]
-    if more:
-        result.records[Action] = [*result.records.get(Action, ()), *more]
-        result.texts += [_searched_text(row, SOURCES[3]) for row in more]
+    further_rows = [row for row in rows[:MOST] if row.pk not in existing_ids]
+    if further_rows:
+        result.records[Action] = [*result.records.get(Action, ()), *further_rows]
+        result.texts += [_searched_text(row, SOURCES[3]) for row in further_rows]
 
 
 def _attribute(column: str) -> str:
@@ -263,8 +263,8 @@ def other_spellings(request: HttpRequest, lots: Sequence[str]) -> list[str]:
             runs = {shape, shape[-max(RUN, len(shape) // 2) :], *re.findall(r"[^\W_]{3,}", lot)}
             begins = Q(**{f"{key}__{ignoring_case}startswith": lot[:RUN]})
             ends = (Q(**{f"{key}__{ignoring_case}endswith": between.join(shape[-2:])}) for between in BETWEEN)
-            ways = [begins & reduce(or_, ends), *(containing(key, run) for run in runs)]
-            parts += [rows.order_by().filter(way).values_list(column, flat=True) for way in ways]
+            conditions = [begins & reduce(or_, ends), *(containing(key, run) for run in runs)]
+            parts += [rows.order_by().filter(way).values_list(column, flat=True) for way in conditions]
         spellings.update(text for text in parts[0].union(*parts[1:])[:MOST] if letters_and_digits(text) in shapes)
     return sorted(spellings)[:MOST_LOTS]
 
@@ -277,9 +277,9 @@ def _key_of(model: type[models.Model], column: str) -> tuple[str, str]:
 
 def _candidates(rows: models.QuerySet[Any], column: str, lot: str) -> list[str]:
     key, ignoring_case = _key_of(rows.model, column)
-    ways = [Q(**{f"{key}__{ignoring_case}startswith": lot[:2]})]
+    conditions = [Q(**{f"{key}__{ignoring_case}startswith": lot[:2]})]
     for part in {max(re.findall(r"[^\W_]+", lot), key=len, default=""), lot[-4:]}:
         if len(part) >= RUN:
-            ways.append(containing(key, part))
-    values = rows.order_by().exclude(**{column: ""}).filter(reduce(or_, ways)).values_list(column, flat=True)
+            conditions.append(containing(key, part))
+    values = rows.order_by().exclude(**{column: ""}).filter(reduce(or_, conditions)).values_list(column, flat=True)
     return list(values.distinct()[:MOST])

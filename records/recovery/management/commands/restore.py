@@ -64,9 +64,9 @@ class Command(BaseCommand):
         if manifest["migrations"] != archive.migrations():
             text = "The backup was made by another version. Restore it with that version, then upgrade."
             raise archive.ArchiveError(text)
-        missing = [] if without_secrets else archive.missing_secrets(manifest)
-        if missing:
-            raise archive.ArchiveError("\n".join([*missing, "Set them, or continue with --without-secrets."]))
+        missing_secrets = [] if without_secrets else archive.missing_secrets(manifest)
+        if missing_secrets:
+            raise archive.ArchiveError("\n".join([*missing_secrets, "Set them, or continue with --without-secrets."]))
 
     def _refuse_full_place(self) -> None:
         tables = connection.introspection.table_names()
@@ -88,14 +88,14 @@ class Command(BaseCommand):
                 rows.empty_all(saved)
                 counts = dict.fromkeys(by_label, 0)
                 for name, stream, _ in members:
-                    kind, _, rest = name.partition("/")
+                    kind, _, file_name = name.partition("/")
                     if kind == "tables":
-                        label = rest.partition("/")[0]
+                        label = file_name.partition("/")[0]
                         counts[label] += rows.load(by_label[label], stream.read())
                     elif kind == "files":
-                        paths.append(rest)
-                        if default_storage.save(rest, File(BytesIO(stream.read()), name=rest)) != rest:
-                            raise archive.ArchiveError(f"The storage would not keep {rest} under its own name.")
+                        paths.append(file_name)
+                        if default_storage.save(file_name, File(BytesIO(stream.read()), name=file_name)) != file_name:
+                            raise archive.ArchiveError(f"The storage would not keep {file_name} under its own name.")
                     elif name == "seal.json":
                         seal.write_bytes(stream.read())
                 if counts != manifest["counts"]["rows"]:
