@@ -56,7 +56,7 @@ def sign_review(version_id: uuid.UUID, user: User, password: str, **options: Unp
     """
     with _signing(version_id, user, password, Duty.REVIEW, "SignReview", options) as (document, version, sign):
         sign(Meaning.REVIEWED)
-        if not _waiting(version, Duty.REVIEW).exists():
+        if not _missing_signers(version, Duty.REVIEW).exists():
             approvers = version.signers.filter(duty=Duty.APPROVE).exists()
             versions.set_status(document, version, Status.AWAITING_APPROVAL if approvers else Status.ISSUED)
         else:
@@ -74,7 +74,7 @@ def approve(version_id: uuid.UUID, user: User, password: str, **options: Unpack[
             text = gettext("The person who uploaded a version cannot approve it.")
             raise ValidationError(text, code="Forbidden")
         sign(Meaning.APPROVED)
-        if not _waiting(version, Duty.APPROVE).exists():
+        if not _missing_signers(version, Duty.APPROVE).exists():
             versions.set_status(document, version, Status.APPROVED)
         else:
             versions.increase_revision(version)
@@ -119,7 +119,7 @@ def _signing(
             text = gettext("This version is %(record_status)s, so it cannot be signed in this way now.")
             text %= {"record_status": version.get_record_status_display()}
             raise refuse(text)
-        if not _waiting(version, turn).filter(user=user).exists():
+        if not _missing_signers(version, turn).filter(user=user).exists():
             raise ValidationError(gettext("This version is not waiting for your signature."), code="Forbidden")
         version.document = document
         yield document, version, partial(_sign, version, user, turn, options.get("comment", ""), confirmed_by)
@@ -144,7 +144,7 @@ def _sign(
     Signer.objects.filter(version=version, duty=duty, user=user).update(signature=signature)
 
 
-def _waiting(version: DocumentVersion, duty: Duty) -> QuerySet[Signer]:
+def _missing_signers(version: DocumentVersion, duty: Duty) -> QuerySet[Signer]:
     return Signer.objects.filter(version=version, duty=duty, signature__isnull=True)
 
 
@@ -204,7 +204,7 @@ def _check_successor(document: Document, version: DocumentVersion, duty: Duty, s
         raise fault_at("user", fault, "InvalidReference")
 
 
-def waiting() -> QuerySet[Signer]:
+def pending_signers() -> QuerySet[Signer]:
     """Return every signature that a version still waits for, oldest first."""
     turn = Q()
     for duty, status in TURN.items():
@@ -216,9 +216,9 @@ def waiting() -> QuerySet[Signer]:
 def overdue_signatures(today: datetime.date) -> QuerySet[Signer]:
     """Return the signatures that were due before this day; a version's are due SIGN_WITHIN after its upload."""
     limit = datetime.datetime.combine(today, datetime.time(), datetime.UTC) - SIGN_WITHIN
-    return waiting().filter(version__created__lt=limit).order_by()
+    return pending_signers().filter(version__created__lt=limit).order_by()
 
 
 def waiting_for(user: User) -> QuerySet[Signer]:
     """Return the signatures that this person still owes at the sites where they hold a role, oldest first."""
-    return waiting().filter(user=user, version__site_id__in=access.sites_where(user))
+    return pending_signers().filter(user=user, version__site_id__in=access.sites_where(user))

@@ -126,7 +126,7 @@ class Document(SiteRecord):
         No version of these documents is in force, and the account neither uploaded the newest version nor was asked to
         sign it.
         """
-        newest = DocumentVersion.of(user_id).filter(document=OuterRef("pk"), version=OuterRef("version"))
+        newest = DocumentVersion.of_participant(user_id).filter(document=OuterRef("pk"), version=OuterRef("version"))
         return cls.objects.filter(~Exists(newest), effective_version__isnull=True)
 
 
@@ -194,7 +194,7 @@ class DocumentVersion(FileRecord):
         return {"site": cls._base_manager.exclude(site=F("document__site"))}
 
     @classmethod
-    def of(cls, user_id: uuid.UUID) -> models.QuerySet["DocumentVersion"]:
+    def of_participant(cls, user_id: uuid.UUID) -> models.QuerySet["DocumentVersion"]:
         """Return the versions that the account uploaded, or that it is or was asked to sign."""
         signers = Signer.objects.filter(version=OuterRef("pk"), user=user_id)
         return cls.objects.filter(Q(created_by=user_id) | Q(Exists(signers)))

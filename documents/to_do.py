@@ -39,7 +39,7 @@ def to_sign(viewer: Viewer) -> Section:
             viewer.other_site(signer.version.site_id),
         )
 
-    return section.of(waiting_for(viewer.user), line)
+    return section.show(waiting_for(viewer.user), line)
 
 
 def rejected_versions(viewer: Viewer) -> Section:
@@ -62,7 +62,7 @@ def rejected_versions(viewer: Viewer) -> Section:
             viewer.other_site(version.site_id),
         )
 
-    return section.of(rejections.waiting_for(viewer.user).prefetch_related(reasons), line)
+    return section.show(rejections.waiting_for(viewer.user).prefetch_related(reasons), line)
 
 
 def to_read(viewer: Viewer) -> Section:
@@ -78,7 +78,7 @@ def to_read(viewer: Viewer) -> Section:
         page = reverse("admin:documents_read", args=(version.pk,))
         return viewer.due_line(_name_of(version), page, gettext("Read"), reading.due(version), version.site_id)
 
-    return section.of(reading.waiting_for(viewer.user), line)
+    return section.show(reading.waiting_for(viewer.user), line)
 
 
 def to_review(viewer: Viewer) -> Section:
@@ -95,7 +95,7 @@ def to_review(viewer: Viewer) -> Section:
         page = address_of(document)
         return viewer.due_line(document.name, page, gettext("Review"), document.review_date)
 
-    return section.of(documents_for(viewer.user, due, viewer.site_ids).order_by("review_date", "id"), line)
+    return section.show(documents_for(viewer.user, due, viewer.site_ids).order_by("review_date", "id"), line)
 
 
 def _name_of(version: DocumentVersion) -> str:

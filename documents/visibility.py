@@ -24,7 +24,9 @@ def may_see(user: User, version: DocumentVersion) -> bool:
     """Return whether a version exists for a user who may see documents at its site; one query at most."""
     if version.record_status in IN_FORCE or version.created_by_id == user.pk:
         return True
-    return access.may(user, version.site_id, SEE_PENDING) or DocumentVersion.of(user.pk).filter(pk=version.pk).exists()
+    if access.may(user, version.site_id, SEE_PENDING):
+        return True
+    return DocumentVersion.of_participant(user.pk).filter(pk=version.pk).exists()
 
 
 def may_read(user: User, version: DocumentVersion) -> bool:
@@ -37,7 +39,7 @@ def versions_for(user: User, document: Document) -> QuerySet[DocumentVersion]:
     rows = DocumentVersion.objects.filter(document=document)
     if access.may(user, document.site_id, SEE_PENDING):
         return rows
-    return rows.filter(Q(record_status__in=IN_FORCE) | Q(pk__in=DocumentVersion.of(user.pk).values("pk")))
+    return rows.filter(Q(record_status__in=IN_FORCE) | Q(pk__in=DocumentVersion.of_participant(user.pk).values("pk")))
 
 
 def documents_for(user: User, rows: QuerySet[Document], sites: Collection[uuid.UUID]) -> QuerySet[Document]:

@@ -124,7 +124,7 @@ class ActionAdmin(RecordAdmin):
     @admin.display(description=_("due"), ordering="due_date")
     def due(self, action: Action) -> Any:
         """Return when the action is due."""
-        return format_due_date(action.due_date, waiting=action.record_status in UNFINISHED and not action.is_archived)
+        return format_due_date(action.due_date, is_open=action.record_status in UNFINISHED and not action.is_archived)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return whether the user may edit the action, which is possible only while it is Open."""

@@ -57,7 +57,7 @@ def record_panels(request: HttpRequest, record: object) -> Sequence[RecordPanel]
             {
                 "action": row,
                 "url": reverse("admin:actions_action_read", args=(row.pk,)),
-                "due": format_due_date(row.due_date, waiting=row.record_status in UNFINISHED),
+                "due": format_due_date(row.due_date, is_open=row.record_status in UNFINISHED),
                 "finding": findings.get(row.finding_id, ""),
             }
             for row in rows[:MOST_SHOWN]

@@ -13,7 +13,7 @@ from records.backoffice.to_do import Line, Section, ToDo, Viewer
 from records.history.models import Change
 
 
-def own(viewer: Viewer) -> Section:
+def own_actions(viewer: Viewer) -> Section:
     """Return the open actions that this person owns, at all sites where they may see actions."""
     section = Section(
         "actions",
@@ -52,7 +52,7 @@ def _fill(viewer: Viewer, section: Section, rows: QuerySet[Any], task_of: Callab
         what = gettext("%(task)s, priority %(priority)s") % {"task": task, "priority": priority} if priority else task
         return viewer.due_line(action.name, address_of(action), what, action.due_date, action.site_id)
 
-    return section.of(rows.order_by("due_date", "id"), line)
+    return section.show(rows.order_by("due_date", "id"), line)
 
 
-SECTIONS = (ToDo(30, own), ToDo(40, to_judge, "actions.close_action"))
+SECTIONS = (ToDo(30, own_actions), ToDo(40, to_judge, "actions.close_action"))

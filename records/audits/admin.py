@@ -60,7 +60,7 @@ class AuditProgramAdmin(RecordAdmin):
     @admin.display(description=_("next due"), ordering="next_due_date")
     def due(self, program: AuditProgram) -> Any:
         """Return the program's next due date."""
-        return format_due_date(program.next_due_date, waiting=not program.is_archived)
+        return format_due_date(program.next_due_date, is_open=not program.is_archived)
 
     @admin.display(description=_("audits"))
     def audits(self, program: AuditProgram) -> SafeString:
@@ -80,7 +80,7 @@ class AuditProgramAdmin(RecordAdmin):
                     (gettext("Extra audit %(number)s") if record.is_extra else gettext("Audit %(number)s"))
                     % {"number": record.site_sequence_id},
                     record.get_record_status_display(),
-                    format_due_date(record.due_date, waiting=record.is_open),
+                    format_due_date(record.due_date, is_open=record.is_open),
                 )
                 for record in latest
             ),
@@ -145,7 +145,7 @@ class AuditRecordAdmin(ChecklistPages, RecordAdmin):
     @admin.display(description=_("due"), ordering="due_date")
     def due(self, record: AuditRecord) -> Any:
         """Return the audit's due date, with a mark if the audit is overdue."""
-        return format_due_date(record.due_date, waiting=record.is_open and not record.is_archived)
+        return format_due_date(record.due_date, is_open=record.is_open and not record.is_archived)
 
     def empty_list(self, request: HttpRequest) -> str:
         """Return where audits come from."""

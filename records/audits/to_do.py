@@ -18,7 +18,7 @@ CARRY_OUT = "audits.change_auditrecord"
 LESS_THAN_A_MONTH = datetime.timedelta(days=27)
 
 
-def own(viewer: Viewer) -> Section | None:
+def own_audits(viewer: Viewer) -> Section | None:
     """Return the audits due that this person carries out and may fill in, at all sites; None if there are none."""
     sites = access.sites_where(viewer.user, CARRY_OUT)
     section = Section(
@@ -26,10 +26,10 @@ def own(viewer: Viewer) -> Section | None:
         gettext("Audits that you carry out"),
         gettext("No audit of yours is due within %(days)s days.") % {"days": AHEAD.days},
     )
-    return _fill(viewer, section, _naming(viewer, sites)) if sites else None
+    return _fill(viewer, section, _naming_viewer(viewer, sites)) if sites else None
 
 
-def naming(viewer: Viewer) -> Section | None:
+def audits_naming_viewer(viewer: Viewer) -> Section | None:
     """Return the audits due that name this person as auditor but that somebody else fills in.
 
     Their roles allow them to read those audits only; None if there is no site where that is so.
@@ -40,10 +40,10 @@ def naming(viewer: Viewer) -> Section | None:
         return None
     section = Section("audit-named", gettext("Audits that name you as auditor"), "")
     task = gettext("%(status)s; somebody whose role may change audits fills it in")
-    return _fill(viewer, section, _naming(viewer, sites), task)
+    return _fill(viewer, section, _naming_viewer(viewer, sites), task)
 
 
-def _naming(viewer: Viewer, sites: Collection[uuid.UUID]) -> QuerySet[AuditRecord]:
+def _naming_viewer(viewer: Viewer, sites: Collection[uuid.UUID]) -> QuerySet[AuditRecord]:
     return AuditRecord.objects.filter(site__in=sites, auditors=viewer.user.pk)
 
 
@@ -97,7 +97,7 @@ def to_schedule(viewer: Viewer) -> Section:
         page = address_of(program)
         return viewer.due_line(program.name, page, gettext("Schedule an audit"), program.next_due_date)
 
-    return section.of(rows.order_by("next_due_date", "id"), line)
+    return section.show(rows.order_by("next_due_date", "id"), line)
 
 
 def _fill(viewer: Viewer, section: Section, rows: QuerySet[AuditRecord], task: str = "%(status)s") -> Section:
@@ -107,12 +107,12 @@ def _fill(viewer: Viewer, section: Section, rows: QuerySet[AuditRecord], task: s
         page, text = address_of(record), task % {"status": record.get_record_status_display()}
         return viewer.due_line(str(record), page, text, record.due_date, record.site_id)
 
-    return section.of(due.select_related("audit_program").order_by("due_date", "id"), line)
+    return section.show(due.select_related("audit_program").order_by("due_date", "id"), line)
 
 
 SECTIONS = (
-    ToDo(90, own),
-    ToDo(100, naming),
+    ToDo(90, own_audits),
+    ToDo(100, audits_naming_viewer),
     ToDo(110, of_others, "audits.complete_auditrecord"),
     ToDo(120, to_schedule, "audits.add_auditrecord"),
 )

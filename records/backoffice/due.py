@@ -17,11 +17,11 @@ from records.backoffice.date_filters import bare, today_at
 from records.backoffice.datetimes import NOTHING, format_datetime
 
 
-def format_due_date(due: datetime.datetime | None, *, waiting: bool = True) -> str:
+def format_due_date(due: datetime.datetime | None, *, is_open: bool = True) -> str:
     """Return a due date for a page, marked if it has passed on the site's calendar (the page's time zone)."""
     if due is None:
         return NOTHING
-    if not waiting or not is_overdue(due):
+    if not is_open or not is_overdue(due):
         return format_datetime(due, day=True)
     return format_html('{} <strong class="tag overdue">{}</strong>', format_datetime(due, day=True), gettext("Overdue"))
 

@@ -49,7 +49,7 @@ class Section:
     next_label: str = ""
     total: int = 0
     rows: Sequence[Line] = ()
-    elsewhere: Sequence[str] = field(default_factory=list)
+    other_sites: Sequence[str] = field(default_factory=list)
     """The names of the person's other sites where there are such records too."""
     records: Any = None
     """All of the records, in their order."""
@@ -58,7 +58,7 @@ class Section:
     line: Any = None
     """Returns a record's line."""
 
-    def of(self, records: QuerySet[Any], line: Callable[[Any], Line]) -> "Section":
+    def show(self, records: QuerySet[Any], line: Callable[[Any], Line]) -> "Section":
         """Show the first records, each as its line, and count them if there are more; see `fill`."""
         self.records, self.first, self.line = records, records[: MOST_LINES + 1], line
         return self

@@ -118,7 +118,7 @@ class ComplaintAdmin(RecordAdmin):
     @admin.display(description=_("Target date"), ordering="target_date")
     def target(self, complaint: Complaint) -> str:
         """Return the day by which the complaint must be answered, with a mark if it has passed."""
-        return format_due_date(complaint.target_date, waiting=complaint.waits_for_answer)
+        return format_due_date(complaint.target_date, is_open=complaint.waits_for_answer)
 
     def count_unnumbered(self, site_id: uuid.UUID) -> tuple[int, int]:
         """Return the number of the site's drafts, and how many of them are archived; uses the index of numbers."""

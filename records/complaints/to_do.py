@@ -11,7 +11,7 @@ from records.complaints.models import Complaint, RecordStatus
 from records.sites.models import Site
 
 
-def own(viewer: Viewer) -> Section:
+def own_complaints(viewer: Viewer) -> Section:
     """Return the complaints that this person has to answer, at all sites where they may see complaints."""
     section = Section(
         "answer",
@@ -49,7 +49,7 @@ def to_complete(viewer: Viewer) -> Section:
     awaiting_review = Complaint.objects.filter(record_status=RecordStatus.AWAITING_REVIEW, is_archived=False)
     other_sites = set(access.sites_where(viewer.user, "complaints.complete_complaint")) - {viewer.site_id, None}
     sites = Site.objects.filter(Exists(awaiting_review.filter(site=OuterRef("pk"))), pk__in=other_sites)
-    section.elsewhere = list(sites.order_by("name").values_list("name", flat=True))
+    section.other_sites = list(sites.order_by("name").values_list("name", flat=True))
 
     def line(complaint: Complaint) -> Line:
         return Line(
@@ -61,7 +61,7 @@ def to_complete(viewer: Viewer) -> Section:
         )
 
     rows = awaiting_review.at(viewer.site).order_by("site_sequence_id")
-    return section.of(rows.select_related("product", "nonconformance"), line)
+    return section.show(rows.select_related("product", "nonconformance"), line)
 
 
 def drafts(viewer: Viewer) -> Section:
@@ -86,7 +86,7 @@ def drafts(viewer: Viewer) -> Section:
             viewer.since_day(draft.created),
         )
 
-    return section.of(rows.order_by("-created", "id").select_related("product"), line)
+    return section.show(rows.order_by("-created", "id").select_related("product"), line)
 
 
 def _name_of(complaint: Complaint) -> str:
@@ -100,11 +100,11 @@ def _fill(viewer: Viewer, section: Section, rows: QuerySet[Complaint], task: str
         name, page = _name_of(complaint), address_of(complaint)
         return viewer.due_line(name, page, what, complaint.target_date, complaint.site_id)
 
-    return section.of(rows, line)
+    return section.show(rows, line)
 
 
 SECTIONS = (
-    ToDo(50, own),
+    ToDo(50, own_complaints),
     ToDo(60, to_triage, "complaints.complete_complaint"),
     ToDo(70, to_complete, "complaints.complete_complaint"),
     ToDo(80, drafts, "complaints.submit_complaint"),

@@ -97,7 +97,7 @@ class _Page:
             messages.error(self.request, "; ".join(fault.messages))
             return None
 
-    def _own(self, model: Any) -> Any:
+    def _own_credential(self, model: Any) -> Any:
         key = read_uuid(self.request.POST.get("id", ""))
         credential = model.objects.filter(pk=key, user=self.account).first() if key else None
         if credential is None:
@@ -117,13 +117,13 @@ class _Page:
 
     def _rotate_key(self) -> HttpResponse:
         with process_once(self.request):
-            key, secret = keys.rotate_key(self._own(SubscriptionKey).pk, author=self.author)
+            key, secret = keys.rotate_key(self._own_credential(SubscriptionKey).pk, author=self.author)
         return self._show(
             gettext("New key “%(name)s”: the old one works until you revoke it") % {"name": key.name}, secret
         )
 
     def _revoke_key(self) -> HttpResponse:
-        key = keys.revoke_key(self._own(SubscriptionKey).pk, author=self.author)
+        key = keys.revoke_key(self._own_credential(SubscriptionKey).pk, author=self.author)
         messages.success(
             self.request,
             gettext("The key “%(name)s” (…%(hint)s) no longer works.") % {"name": key.name, "hint": key.hint},
@@ -143,13 +143,13 @@ class _Page:
 
     def _rotate_client(self) -> HttpResponse:
         with process_once(self.request):
-            client, secret = clients.rotate_client(self._own(OAuthClient).pk, author=self.author)
+            client, secret = clients.rotate_client(self._own_credential(OAuthClient).pk, author=self.author)
         return self._show(
             gettext("New secret of “%(name)s”: the old one has ended") % {"name": client.name}, secret, client.client_id
         )
 
     def _revoke_client(self) -> HttpResponse:
-        client = clients.revoke_client(self._own(OAuthClient).pk, author=self.author)
+        client = clients.revoke_client(self._own_credential(OAuthClient).pk, author=self.author)
         messages.success(
             self.request, gettext("The client “%(name)s” can no longer fetch tokens.") % {"name": client.name}
         )

@@ -64,13 +64,13 @@ class Kind:
     private_permission: str = ""
     instead: Sequence[str] = ()
     """The columns that are searched instead of the private ones; the loaded row has their values under these names."""
-    of: str = ""
+    foreign_key: str = ""
     """The foreign key from a child row to its record, if child rows are searched; the record is the result."""
 
     @property
     def record(self) -> type[models.Model]:
         """Return the kind of record that is found."""
-        record: Any = self.model._meta.get_field(self.of).related_model if self.of else self.model
+        record: Any = self.model._meta.get_field(self.foreign_key).related_model if self.foreign_key else self.model
         return record
 
     @property
@@ -78,7 +78,7 @@ class Kind:
         """Return the column by which results that only contain the text are ordered: the newest numbers first."""
         if issubclass(self.record, ReferenceEntry):
             return "name"
-        return f"-{self.of}__site_sequence_id" if self.of else "-site_sequence_id"
+        return f"-{self.foreign_key}__site_sequence_id" if self.foreign_key else "-site_sequence_id"
 
     @property
     def key(self) -> str:
@@ -108,7 +108,7 @@ KINDS = (
         Customer.SEARCHED,
         ("code", "physical_address_city"),
     ),
-    Kind(PartyContact, (), PartyContact.SEARCHED, of="customer", points_at=("customer",)),
+    Kind(PartyContact, (), PartyContact.SEARCHED, foreign_key="customer", points_at=("customer",)),
     Kind(
         Item,
         ("name_key", "code_key", "serial_number_key"),
@@ -129,7 +129,7 @@ KINDS = (
     Kind(Material, (), Material.SEARCHED, ("our_code", "external_id")),
     Kind(AuditProgram, (), AuditProgram.SEARCHED, ("type", "department")),
     Kind(AuditRecord, (), ("audit_program__name", "notes"), ("record_status",), ("audit_program",)),
-    Kind(Finding, (), Finding.SEARCHED, of="audit_record", points_at=("audit_record__audit_program",)),
+    Kind(Finding, (), Finding.SEARCHED, foreign_key="audit_record", points_at=("audit_record__audit_program",)),
     Kind(Employee, (), Employee.SEARCHED, ("code", "position")),
     Kind(JobDescription, (), JobDescription.SEARCHED, ("code", "department")),
     Kind(Attachment, (), ("name", "description", "file_name"), ("file_name",)),
@@ -175,7 +175,7 @@ def _group(request: HttpRequest, kind: Kind, text: str, most: int) -> Reads[Grou
     user, current = user_of(request), current_site(request)
     names = {site.pk: site.name for site in sites_of(request)}
     sites = set(access.sites_where(user, permission_on(kind.record), permission_on(kind.record, "change")))
-    visible = None if kind.of else admin.site._registry[kind.model].get_queryset(request)
+    visible = None if kind.foreign_key else admin.site._registry[kind.model].get_queryset(request)
     private = {site for site in sites if not kind.private or access.may(user, site, kind.private_permission)}
     rows: list[object] = []
     if private:
@@ -184,12 +184,12 @@ def _group(request: HttpRequest, kind: Kind, text: str, most: int) -> Reads[Grou
         columns = [*(name for name in kind.anywhere if name not in kind.private), *kind.instead]
         rows += yield from matches(replace(kind, anywhere=columns), sites - private, text, most, visible)
     hits = [_hit(kind, row, text, private, names, current) for row in rows[:most]]
-    has_list = len(rows) > most and current is not None and current.pk in sites and not kind.of
+    has_list = len(rows) > most and current is not None and current.pk in sites and not kind.foreign_key
     return Group(kind.key, kind.title, hits, list_of(kind.model, q=text) if has_list else "")
 
 
 def _hit(kind: Kind, row: Any, text: str, private: set[Any], names: dict[uuid.UUID, str], here: Site | None) -> Hit:
-    record = getattr(row, kind.of) if kind.of else row
+    record = getattr(row, kind.foreign_key) if kind.foreign_key else row
     hidden_fields = () if kind.instead or record.site_id in private else kind.private
     columns = [name for name in kind.anywhere if name not in hidden_fields]
     name = name_of(record)
@@ -227,7 +227,7 @@ def matches(
     The row with the number comes first, then those that begin with the text, then all others. `visible` are the rows
     that the user may see; None means all rows of the sites.
     """
-    step = f"{kind.of}__" if kind.of else ""
+    step = f"{kind.foreign_key}__" if kind.foreign_key else ""
     everything = kind.model._default_manager.all() if visible is None else visible
     at_sites = everything.filter(**{f"{step}site__in": sites})
     rows = at_sites.select_related(*kind.points_at) if kind.points_at else at_sites

@@ -108,12 +108,12 @@ class Requirements:
             document.pk: document.effective_version for job in self.jobs for document in job.required_documents.all()
         }
 
-    def _holders(self, within: Q = ALL) -> QuerySet[Any]:
+    def _holders(self, condition: Q = ALL) -> QuerySet[Any]:
         """Return the holders of jobs, once for each job."""
         holders = {"employee__site": self.site, "employee__is_archived": False}
-        return Holding.objects.filter(within, jobdescription__in=[job.pk for job in self.jobs], **holders)
+        return Holding.objects.filter(condition, jobdescription__in=[job.pk for job in self.jobs], **holders)
 
-    def _valid_trainings(self, day: datetime.date, within: Q = ALL) -> QuerySet[Any]:
+    def _valid_trainings(self, day: datetime.date, condition: Q = ALL) -> QuerySet[Any]:
         """Return the holders of jobs, once for each training that is valid then in a course (`needed`) of their job.
 
         The requirements are a condition and not a join through the jobs, because PostgreSQL expects few rows of such a
@@ -126,38 +126,40 @@ class Requirements:
         for first, courses in first_days.items():
             since = {f"{TRAINING}__completed_on__gte": bare(first)} if first else {}
             counts |= Q(**{f"{TRAINING}__course__in": courses}, **since)
-        trainings = self._holders(within).filter(counts, **{f"{TRAINING}__completed_on__isnull": False})
+        trainings = self._holders(condition).filter(counts, **{f"{TRAINING}__completed_on__isnull": False})
         required = JobDescription.required_courses.through.objects.filter(jobdescription=OuterRef("jobdescription"))
         return trainings.annotate(needed=F(f"{TRAINING}__course")).filter(
             Exists(required.filter(course=OuterRef("needed")))
         )
 
-    def _read(self, within: Q = ALL) -> QuerySet[Any]:
+    def _documents_read(self, condition: Q = ALL) -> QuerySet[Any]:
         """Return the holders of jobs, once for each document (`needed`) whose version in force they have read."""
         documents = [document for document, version in self.in_force.items() if version is not None]
         newest = Reading.objects.filter(version__version__gte=F("document__effective_version"))
         rows = (
-            self._holders(within).annotate(needed=F("jobdescription__required_documents")).filter(needed__in=documents)
+            self._holders(condition)
+            .annotate(needed=F("jobdescription__required_documents"))
+            .filter(needed__in=documents)
         )
         return rows.filter(Exists(newest.filter(user=OuterRef("employee"), document=OuterRef("needed"))))
 
-    def people(self, *, lacking: bool = False) -> list[int]:
+    def people(self, *, only_gaps: bool = False) -> list[int]:
         """Return the numbers of the holders of jobs that require something, by name; two queries at most.
 
-        With `lacking`, only those who lack something, or will within `SOON`.
+        With `only_gaps`, only those who lack something, or will within `SOON`.
         """
         holdings = Holding.objects.filter(employee=OuterRef("pk"), jobdescription__in=[job.pk for job in self.jobs])
         people = Employee.objects.at(self.site).filter(Exists(holdings), is_archived=False)
         # Numbers instead of Ids, because ten thousand of them are stored and read much faster.
         people_in_order = people.order_by("last_name", "first_name", "pk").values_list("site_sequence_id")
         numbers = [number for (number,) in self._count(people_in_order)]
-        if not lacking:
+        if not only_gaps:
             return numbers
         number = "employee__site_sequence_id"
-        gaps = {number for (number,) in self._count.sums_of(Employee, "employee__", self._lacking, number)}
+        gaps = {number for (number,) in self._count.sums_of(Employee, "employee__", self._holders_with_gaps, number)}
         return [number for number in numbers if number in gaps]
 
-    def _lacking(self, within: Q) -> QuerySet[Any]:
+    def _holders_with_gaps(self, condition: Q) -> QuerySet[Any]:
         """Return the holders of jobs who lack something that the job requires, or will lack it within `SOON`."""
         courses = {job.pk: len(job.required_courses.all()) for job in self.jobs}
         # A document of which no version is in force does not have to be read yet.
@@ -166,8 +168,8 @@ class Requirements:
         }
         lacks = Q(pk__in=())
         for required_counts, fulfilled in (
-            (courses, self._valid_trainings(self.today + SOON + DAY, within)),
-            (documents, self._read(within)),
+            (courses, self._valid_trainings(self.today + SOON + DAY, condition)),
+            (documents, self._documents_read(condition)),
         ):
             jobs: dict[int, list[uuid.UUID]] = defaultdict(list)
             for job, number in required_counts.items():
@@ -176,7 +178,7 @@ class Requirements:
             for number, job_ids in jobs.items():
                 complete = fulfilled.filter(jobdescription__in=job_ids).alias(met=Count("needed", distinct=True))
                 lacks |= Q(jobdescription__in=job_ids) & ~Q(pk__in=complete.filter(met=number).values("pk"))
-        return self._holders(within).filter(lacks)
+        return self._holders(condition).filter(lacks)
 
     def by_job(self) -> list[Summary]:
         """Return how many holders of each job have each thing that it requires, by job and name; three queries."""
@@ -185,7 +187,7 @@ class Requirements:
         holders = dict(per_employee(self._holders, "jobdescription", **number))
         counts = [
             per_employee(rows, "jobdescription", "needed", **number)
-            for rows in (partial(self._valid_trainings, self.today), self._read)
+            for rows in (partial(self._valid_trainings, self.today), self._documents_read)
         ]
         fulfilled = {(job, needed): count for rows in counts for job, needed, count in rows}
         return [
@@ -312,7 +314,7 @@ def training(request: HttpRequest) -> HttpResponse:
         page: Any = Paginator(summaries, LINES).get_page(number)
         lines: list[Any] = list(page)
     else:
-        page = Paginator(requirements.people(lacking=not report.everything), PEOPLE).get_page(number)
+        page = Paginator(requirements.people(only_gaps=not report.everything), PEOPLE).get_page(number)
         lines = list(filter(report.shows, requirements.needs_of(page)))
     return page_response(
         request,
@@ -356,7 +358,7 @@ def _lines_by_person(report: ReportQuery) -> Iterator[Line]:
         gettext("Completed or read on"),
         gettext("Expires"),
     ]
-    people = report.requirements.people(lacking=not report.everything)
+    people = report.requirements.people(only_gaps=not report.everything)
     for start in range(0, len(people), AT_ONCE):
         for need in filter(report.shows, report.requirements.needs_of(people[start : start + AT_ONCE])):
             expires = need.value if isinstance(need.value, datetime.date) else None

@@ -23,14 +23,14 @@ class Personal:
     """The personal values of a record, which identify somebody: some of its columns, or columns of its child rows.
 
     With `relation`, they are those of the child row with the Id `row`, or of every row of the relation without `row`. A
-    free text is personal as a whole if `says` finds a personal value in it.
+    free text is personal as a whole if `is_personal` finds a personal value in it.
     """
 
     columns: Collection[str]
     relation: str = ""
     row: str = ""
     free_texts: Collection[str] = ()
-    says: Callable[[str], bool] = bool
+    is_personal: Callable[[str], bool] = bool
     has_name: bool = False
     """Whether the record's printed name in the history is such a free text too."""
 
@@ -39,7 +39,7 @@ class Personal:
         value = entry.get(side)
         name = entry["field"]
         if name in self.free_texts:
-            return [value] if isinstance(value, str) and self.says(value) else []
+            return [value] if isinstance(value, str) and self.is_personal(value) else []
         if self.relation:
             relation, _, name = name.partition(".")
             if relation != self.relation or (self.row and entry.get("row") != self.row):
@@ -70,7 +70,7 @@ def erase_from_history(
             _erase_value(change, at, side, key)
         flags = {
             "reason": quotes(change.reason),
-            "record_name": personal.has_name and personal.says(change.record_name),
+            "record_name": personal.has_name and personal.is_personal(change.record_name),
         }
         texts = [name for name, is_personal in flags.items() if is_personal and not is_erased(getattr(change, name))]
         for name in texts:

@@ -14,7 +14,7 @@ from django.db import connection, models
 from django.db.models.expressions import RawSQL
 
 from records.history.inserts import array_text, values_by_field
-from records.history.statements import Statement, parameter, plain, vendor
+from records.history.statements import Statement, hex_if_id, parameter, vendor
 
 _IDS = {"postgresql": "SELECT unnest(%s::uuid[])", "sqlite": "SELECT value FROM json_each(%s)"}
 _ROWS = {"postgresql": "json_array_elements(%s::json)", "sqlite": "json_each(%s)"}
@@ -64,7 +64,7 @@ def among_parameter(values: Collection[object]) -> str | list[object]:
     """Return ids or texts as the parameter of `among`."""
     if vendor() == "postgresql":
         return array_text([*values])
-    return orjson.dumps([plain(value) for value in values]).decode()
+    return orjson.dumps([hex_if_id(value) for value in values]).decode()
 
 
 def id_of(value: Any) -> uuid.UUID:
@@ -73,24 +73,27 @@ def id_of(value: Any) -> uuid.UUID:
 
 
 def insertion(
-    model: type[models.Model], alike: Mapping[str, object], columns: Sequence[str], rows: Iterable[Sequence[object]]
+    model: type[models.Model],
+    common_values: Mapping[str, object],
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
 ) -> Statement:
     """Return the statement that stores new rows of a model.
 
-    `alike` has the values that are equal in all rows, by field. `rows` has the values of the other fields, `columns`;
-    these are ids, texts or None. Nothing is checked, and only the database's own defaults are applied.
+    `common_values` has the values that are equal in all rows, by field. `rows` has the values of the other fields,
+    `columns`; these are ids, texts or None. Nothing is checked, and only the database's own defaults are applied.
     """
-    values = values_by_field(model, alike)
-    plain_rows = [[plain(value) for value in row] for row in rows]
-    sql = _insertion(model, (*alike,), (*columns,), is_one=len(plain_rows) == 1)
+    values = values_by_field(model, common_values)
+    plain_rows = [[hex_if_id(value) for value in row] for row in rows]
+    sql = _insertion(model, (*common_values,), (*columns,), is_one=len(plain_rows) == 1)
     return sql, [*values, *(plain_rows[0] if len(plain_rows) == 1 else [orjson.dumps(plain_rows).decode()])]
 
 
 @cache
-def _insertion(model: type[models.Model], alike: Sequence[str], columns: Sequence[str], *, is_one: bool) -> str:
+def _insertion(model: type[models.Model], common_names: Sequence[str], columns: Sequence[str], *, is_one: bool) -> str:
     """Return the statement of `insertion`; a single row is plain parameters, which cost the database less than JSON."""
-    fields: list[Any] = [model._meta.get_field(name) for name in (*alike, *columns)]
-    places = ["%s"] * len(alike) + ["%s" if is_one else _part(place) for place in range(len(columns))]
+    fields: list[Any] = [model._meta.get_field(name) for name in (*common_names, *columns)]
+    places = ["%s"] * len(common_names) + ["%s" if is_one else _part(place) for place in range(len(columns))]
     if vendor() == "postgresql":
         places = [f"{place}::{field.rel_db_type(connection)}" for field, place in zip(fields, places, strict=True)]
     quote = connection.ops.quote_name

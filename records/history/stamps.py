@@ -20,7 +20,7 @@ LONGEST_WRITE = datetime.timedelta(minutes=10)
 MODIFIED = ("last_modified_by_id", "last_modified")
 
 
-Elsewhere = dict[tuple[Any, ...], list[FieldChange]]
+StampEntries = dict[tuple[Any, ...], list[FieldChange]]
 """The entries of the changes that may have given other records these stamps: site, author and time."""
 
 
@@ -44,7 +44,7 @@ def stamp_deviations(model: Any, changes_by_id: Mapping[str, list[Row]]) -> dict
     with steps; another for each write elsewhere that stamped records (`HISTORY_STAMPED_WITH`).
     """
     deviations: dict[str, list[str]] = defaultdict(list)
-    elsewhere: Elsewhere = {}
+    stamp_entries: StampEntries = {}
     if steps := _steps(model):
         is_stamped = hasattr(model, "last_modified_by_id")
         names = [*_names(steps), *(("site_id", *MODIFIED) if is_stamped else ())]
@@ -53,7 +53,7 @@ def stamp_deviations(model: Any, changes_by_id: Mapping[str, list[Row]]) -> dict
             columns, rows = dict(zip(names, values, strict=True)), changes_by_id.get(str(key))
             if rows:
                 deviations[str(key)] += _wrong_steps(steps, _step_changes(steps, rows)[None], columns)
-                deviations[str(key)] += _wrong_modified(model, key, rows, columns, elsewhere) if is_stamped else []
+                deviations[str(key)] += _wrong_modified(model, key, rows, columns, stamp_entries) if is_stamped else []
     for relation in getattr(model, "HISTORY_CHILDREN", ()):
         back = model._meta.get_field(relation)
         if steps := _steps(back.related_model):
@@ -117,7 +117,7 @@ def _wrong_steps(steps: tuple[Step, ...], changes: Mapping[Step, Row], stored: M
 
 
 def _wrong_modified(
-    model: Any, key: uuid.UUID, rows: list[Row], stored: Mapping[str, Any], elsewhere: Elsewhere
+    model: Any, key: uuid.UUID, rows: list[Row], stored: Mapping[str, Any], stamp_entries: StampEntries
 ) -> list[str]:
     """Compare who changed the record last, and when, with the last change that stamps a record.
 
@@ -136,7 +136,7 @@ def _wrong_modified(
     # A clock that was set back does not let a stamp go back.
     if not (any(_is_close(moment, one) for one in changes) or _is_close(moment, max(rows, key=lambda one: one.at))):
         wrong.append("last_modified")
-    if wrong and hasattr(model, "HISTORY_STAMPED_WITH") and _is_stamped_elsewhere(model, key, stored, elsewhere):
+    if wrong and hasattr(model, "HISTORY_STAMPED_WITH") and _is_stamped_elsewhere(model, key, stored, stamp_entries):
         return []
     return wrong
 
@@ -148,19 +148,19 @@ def _contents(model: Any) -> set[str]:
     return {field.name for field in content_fields(model)} | lists | {*getattr(model, "HISTORY_CHILDREN", ())}
 
 
-def _is_stamped_elsewhere(model: Any, key: uuid.UUID, stored: Mapping[str, Any], elsewhere: Elsewhere) -> bool:
+def _is_stamped_elsewhere(model: Any, key: uuid.UUID, stored: Mapping[str, Any], stamp_entries: StampEntries) -> bool:
     """Return whether a change of another record that has the record in a list gave it these stamps."""
     label, name = model.HISTORY_STAMPED_WITH
     stamps = stored["site_id"], *(stored[one] for one in MODIFIED)
-    if stamps not in elsewhere:
+    if stamps not in stamp_entries:
         site_id, author, moment = stamps
         span = moment - LONGEST_WRITE, moment + LONGEST_WRITE
         changes = Change.objects.filter(site_id=site_id, at__range=span, model=label, author_id=author)
-        elsewhere[stamps] = [entry for fields in changes.values_list("fields", flat=True) for entry in fields]
+        stamp_entries[stamps] = [entry for fields in changes.values_list("fields", flat=True) for entry in fields]
     return any(
         entry["field"] == name
         and sum(one["id"] == str(key) for one in [*(entry.get("old") or ()), *(entry.get("new") or ())]) == 1
-        for entry in elsewhere[stamps]
+        for entry in stamp_entries[stamps]
     )
 
 

@@ -24,13 +24,18 @@ ANY_SITE, ANY_ROW = uuid.uuid4(), uuid.uuid4()
 """What a query is compiled with in place of the id of a site and the key of a row; see `Reading`."""
 
 
-def together(statements: Sequence[Statement], meanwhile: Callable[[], Sequence[Statement]] | None = None) -> list[Rows]:
+def together(
+    statements: Sequence[Statement], next_statements: Callable[[], Sequence[Statement]] | None = None
+) -> list[Rows]:
     """Run independent statements, on PostgreSQL in one round trip; returns the rows of each, in the same order.
 
-    Within a transaction `meanwhile` is called while PostgreSQL works at the statements. It runs no statement itself,
-    and returns those that follow.
+    Within a transaction `next_statements` is called while PostgreSQL works at the statements. It runs no statement
+    itself, and returns those that follow.
     """
-    return connection.together(statements, meanwhile) if statements or meanwhile else []  # type: ignore[attr-defined]
+    if not statements and next_statements is None:
+        return []
+    answers: list[Rows] = connection.together(statements, next_statements)  # type: ignore[attr-defined]
+    return answers
 
 
 def parameter(key: uuid.UUID | str) -> uuid.UUID | str:
@@ -45,7 +50,7 @@ def vendor() -> str:
     return connection.vendor
 
 
-def plain(value: object) -> object:
+def hex_if_id(value: object) -> object:
     """Return an id as a text without hyphens, and any other value as it is."""
     return value.hex if isinstance(value, uuid.UUID) else value
 
@@ -67,10 +72,10 @@ class Reading(NamedTuple):
     def with_values(self, values: Mapping[uuid.UUID | str, uuid.UUID | str]) -> Statement:
         """Return the statement with these values in place of the ids and texts with which the query was compiled."""
         replacements = {
-            plain(placeholder): parameter(value) if isinstance(value, uuid.UUID) else value
+            hex_if_id(placeholder): parameter(value) if isinstance(value, uuid.UUID) else value
             for placeholder, value in values.items()
         }
-        return self.sql, [replacements.get(plain(value), value) for value in self.parameters]
+        return self.sql, [replacements.get(hex_if_id(value), value) for value in self.parameters]
 
     def objects(self, rows: Rows) -> list[Any]:
         """Return the rows as objects of the model."""

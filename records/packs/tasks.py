@@ -113,7 +113,7 @@ class Progress:
     """The progress of a pack, stored at most twice a second; raises TakenOverError if another worker has the pack."""
 
     def __init__(self, pack: Pack, total: int) -> None:
-        self.mine = Pack.objects.filter(pk=pack.pk, attempts=pack.attempts, status=Status.MAKING)
+        self.claimed_packs = Pack.objects.filter(pk=pack.pk, attempts=pack.attempts, status=Status.MAKING)
         self.total, self.done, self.stored_at = total, 0, 0.0
         self._note()
 
@@ -125,7 +125,7 @@ class Progress:
 
     def _note(self) -> None:
         self.stored_at = time.monotonic()
-        if not self.mine.update(done=self.done, total=self.total):
+        if not self.claimed_packs.update(done=self.done, total=self.total):
             raise TakenOverError
 
 

@@ -17,7 +17,7 @@ def record_notices(request: HttpRequest, record: object) -> Sequence[RecordNotic
     if not isinstance(record, User):
         return ()
     countable = [(one, one.words) for one in sources() if isinstance(one, Source) and one.words is not None]
-    numbers = count_together(*(one.of(record, user_of(request)).order_by() for one, _ in countable))
+    numbers = count_together(*(one.rows_for(record, user_of(request)).order_by() for one, _ in countable))
     words = [
         sentence(number) % {"number": number}
         for (_, sentence), number in zip(countable, numbers, strict=True)

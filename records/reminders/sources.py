@@ -16,7 +16,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from documents import reading, rejections
-from documents.approvals import SIGN_WITHIN, waiting
+from documents.approvals import SIGN_WITHIN, pending_signers
 from documents.models import Document
 from records.accounts import access
 from records.accounts.models import User
@@ -89,7 +89,7 @@ class Source:
         """Return the people who have something due before the moment; one query."""
         return set(self._due(before, None).order_by().values_list(self.owner, flat=True).distinct())
 
-    def of(self, person: User, viewer: User) -> QuerySet[Any]:
+    def rows_for(self, person: User, viewer: User) -> QuerySet[Any]:
         """Return everything that a person has to do, at any time, as far as another person may see it."""
         rows = self.rows.filter(**{self.owner: person.pk})
         if self.needs is not None:
@@ -234,7 +234,7 @@ def sources() -> list[Source | Readings | UnreachableUploaders]:
             words=lambda number: ngettext("%(number)s document to review", "%(number)s documents to review", number),
         ),
         Source(
-            waiting(),
+            pending_signers(),
             "user_id",
             "version__created",
             "admin:documents_sign",

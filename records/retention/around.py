@@ -34,7 +34,11 @@ class _UserTexts(Personal):
     def texts(self, entry: FieldChange, side: Side) -> list[str]:
         """Return the text on one side of an entry of a change if it contains one of the words."""
         value = entry.get(side)
-        hit = isinstance(value, str) and entry["field"] in self.columns and self.says(_text_of(entry["field"], value))
+        hit = (
+            isinstance(value, str)
+            and entry["field"] in self.columns
+            and self.is_personal(_text_of(entry["field"], value))
+        )
         return [str(value)] if hit else []
 
 
@@ -80,7 +84,7 @@ def erase_from_lists(site_id: uuid.UUID, words: Words, *, author: Author, operat
 
     A filter keeps its other conditions. It takes two queries, and more for each hit.
     """
-    personal = _UserTexts(FILTER_TEXT, says=words.occur_in)
+    personal = _UserTexts(FILTER_TEXT, is_personal=words.occur_in)
     filters = SavedFilter.objects.at(site_id)
     ids = {row.pk for row in filters if any(words.occur_in(_text_of(name, getattr(row, name))) for name in FILTER_TEXT)}
     for change in changes_of_filters(site_id).only("record_id", "record_name", "fields"):
@@ -110,7 +114,7 @@ def _erase(row: Any, names: tuple[str, ...], words: Words, *, author: Author, op
     with recording() as trail:
         if entries:
             row.save(force_update=True)
-        personal = _UserTexts(names, says=words.occur_in, has_name=True)
+        personal = _UserTexts(names, is_personal=words.occur_in, has_name=True)
         entries += erase_from_history(row, personal, words.are_quoted_in, digest_of)
         trail.add(row, entries, author=author, operation=operation, reason=reason)
 

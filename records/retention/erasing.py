@@ -109,8 +109,8 @@ def erasing(
         erase_from_lists(site_id, identifiers, author=author, operation=operation, reason=why)
         if with_texts:
             erase_from_attachments(record, words, author=author, operation=operation, reason=why)
-            personal = replace(personal, free_texts=free_texts(model, personal), says=words.occur_in)
-            erasure.erase(*(name for name in personal.free_texts if personal.says(getattr(record, name))))
+            personal = replace(personal, free_texts=free_texts(model, personal), is_personal=words.occur_in)
+            erasure.erase(*(name for name in personal.free_texts if personal.is_personal(getattr(record, name))))
         erasure.entries += erase_from_history(record, personal, words.are_quoted_in, digest_of)
         if not erasure.entries:
             if erasure.has_erased_elsewhere:
@@ -133,13 +133,13 @@ def free_texts(model: type[SiteRecord], personal: Personal) -> list[str]:
 def texts_that_name_it(record: SiteRecord, personal: Personal) -> list[str]:
     """Return the names of the record's free texts that contain a personal value, now or in the history; two queries."""
     words = Words(words_in_history(record, personal))
-    personal_texts = replace(personal, free_texts=free_texts(type(record), personal), says=words.occur_in)
+    personal_texts = replace(personal, free_texts=free_texts(type(record), personal), is_personal=words.occur_in)
     changes = Change.objects.filter(record_id=record.pk, model=record._meta.label).values_list("fields", flat=True)
     entries = [entry for fields in changes for entry in fields]
     return [
         name
         for name in personal_texts.free_texts
-        if personal_texts.says(getattr(record, name))
+        if personal_texts.is_personal(getattr(record, name))
         or any(entry["field"] == name and personal_texts.texts(entry, side) for entry in entries for side in SIDES)
     ]
 

@@ -43,26 +43,28 @@ def pointer_to(record: SiteRecord) -> str:
     return f"{record.ENTITY.value}:{record.pk}"
 
 
-def record_at(site_id: uuid.UUID, pointer: str, among: Collection[Entity]) -> SiteRecord | None:
+def record_at(site_id: uuid.UUID, pointer: str, entities: Collection[Entity]) -> SiteRecord | None:
     """Return the site's record of one of these kinds to which a text of `pointer_to` points; one round trip.
 
     None for any other text, and for a draft, which has no number.
     """
     kind, _, text = pointer.partition(":")
     key = read_uuid(text)
-    match = _record_and_finding(site_id, key, None, (Entity(kind),)) if key is not None and kind in among else None
+    match = _record_and_finding(site_id, key, None, (Entity(kind),)) if key is not None and kind in entities else None
     return match[0] if match is not None else None
 
 
 def _record_and_finding(
-    site_id: uuid.UUID, record_id: uuid.UUID, finding_id: uuid.UUID | None, among: Collection[Entity]
+    site_id: uuid.UUID, record_id: uuid.UUID, finding_id: uuid.UUID | None, entities: Collection[Entity]
 ) -> tuple[SiteRecord | None, bool]:
     """Return the record, and whether it has the finding; one round trip with one statement for each kind.
 
     An Id alone does not say which is meant if records of two kinds have it, so neither is returned. Nor are drafts,
     which have no number; only the back-office shows them.
     """
-    candidates = [model for kind, model in kinds().items() if kind not in NOT_ABOUT and (not among or kind in among)]
+    candidates = [
+        model for kind, model in kinds().items() if kind not in NOT_ABOUT and (not entities or kind in entities)
+    ]
     values: dict[uuid.UUID | str, uuid.UUID | str] = {ANY_SITE: site_id, ANY_ROW: record_id}
     queries = [CompiledQuery(query, query.with_values(values)) for query in map(_numbered, candidates)]
     about_finding = [one for model in candidates for one in finding_statements(model, record_id, finding_id)]

@@ -45,7 +45,7 @@ class LockedContent:
         """The lists and child rows as a part of a snapshot; out of date when `children` is."""
         self.children = children
         self.has_written = False
-        self.waiting: list[Statement] = []
+        self.waiting_statements: list[Statement] = []
         """Statements that store what `content` has already; they run before any other statement of the block."""
         self.names: dict[str, str] = {}
         """The names, by id, of records that the lists or child rows refer to, as far as they are loaded."""
@@ -55,7 +55,7 @@ class LockedContent:
         self, execute: Callable[..., object], sql: object, params: object, many: bool, context: dict[str, object]
     ) -> object:
         """Run a statement after those that wait, and remember whether it writes."""
-        if self.waiting:
+        if self.waiting_statements:
             together(self.pop_waiting())
             self.has_written = False  # because `content` has what they wrote
         self.has_written = self.has_written or not str(sql).lstrip().startswith(_READS)
@@ -63,12 +63,12 @@ class LockedContent:
 
     def watching(self) -> AbstractContextManager[None]:
         """Return a block in which statements wait only until it runs one."""
-        return connection.execute_wrapper(self) if self.waiting else nullcontext()
+        return connection.execute_wrapper(self) if self.waiting_statements else nullcontext()
 
     def pop_waiting(self) -> list[Statement]:
         """Return the statements that wait, which the caller runs now."""
-        waiting, self.waiting = self.waiting, []
-        return waiting
+        statements, self.waiting_statements = self.waiting_statements, []
+        return statements
 
     @staticmethod
     def of(record: models.Model) -> "LockedContent | None":
@@ -100,7 +100,7 @@ class LockedContent:
         if locked_content is None:
             together(statements)
             return
-        locked_content.waiting += statements
+        locked_content.waiting_statements += statements
         cls.name(record, records)
         locked_content.children[relation] = rows
         locked_content.content[relation] = content_of(type(record), relation, rows)

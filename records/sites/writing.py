@@ -318,7 +318,8 @@ def changing_locked(
             check_row(record, changed=changed_names, skip=skip)
         entries = differences(record, before, after | columns(record), names=locked_content.names)
     if not entries and not notes:
-        trail.store(locked_content.waiting)  # The order of a list may have changed, which the history does not record.
+        # The order of a list may have changed, which the history does not record.
+        trail.store(locked_content.waiting_statements)
         return
     if entries:
         stamp(record, author)
@@ -330,9 +331,9 @@ def changing_locked(
     if not isinstance(record, SiteRecord):
         with _refusing_duplicates(record):
             together([update_of(record)])
-        trail.store(locked_content.waiting)
+        trail.store(locked_content.waiting_statements)
     else:
-        trail.store([*locked_content.waiting, update_of(record)])
+        trail.store([*locked_content.waiting_statements, update_of(record)])
     trail.add(record, [*entries, *notes], author=author, operation=operation, reason=reason)
 
 

@@ -48,7 +48,7 @@ class RecordIndex:
 
     by: dict[str, dict[str, list[ExistingRecord]]] = field(default_factory=lambda: {BY_CODE: {}, BY_NAME: {}})
 
-    def of(self, way: str, text: str) -> list[ExistingRecord]:
+    def records_with(self, way: str, text: str) -> list[ExistingRecord]:
         """Return the records with the code or name: the active ones, or the archived ones if there are no others."""
         matches = self.by[way].get(fold(text), []) if text else []
         return [record for record in matches if not record.is_archived] or matches
@@ -67,7 +67,7 @@ def find_same(rows: Sequence[Row], model: type[models.Model], site_id: uuid.UUID
     index = _index(model, site_id, {text for by_row in texts.values() for text in by_row.values() if text})
     if way in ways:
         for row in new:
-            _match(row, index.of(way, texts[way][row.number]), model, way)
+            _match(row, index.records_with(way, texts[way][row.number]), model, way)
     for one in ways:
         _warn([row for row in new if row.match_id is None], texts[one], index, model, one)
 
@@ -91,7 +91,7 @@ def _warn(rows: Sequence[Row], texts: dict[int, str], index: RecordIndex, model:
         text = texts[row.number]
         if not text:
             continue
-        for record in index.of(way, text)[:3]:
+        for record in index.records_with(way, text)[:3]:
             warning = (
                 gettext("The %(kind)s %(shown)s, which is archived, has the same %(way)s.")
                 if record.is_archived

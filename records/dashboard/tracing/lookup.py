@@ -49,13 +49,13 @@ class Source:
     lots: Sequence[str]
     texts: Sequence[str]
     points_at: Sequence[str] = ()
-    of: str = ""
+    foreign_key: str = ""
     """The foreign key to the record, if the model is a child row."""
 
     @property
     def record(self) -> Any:
         """Return the model of the record that is found."""
-        return self.model._meta.get_field(self.of).related_model if self.of else self.model
+        return self.model._meta.get_field(self.foreign_key).related_model if self.foreign_key else self.model
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -74,7 +74,7 @@ SOURCES = (
     Source(Item, ("serial_number_key",), ("name_key",)),
     Source(Action, (), ("name", "description"), ("owner",)),
     Source(Document, (), ("name", "description", "file_name")),
-    Source(Finding, (), ("question", "comment"), ("audit_record__audit_program",), of="audit_record"),
+    Source(Finding, (), ("question", "comment"), ("audit_record__audit_program",), foreign_key="audit_record"),
     Source(Attachment, (), ("name", "description", "file_name")),
 )
 NAMED_BY = ((SOURCES[0], "trace_number"), (SOURCES[2], "serial_number"), (SOURCES[1], "external_id"))
@@ -148,7 +148,7 @@ def trace(request: HttpRequest, lots: Sequence[str]) -> TraceResult:
             beside = {_attribute(name): F(name) for name in source.columns if _attribute(name) != name}
             records = source.model._default_manager.select_related(*source.points_at).filter(pk__in=keys)
             records = records.annotate(**beside)
-            number = f"{source.of}__site_sequence_id" if source.of else "site_sequence_id"
+            number = f"{source.foreign_key}__site_sequence_id" if source.foreign_key else "site_sequence_id"
             result.records[source.model] = list(records.order_by(number, "pk"))
             result.texts += [_searched_text(row, source) for row in result.records[source.model]]
     _add_actions_about(result, _visible(request, SOURCES[3]))
@@ -167,8 +167,8 @@ def _visible(request: HttpRequest, source: Source) -> models.QuerySet[Any] | Non
     sites = access.sites_where(request.user, permission_on(model))
     if not sites or not admin.site.is_registered(model):
         return None
-    if source.of:
-        return source.model._default_manager.filter(**{f"{source.of}__site__in": sites})
+    if source.foreign_key:
+        return source.model._default_manager.filter(**{f"{source.foreign_key}__site__in": sites})
     return admin.site.get_model_admin(model).get_queryset(request).filter(site__in=sites)
 
 

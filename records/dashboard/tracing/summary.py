@@ -88,11 +88,11 @@ def summary_of(result: TraceResult) -> Summary:
         total.add(complaint)
 
     def target(name: str) -> Callable[[Complaint], tuple[Any, str, str]]:
-        def of(complaint: Complaint) -> tuple[Any, str, str]:
+        def group_of(complaint: Complaint) -> tuple[Any, str, str]:
             row = getattr(complaint, name)
             return (None, gettext("Not named"), "") if row is None else (row.pk, str(row), page_of(type(row), row.pk))
 
-        return of
+        return group_of
 
     return Summary(
         total,
@@ -107,11 +107,11 @@ def _lot_of(complaint: Complaint) -> tuple[str, str, str]:
     return fold(complaint.trace_number), complaint.trace_number or gettext("Without a trace number"), ""
 
 
-def _lines(complaints: Iterable[Complaint], of: Callable[[Complaint], tuple[Any, str, str]]) -> list[Line]:
+def _lines(complaints: Iterable[Complaint], group_of: Callable[[Complaint], tuple[Any, str, str]]) -> list[Line]:
     """Return a line for each lot, customer or product in the complaints, those with most complaints first."""
     lines: dict[Any, Line] = {}
     for complaint in complaints:
-        key, name, url = of(complaint)
+        key, name, url = group_of(complaint)
         lines.setdefault(key, Line(name, url)).add(complaint)
     return sorted(lines.values(), key=lambda line: (-line.complaints, line.name.casefold()))
 
@@ -122,7 +122,7 @@ def _group(source: Source, result: TraceResult) -> Group:
     many_sites = len(result.site_names) > 1
     may_see = source.model is Complaint and bool(result.see_consumers)
     for row in result.records[source.model]:
-        record = getattr(row, source.of) if source.of else row
+        record = getattr(row, source.foreign_key) if source.foreign_key else row
         texts = [*cells(row)]
         if source.lots:
             texts.append(gettext("Lot or code") if names_lot(row, source, result.lots) else gettext("Text"))

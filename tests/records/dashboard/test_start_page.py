@@ -75,12 +75,12 @@ def test_complaints_wait_for_who_may_complete_them_at_that_site(site: Site, othe
     response = page(client)
     assert waits(response) == {"triage": 7, "complete": 7}
     [section] = [section for section in response.context["waiting"] if section.key == "complete"]
-    assert (section.total, len(section.rows), section.elsewhere) == (7, 5, [])
+    assert (section.total, len(section.rows), section.other_sites) == (7, 5, [])
     client.post(reverse("admin:switch-site"), {"site": str(other_site.pk)})
     response = page(client)
     assert waits(response) == {}
     [section] = [section for section in response.context["nothing_waits"] if section.key == "complete"]
-    assert section.elsewhere == [site.name]
+    assert section.other_sites == [site.name]
     assert waits(page(browser(site, DefaultRole.STANDARD))) == {}
     assert waits(page(browser(other_site))) == {}
 

@@ -69,7 +69,7 @@ def requirements(site: Site) -> training.Requirements:
 def totals(site: Site) -> tuple[int, int, set[Any]]:
     """Return how many requirements there are and how many are met, and who lacks something or soon will."""
     current = requirements(site)
-    lines, gaps = current.by_job(), current.people(lacking=True)
+    lines, gaps = current.by_job(), current.people(only_gaps=True)
     lacking = set(Employee.objects.at(site).filter(site_sequence_id__in=gaps).values_list("pk", flat=True))
     assert len(lacking) == len(gaps)
     return sum(line.holders for line in lines), sum(line.fulfilled for line in lines), lacking
@@ -288,11 +288,11 @@ def test_what_is_kept_equals_a_new_count_after_every_kind_of_write(site: Site, m
         )
         figures = (
             [(line.job.pk, line.name, line.holders, line.fulfilled) for line in cached.by_job()],
-            [cached.people(lacking=lacking) for lacking in (False, True)],
+            [cached.people(only_gaps=only_gaps) for only_gaps in (False, True)],
         )
         assert figures == (
             [(line.job.pk, line.name, line.holders, line.fulfilled) for line in fresh.by_job()],
-            [fresh.people(lacking=lacking) for lacking in (False, True)],
+            [fresh.people(only_gaps=only_gaps) for only_gaps in (False, True)],
         )
         assert figures not in before[-1:]
         before.append(figures)
@@ -325,7 +325,7 @@ def test_after_an_employee_was_written_only_the_part_with_that_employee_is_count
     def gaps() -> list[int]:
         current = training.Requirements(site, TODAY, user, Counting(site.pk))
         current.by_job()
-        return current.people(lacking=True)
+        return current.people(only_gaps=True)
 
     assert len(gaps()) == 5
     train(people[-1], course, "2026-01-05")
