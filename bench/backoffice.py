@@ -164,7 +164,7 @@ class Visit:
         times, place = dict[str, float](), ""
         while place or not times:
             took, _, _, _, answer = self._open(where, {"searched": place, "part": ""})
-            times[place], place = took, answer.context["searched"].following
+            times[place], place = took, answer.context["searched"].next_place
         print(f"{name}: {len(times)} parts, {sum(times.values()):.0f} ms, the slowest {max(times.values()):.0f} ms")
         slowest = max(times, key=lambda place: times[place])
         self.open(f"{name}, the slowest part", where, searched=slowest, part="")

@@ -27,7 +27,7 @@ from records.sites.targets import UNKNOWN, errors_of, folder_lock_query
 from records.sites.text import fault_at, read_uuid
 from records.sites.writing import Precondition, RecordNotFoundError, Values, stamp
 
-MOST = 500
+MOST_MATERIALS = 500
 """The most materials in one call (DECISIONS 3)."""
 TRIES = 5
 T = TypeVar("T")

@@ -5,7 +5,7 @@ from django.urls import register_converter
 from materials import examples, views
 from materials.paths import AnyText
 from materials.serializers import MaterialResult, MaterialSerializer
-from materials.upserts import MOST
+from materials.upserts import MOST_MATERIALS
 from records.operations.operation import (
     MANAGER,
     Operation,
@@ -35,7 +35,7 @@ urlpatterns = operation_urls(
         SITE,
         route="/",
         entry_response=MaterialResult,
-        most_entries=MOST,
+        most_entries=MOST_MATERIALS,
     ),
     lists(
         "GetListOfMaterial",

@@ -122,8 +122,8 @@ class MaterialViewSet(OperationViewSet):
         if body is rows and self.precondition is not None:
             text = "If-Match and If-None-Match name one material. Send it alone instead of in an array."
             raise errors.ApiError(412, "PreconditionFailed", text)
-        if len(rows) > upserts.MOST:
-            text = f"An array may contain at most {upserts.MOST} materials; this one contains {len(rows)}."
+        if len(rows) > upserts.MOST_MATERIALS:
+            text = f"An array may contain at most {upserts.MOST_MATERIALS} materials; this one contains {len(rows)}."
             raise errors.ApiError(400, "ValidationFailed", text)
         outcomes = self._upsert(rows)
         if body is rows:

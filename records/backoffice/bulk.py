@@ -43,7 +43,7 @@ EMPTY = {
     "entity_folder": _("Leave this empty to remove them from their folders."),
     "owner": _("Leave this empty for no owner."),
 }
-MOST = 2000
+MOST_RECORDS = 2000
 """The maximum number of records at once, as in an import."""
 BATCH = 100
 """The number of records that are written in one transaction."""
@@ -163,9 +163,9 @@ class BulkPages(FormPages):
                 gettext("Choose at least one of the %(kinds)s first.") % {"kinds": self.opts.verbose_name_plural},
             )
             return redirect(back)
-        if len(keys) > MOST:
+        if len(keys) > MOST_RECORDS:
             text = gettext("More than %(most)s %(kinds)s match. Filter the list first.") % {
-                "most": MOST,
+                "most": MOST_RECORDS,
                 "kinds": self.opts.verbose_name_plural,
             }
             messages.warning(request, text)
@@ -214,14 +214,16 @@ class BulkPages(FormPages):
         return form
 
     def _selected_keys(self, request: HttpRequest) -> list[uuid.UUID]:
-        """Return the keys of the selected records that the user sees at the current site, at most MOST and one more.
+        """Return the keys of the selected records that the user sees at the site, at most MOST_RECORDS and one more.
 
         These are the ticked ones, or all that the list with the URL's filters contains. Raises UnreadableListError.
         """
         if request.POST.get("all"):
             rows = self.get_changelist_instance(request).queryset
-            return list(rows.values_list("pk", flat=True)[: MOST + 1])
-        keys = [key for text in request.POST.getlist(ACTION_CHECKBOX_NAME)[: MOST + 1] if (key := read_uuid(text))]
+            return list(rows.values_list("pk", flat=True)[: MOST_RECORDS + 1])
+        keys = [
+            key for text in request.POST.getlist(ACTION_CHECKBOX_NAME)[: MOST_RECORDS + 1] if (key := read_uuid(text))
+        ]
         return [row.pk for row in self._rows(request, keys)]
 
     def _rows(self, request: HttpRequest, keys: Sequence[uuid.UUID]) -> list[Any]:

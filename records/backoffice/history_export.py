@@ -18,11 +18,13 @@ from records.backoffice.wording import operation_label
 from records.history.models import Change, ChangeQuerySet
 from records.history.trail import now
 
-MOST = 50_000
+MOST_CHANGES = 50_000
 """How many changes one file contains; more have to be filtered, or belong in an auditor's pack."""
 STEP = 1_000
 """The number of changes that are read, and whose records are named, together."""
-TOO_MANY = format_lazy(_("A file can have {most} changes. Filter the list, or make an auditor's pack."), most=MOST)
+TOO_MANY = format_lazy(
+    _("A file can have {most} changes. Filter the list, or make an auditor's pack."), most=MOST_CHANGES
+)
 LinesOf = Callable[[Change], Iterable[dict[str, str]]]
 
 
@@ -34,7 +36,7 @@ def history_file(rows: ChangeQuerySet, kind: str, title: str, user: User, lines_
 
 def is_too_long(rows: ChangeQuerySet) -> bool:
     """Return whether there are more changes than one file holds; one query."""
-    return bool(rows.order_by("number")[MOST : MOST + 1].exists())
+    return bool(rows.order_by("number")[MOST_CHANGES : MOST_CHANGES + 1].exists())
 
 
 def _lines(rows: ChangeQuerySet, user: User, lines_of: LinesOf) -> Iterator[Line]:

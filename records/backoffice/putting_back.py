@@ -59,7 +59,7 @@ class OldValue:
     entry: FieldChange
     name: str
     value: Any
-    now: Any
+    current_value: Any
 
 
 class PutBackPages(FormPages):
@@ -157,7 +157,7 @@ class PutBackPages(FormPages):
             change=old.change,
             at=format_datetime(old.change.at),
             label=label,
-            now=format_value(choice_label(self.model, name, old.now), day=self.is_day(name)),
+            now=format_value(choice_label(self.model, name, old.current_value), day=self.is_day(name)),
             then=format_value(choice_label(self.model, name, old.entry.get("old")), day=self.is_day(name)),
             seen=record.newest_change,
             form=form,

@@ -50,7 +50,7 @@ class Fact(AdminReadonlyField):
         return escape(format_value(value)) if isinstance(value, list) else in_words(self.contents())
 
     @property
-    def plain(self) -> str:
+    def plain_text(self) -> str:
         """Return the text as paper shows it, without markup; empty if the field has no value."""
         return "" if self.is_empty else without_markup(self.text)
 

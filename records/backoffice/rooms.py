@@ -29,7 +29,7 @@ def load() -> None:
     caller.
     """
     global _has_begun, _is_done
-    if _is_done or getattr(_registering, "now", False):
+    if _is_done or getattr(_registering, "is_active", False):
         return
     with _lock:
         if _has_begun:
@@ -59,8 +59,8 @@ def prepare() -> None:
 @contextmanager
 def registering() -> Iterator[None]:
     """Let an admin module register its pages without loading those of the other rooms."""
-    _registering.now = True
+    _registering.is_active = True
     try:
         yield
     finally:
-        _registering.now = False
+        _registering.is_active = False

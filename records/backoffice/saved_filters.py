@@ -34,7 +34,7 @@ from records.sites.writing import add_record, apply, changing
 
 SHARE = "backoffice.share_savedfilter"
 NONE = uuid.UUID(int=0)
-MOST = 50
+MOST_FILTERS = 50
 """How many filters of one list a user can have at a site."""
 
 
@@ -178,9 +178,9 @@ class SavedFilterPages(SitePermissions):
             messages.error(request, gettext("%(fault)s Nothing was saved.") % {"fault": fault})
             return redirect(self.url_of("changelist"))
         saved_filter = own_filters.filter(name__iexact=form.cleaned_data["name"]).first() if form.is_valid() else None
-        if form.is_valid() and saved_filter is None and own_filters.count() >= MOST:
+        if form.is_valid() and saved_filter is None and own_filters.count() >= MOST_FILTERS:
             text = gettext("You already have %(most)s saved filters for this list. Remove one first.")
-            form.add_error("name", text % {"most": MOST})
+            form.add_error("name", text % {"most": MOST_FILTERS})
         if form.is_valid():
             form.cleaned_data["query"] = query
             form.cleaned_data["is_shared"] &= access.may(user, site, SHARE)

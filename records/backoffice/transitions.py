@@ -74,7 +74,7 @@ class SearchPart:
 
     listing: Listing | None
     sentences: Sequence[str]
-    following: str = ""
+    next_place: str = ""
     has_former: bool = False
     """Whether parts before the last one have found something."""
 

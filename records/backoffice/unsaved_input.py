@@ -19,7 +19,7 @@ from records.backoffice.sign_in.events import SIGNED_IN
 
 COOKIE = "__Host-larder-saved" if settings.HTTPS else "larder-saved"
 SIGNED_OUT = "signed-out"
-MOST = 10
+MOST_EARLIER = 10
 _TOKEN = re.compile(r"[0-9-]{1,64}", re.ASCII)
 
 
@@ -55,7 +55,7 @@ class UnsavedInputMiddleware:
             token = request.POST.get("larder_typed", "")
             if _TOKEN.fullmatch(token):
                 earlier = [one for one in request.COOKIES.get(COOKIE, "").split(".") if _TOKEN.fullmatch(one)]
-                _set(response, ".".join([*earlier[-MOST:], token]))
+                _set(response, ".".join([*earlier[-MOST_EARLIER:], token]))
         return response
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:

@@ -41,7 +41,7 @@ from records.sites.models import Site, SiteRecord, permission_on
 from records.sites.text import fold
 
 MOST_HITS = 6
-MOST = 50
+MOST_OF_KIND = 50
 """The number of records that are shown if only one kind is searched."""
 AROUND = 60
 """The number of characters of a text that are shown before and after the match."""
@@ -165,7 +165,7 @@ def number_in(text: str) -> int | None:
 
 def find(request: HttpRequest, text: str, only: str = "") -> list[Group]:
     """Return the matching records that the user may see, of all kinds or of one; a fixed number of queries."""
-    most = MOST if only else MOST_HITS
+    most = MOST_OF_KIND if only else MOST_HITS
     kinds = [kind for kind in KINDS if only in ("", kind.key) and admin.site.is_registered(kind.record)]
     return [group for group in run_reads([_group(request, kind, text, most) for kind in kinds]) if group.hits]
 

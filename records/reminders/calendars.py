@@ -27,7 +27,7 @@ AHEAD = datetime.timedelta(days=2 * 366)
 """How far ahead a calendar reaches."""
 LIMIT = 30
 """How many times a minute one address is answered; programs fetch it a few times an hour."""
-MOST = 2_000
+MOST_EVENTS = 2_000
 ALLOW = "GET, HEAD, OPTIONS"
 HEADERS = {"Cache-Control": "private, no-store", "Referrer-Policy": "no-referrer"}
 
@@ -74,4 +74,4 @@ def events_of(user: User) -> list[Event]:
         Event(f"{item.uid}@{host}", day_of(item.due, zone), item.text, names[item.site_id], base + item.page)
         for item in items
     ]
-    return sorted(events, key=lambda event: (event.day, event.uid))[:MOST]
+    return sorted(events, key=lambda event: (event.day, event.uid))[:MOST_EVENTS]

@@ -22,7 +22,7 @@ AHEAD = 7
 """The number of days before the due date at which reminding begins."""
 ESCALATED_AFTER = 7
 """The number of days after the due date at which the owner's superior is reminded too."""
-MOST = 50
+MOST_LINES = 50
 """The number of lines in one part of a mail; the rest is only counted."""
 MONDAY = 0
 
@@ -109,7 +109,7 @@ def parts_for(user: User, today: datetime.date, frequency: Frequency = Frequency
     for title, lines in sorted_in.items():
         if lines and (frequency != Frequency.OFF or title in LATE):
             lines.sort(key=lambda line: (line.day, line.owner, line.text))
-            parts.append(Part(str(title), lines[:MOST], max(len(lines) - MOST, 0)))
+            parts.append(Part(str(title), lines[:MOST_LINES], max(len(lines) - MOST_LINES, 0)))
     return parts
 
 

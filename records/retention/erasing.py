@@ -74,7 +74,7 @@ def erasing(
     site_id: uuid.UUID,
     record_id: uuid.UUID,
     personal: Personal,
-    identifying: Collection[str],
+    identifying_columns: Collection[str],
     *,
     author: Author,
     operation: str,
@@ -86,7 +86,7 @@ def erasing(
 
     The block erases them from the record. `with_texts` also erases, as a whole, each free text of the record and its
     history, and each name and description of its attachments, that contains one of the values. Saved filters and
-    earlier imports of the site lose the values of the columns in `identifying`, which few people share. Everything is
+    earlier imports of the site lose the values of the `identifying_columns`, which few people share. Everything is
     one transaction with its Change. The reason is required and stays, so it must not quote what is erased.
     Raises RecordNotFoundError, ValidationError (InvalidTransition while the record is on legal hold, or if there is
     nothing to erase), or the error of the precondition.
@@ -105,7 +105,9 @@ def erasing(
         if words.are_quoted_in(why):
             text = gettext("The reason stays in the history, so it must not say what is erased.")
             raise fault_at("reason", text, "InvalidValue")
-        identifiers = Words(set(map(one_line, words_in_history(record, replace(personal, columns=identifying)))))
+        identifiers = Words(
+            set(map(one_line, words_in_history(record, replace(personal, columns=identifying_columns))))
+        )
         erase_from_lists(site_id, identifiers, author=author, operation=operation, reason=why)
         if with_texts:
             erase_from_attachments(record, words, author=author, operation=operation, reason=why)

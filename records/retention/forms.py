@@ -94,11 +94,12 @@ def before_erasing(model_admin: object, request: HttpRequest, record: SiteRecord
     return notices
 
 
-def who_else_names(personal: Personal, identifying: Sequence[str]) -> SearchFunction:
+def who_else_names(personal: Personal, identifying_columns: Sequence[str]) -> SearchFunction:
     """Return a function that lists the other records that identify the person, as far as the user sees them.
 
-    `identifying` is as for `Search`. Each call searches one part. The place where the next one begins is signed, so
-    that all parts search for the same values with the same rights, and the last one knows that none was left out.
+    The `identifying_columns` are those of `Search`. Each call searches one part. The place where the next one begins is
+    signed, so that all parts search for the same values with the same rights, and the last one knows that none was left
+    out.
     """
 
     def search_next(model_admin: Any, request: HttpRequest, record: Any, place: str) -> SearchPart:
@@ -107,7 +108,7 @@ def who_else_names(personal: Personal, identifying: Sequence[str]) -> SearchFunc
             pages: Any = admin.site._registry.get(model)
             return None if rows is None else (rows, pages.hidden_fields(request, record))
 
-        search = Search(record, personal, identifying, visible_rows)
+        search = Search(record, personal, identifying_columns, visible_rows)
         if search.is_empty:
             return SearchPart(
                 None, [gettext("The record contains none of the values, so no other record was searched.")]
@@ -118,7 +119,10 @@ def who_else_names(personal: Personal, identifying: Sequence[str]) -> SearchFunc
         part = search.step(begin)
         count, is_cut, next_place = count_before + len(part.mentions), was_cut or part.is_incomplete, part.next_place
         if next_place is None:
-            sentences = [*_summary(search, is_cut, has_found=count > 0), _explanation(record, personal, identifying)]
+            sentences = [
+                *_summary(search, is_cut, has_found=count > 0),
+                _explanation(record, personal, identifying_columns),
+            ]
             return SearchPart(_listing(part, count_before), sentences, has_former=count_before > 0)
         text = gettext("%(done)s of %(all)s kinds of records have been searched. Next: %(kinds)s.")
         text %= {
@@ -154,10 +158,10 @@ def _summary(search: Search, is_cut: bool, *, has_found: bool) -> Iterator[str]:
         yield gettext("All %(all)s kinds of records that you may see have been searched.") % {"all": len(search.kinds)}
 
 
-def _explanation(record: SiteRecord, personal: Personal, identifying: Sequence[str]) -> str:
+def _explanation(record: SiteRecord, personal: Personal, identifying_columns: Sequence[str]) -> str:
     """Return which values other records are searched for, and where they are not."""
     owner = personal.relation and record._meta.get_field(personal.relation).related_model
-    labels = ", ".join(field_label(owner or type(record), name) for name in identifying)
+    labels = ", ".join(field_label(owner or type(record), name) for name in identifying_columns)
     text = gettext(
         "Other records are searched for these values, phone numbers in any spelling, all others as they are "
         "spelled here: %(fields)s. Attached files and the history of other records are not searched."

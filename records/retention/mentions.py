@@ -75,13 +75,15 @@ class Search:
     """The search for the records with a present or earlier personal value of a record.
 
     For actions and attachments of the record, any of its personal values counts, even a first name. All others must
-    contain the whole value of one of the columns in `identifying`, which few people share. The database finds them:
+    contain the whole value of one of the `identifying_columns`, which few people share. The database finds them:
     phone numbers in any spelling, all others only as the record spells them.
     """
 
-    def __init__(self, record: SiteRecord, personal: Personal, identifying: Sequence[str], rows: VisibleRows) -> None:
+    def __init__(
+        self, record: SiteRecord, personal: Personal, identifying_columns: Sequence[str], rows: VisibleRows
+    ) -> None:
         """Read the values and what the user may see; two queries."""
-        identifiers = words_in_history(record, replace(personal, columns=identifying))
+        identifiers = words_in_history(record, replace(personal, columns=identifying_columns))
         values = words_in_history(record, personal)
         self.is_empty = not values
         """Whether the record and its history have no personal value, so that there is nothing to search for."""
@@ -244,7 +246,7 @@ class Search:
         """
         rows = list(queryset.order_by("pk")[: MOST_HITS + 1])
         for row in rows[:MOST_HITS]:
-            hits = [name for name in names.plain if words.occur_in(str(getattr(row, name)))]
+            hits = [name for name in names.shown_names if words.occur_in(str(getattr(row, name)))]
             target = getattr(row, foreign_key) if foreign_key else row
             if hits and target != self._record:
                 mention = mentions.setdefault(target, Mention(target))
@@ -261,7 +263,7 @@ class _Names:
     others: Sequence[str]
 
     @property
-    def plain(self) -> list[str]:
+    def shown_names(self) -> list[str]:
         """The columns as they are shown, instead of their folded copies."""
         return [name.removesuffix("_key") for name in (*self.indexed, *self.others)]
 
@@ -290,7 +292,7 @@ def _tables(kind: type[SiteRecord], hidden_fields: Collection[str]) -> Iterator[
     relations: list[Any] = [kind._meta.get_field(name) for name in getattr(kind, "HISTORY_CHILDREN", ())]
     # What belongs to a document's versions, which not everybody may see, is not among the rows with texts.
     for relation in relations:
-        if issubclass(relation.related_model, ChildRow) and (names := _columns(relation.related_model, ())).plain:
+        if issubclass(relation.related_model, ChildRow) and (names := _columns(relation.related_model, ())).shown_names:
             yield relation.related_model, relation.field.name, names
 
 

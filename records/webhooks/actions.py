@@ -17,7 +17,7 @@ from records.sites.writing import Values, WriteArgs, add_record, apply, changing
 from records.webhooks import destinations, signing
 from records.webhooks.models import Delivery, Kind, Outcome, State, Subscription
 
-MOST = 20
+MOST_WEBHOOKS = 20
 """The maximum number of a site's subscriptions that are not archived."""
 OVERLAP = datetime.timedelta(hours=24)
 """How long the former secret still signs after it was replaced."""
@@ -42,8 +42,8 @@ def _lock_with_room(subscription: Subscription) -> None:
     """Lock the site's row; raises ValidationError if the site has too many other subscriptions."""
     site_id = subscription.site_id
     Site.objects.select_for_update(of=("self",), no_key=True).get(pk=site_id)
-    if Subscription.objects.at(site_id).filter(is_archived=False).exclude(pk=subscription.pk).count() >= MOST:
-        raise refuse(gettext("A site has at most %(most)s webhooks; archive one first.") % {"most": MOST})
+    if Subscription.objects.at(site_id).filter(is_archived=False).exclude(pk=subscription.pk).count() >= MOST_WEBHOOKS:
+        raise refuse(gettext("A site has at most %(most)s webhooks; archive one first.") % {"most": MOST_WEBHOOKS})
 
 
 def update_subscription(

@@ -23,7 +23,7 @@ from records.backoffice.responses import page_response
 from records.backoffice.sign_in.events import note
 from records.backoffice.sign_in.middleware import note_use
 
-MOST = 100
+MOST_SESSIONS = 100
 BROWSERS = ("Edg", "OPR", "Firefox", "Chrome", "Safari")
 BROWSER_NAMES = {"Edg": "Edge", "OPR": "Opera"}
 SYSTEMS = {"Windows": "Windows", "Android": "Android", "iPhone": "iPhone", "iPad": "iPad", "Mac OS": "Mac"}
@@ -32,7 +32,9 @@ SYSTEMS = {"Windows": "Windows", "Android": "Android", "iPhone": "iPhone", "iPad
 def open_sessions(user: User) -> list[UserSession]:
     """Return the account's sessions that are still valid, the last used first; two queries."""
     since = timezone.now() - datetime.timedelta(minutes=settings.SESSION_IDLE_MINUTES)
-    rows = list(UserSession.objects.filter(user=user, last_seen_at__gt=since).order_by("-last_seen_at", "-pk")[:MOST])
+    rows = list(
+        UserSession.objects.filter(user=user, last_seen_at__gt=since).order_by("-last_seen_at", "-pk")[:MOST_SESSIONS]
+    )
     keys = [row.session_key for row in rows]
     session_rows = Session.objects.filter(session_key__in=keys, expire_date__gt=timezone.now())
     session_hash = user.get_session_auth_hash()

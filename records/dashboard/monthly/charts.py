@@ -47,8 +47,8 @@ class Line:
     """One figure of the month beside that of the month before."""
 
     name: str
-    now: Cell
-    before: Cell
+    current: Cell
+    previous: Cell
     remark: str = ""
 
 
@@ -371,10 +371,10 @@ def _line(name: str, cells: Sequence[Cell], remark: str = "") -> Line:
 
 def _share_line(name: str, shares: Sequence[Share], period: Period) -> Line:
     mean = mean_of(shares, period)
-    now, before = (
+    current, previous = (
         Cell(NOTHING) if share.value is None else Cell(percent(share.value), share.url) for share in shares[:-3:-1]
     )
-    return Line(name, now, before, remark_of(shares[-1], period, mean) if shares[-1].whole else "")
+    return Line(name, current, previous, remark_of(shares[-1], period, mean) if shares[-1].whole else "")
 
 
 def _url_of_submitted(scope: Scope, name: str, month: datetime.date, **more: str) -> str:

@@ -59,7 +59,7 @@ def monthly_paper(report: Report, printed_by: str, zone_name: str) -> bytes:
     )
     lines = Table(
         (gettext("Figure"), month, earlier, gettext("Remark")),
-        [(Cell(line.name), line.now, line.before, Cell(line.remark)) for line in report.lines],
+        [(Cell(line.name), line.current, line.previous, Cell(line.remark)) for line in report.lines],
     )
     body: list[Flowable] = [paragraph(gettext("The month at a glance"), HEADING), _table(lines, first=80 * mm)]
     for chart in report.charts:

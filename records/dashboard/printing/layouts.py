@@ -164,7 +164,7 @@ def paper_of_page(record: Any, site: Site | None, user: User, content: tuple[Any
 
 
 def _value_of_fact(fact: Fact) -> Value:
-    return Value(capfirst(str(fact.field["label"])), fact.plain)
+    return Value(capfirst(str(fact.field["label"])), fact.plain_text)
 
 
 def _row_text(row: Sequence[Fact]) -> str:

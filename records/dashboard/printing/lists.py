@@ -24,7 +24,7 @@ from records.dashboard.printing.paper import BODY, LINES, Paper, paragraph, set_
 from records.sites.hidden import without_hidden
 from records.sites.models import Site
 
-MOST = 500
+MOST_ROWS = 500
 """The maximum number of records of a list on paper; longer lists can be exported."""
 WIDTH = A4[1] - 36 * mm
 HEAD = style_of("column", 8, BOLD)
@@ -45,8 +45,8 @@ HEADING = ("BACKGROUND", (0, 0), (-1, 0), colors.HexColor("#eef1ee"))
 def list_pdf(changelist: Any, site: Site, user: User) -> bytes:
     """Return the filtered list as a PDF with the columns that the user sees and at most 500 records."""
     use_fonts()
-    first_rows = list(changelist.queryset[: MOST + 1])
-    rows = first_rows[:MOST]
+    first_rows = list(changelist.queryset[: MOST_ROWS + 1])
+    rows = first_rows[:MOST_ROWS]
     without_hidden(user.pk, changelist.may, rows, lists=False)
     changelist.list_display = [name for name in changelist.list_display if name != "action_checkbox"]
     changelist.list_display_links = None
@@ -56,9 +56,9 @@ def list_pdf(changelist: Any, site: Site, user: User) -> bytes:
     notes = []
     if filters:
         notes.append(gettext("Only: %(filters)s") % {"filters": "; ".join(filters)})
-    if len(first_rows) > MOST:
+    if len(first_rows) > MOST_ROWS:
         text = gettext("These are the first %(most)s records. Filter the list, or export it to get all of them.")
-        notes.append(text % {"most": MOST})
+        notes.append(text % {"most": MOST_ROWS})
     if not rows:
         notes.append(gettext("Nothing matches.") if filters else gettext("The list is empty."))
     paper = Paper(capfirst(str(changelist.opts.verbose_name_plural)), site.name, foot=foot_of(site, user), is_wide=True)

@@ -32,7 +32,7 @@ from records.sites.trigrams import RUN, containing
 
 MOST_LOTS = 20
 LONGEST = 255
-MOST = 2_000
+MOST_FOUND = 2_000
 """The maximum number of records of a kind in a trace; if more match, the user has to enter more of the lot."""
 BETWEEN = ("", "-", " ", "/", ".", "_")
 """What can stand between the last two letters or digits of a lot that is written otherwise."""
@@ -142,7 +142,7 @@ def trace(request: HttpRequest, lots: Sequence[str]) -> TraceResult:
         if source.model is Document and not _sees_pending(user):
             source = replace(source, texts=FILES_IN_FORCE)
         keys = _keys(rows, source, lots)
-        if len(keys) > MOST:
+        if len(keys) > MOST_FOUND:
             result.too_many.append(source.model)
         elif keys:
             beside = {_attribute(name): F(name) for name in source.columns if _attribute(name) != name}
@@ -182,7 +182,7 @@ def _keys(rows: models.QuerySet[Any], source: Source, lots: Sequence[str]) -> se
         return set()
     union = parts[0].union(*parts[1:], all=True) if len(parts) > 1 else parts[0]
     # Several columns of a row can match, so more keys than records are read.
-    return {row["pk"] for row in union[: MOST * 4]}
+    return {row["pk"] for row in union[: MOST_FOUND * 4]}
 
 
 def _conditions(source: Source, lot: str) -> Iterator[Q]:
@@ -203,7 +203,7 @@ def _add_actions_about(result: TraceResult, visible: models.QuerySet[Any] | None
         return
     rows = visible.filter(reduce(or_, about)).select_related("owner").order_by("site_sequence_id", "pk")
     existing_ids = {row.pk for row in result.records.get(Action, ())}
-    further_rows = [row for row in rows[:MOST] if row.pk not in existing_ids]
+    further_rows = [row for row in rows[:MOST_FOUND] if row.pk not in existing_ids]
     if further_rows:
         result.records[Action] = [*result.records.get(Action, ()), *further_rows]
         result.texts += [_searched_text(row, SOURCES[3]) for row in further_rows]
@@ -265,7 +265,7 @@ def other_spellings(request: HttpRequest, lots: Sequence[str]) -> list[str]:
             ends = (Q(**{f"{key}__{ignoring_case}endswith": between.join(shape[-2:])}) for between in BETWEEN)
             conditions = [begins & reduce(or_, ends), *(containing(key, run) for run in runs)]
             parts += [rows.order_by().filter(way).values_list(column, flat=True) for way in conditions]
-        spellings.update(text for text in parts[0].union(*parts[1:])[:MOST] if letters_and_digits(text) in shapes)
+        spellings.update(text for text in parts[0].union(*parts[1:])[:MOST_FOUND] if letters_and_digits(text) in shapes)
     return sorted(spellings)[:MOST_LOTS]
 
 
@@ -282,4 +282,4 @@ def _candidates(rows: models.QuerySet[Any], column: str, lot: str) -> list[str]:
         if len(part) >= RUN:
             conditions.append(containing(key, part))
     values = rows.order_by().exclude(**{column: ""}).filter(reduce(or_, conditions)).values_list(column, flat=True)
-    return list(values.distinct()[:MOST])
+    return list(values.distinct()[:MOST_FOUND])

@@ -21,7 +21,7 @@ from records.backoffice.transfer.sheets import Line, report_file
 from records.complaints.models import Complaint
 from records.dashboard.printing.paper import Paper, Part, Value, render_pdf
 from records.dashboard.tracing.lookup import (
-    MOST,
+    MOST_FOUND,
     MOST_LOTS,
     TraceResult,
     lots_in,
@@ -89,7 +89,7 @@ def trace_page(request: HttpRequest) -> HttpResponse:
         summary=summary,
         groups=[(group, group.rows[:MOST_ROWS]) for group in summary.groups],
         shown=MOST_ROWS,
-        most=MOST,
+        most=MOST_FOUND,
         too_many=[capfirst(str(model._meta.verbose_name_plural)) for model in result.too_many],
         unknown=unknown,
         others=[(text, address_of(text)) for text in spellings],
@@ -192,7 +192,10 @@ def _lines(group: Group, cells: Sequence[str]) -> str:
 
 def _too_many(result: TraceResult) -> str:
     names = ", ".join(str(model._meta.verbose_name_plural) for model in result.too_many)
-    return gettext("More than %(most)s %(names)s contain this. Enter more of the lot.") % {"most": MOST, "names": names}
+    return gettext("More than %(most)s %(names)s contain this. Enter more of the lot.") % {
+        "most": MOST_FOUND,
+        "names": names,
+    }
 
 
 def table(result: TraceResult, summary: Summary, spellings: Sequence[str]) -> Iterator[Line]:

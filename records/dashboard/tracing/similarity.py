@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from records.sites.text import fold
 
-MOST = 5
+MOST_SIMILAR = 5
 LIKE = 0.7
 """The share of equal characters from which two lots count as similar."""
 _MISREAD = str.maketrans({"o": "0", "i": "1", "l": "1", "s": "5", "b": "8", "z": "2"})
@@ -25,7 +25,7 @@ def nearest(lot: str, candidates: Iterable[str]) -> list[str]:
             share = matcher.ratio() if matcher.real_quick_ratio() >= LIKE and matcher.quick_ratio() >= LIKE else 0.0
         if share >= LIKE:
             similar.append((-share, text))
-    return [text for _, text in sorted(similar)[:MOST]]
+    return [text for _, text in sorted(similar)[:MOST_SIMILAR]]
 
 
 def letters_and_digits(text: str) -> str:

@@ -188,7 +188,7 @@ def test_records_that_match_only_since_the_page_was_shown_are_not_written_unseen
 def test_too_many_matches_and_filters_that_cannot_be_read_write_nothing(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bulk, "MOST", 2)
+    monkeypatch.setattr(bulk, "MOST_RECORDS", 2)
     for _ in range(3):
         make_item(site)
     client = browser(site)

@@ -102,7 +102,7 @@ def test_the_sites_history_is_exported_as_it_is_filtered(site: Site) -> None:
 
 def test_too_long_a_history_is_refused_with_a_way_out(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     item = make_changed_item(site)
-    monkeypatch.setattr(history_export, "MOST", 2)
+    monkeypatch.setattr(history_export, "MOST_CHANGES", 2)
     client = browser(site)
     assert export_record(client, item).status_code == 302
     assert "Filter the list" in text_of(client.get(address(item, "history")))

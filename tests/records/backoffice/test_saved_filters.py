@@ -113,7 +113,7 @@ def test_a_name_that_is_refused_stays_in_the_form_and_can_be_saved_from_there(si
 
 
 def test_beyond_the_most_filters_the_name_stays_in_the_form(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(saved_filters, "MOST", 1)
+    monkeypatch.setattr(saved_filters, "MOST_FILTERS", 1)
     client = browser(site)
     save(client, "archived=yes", "One")
     answer = save(client, "archived=all", "Two")

@@ -194,7 +194,7 @@ def test_readings_count_in_the_month_in_which_they_were_due(site: Site) -> None:
 def cells_of(report: Any) -> Iterator[tuple[str, Any]]:
     """Yield every linked cell of a report, with what it belongs to."""
     for line in report.lines:
-        yield from ((line.name, cell) for cell in (line.now, line.before) if cell.url)
+        yield from ((line.name, cell) for cell in (line.current, line.previous) if cell.url)
     for chart in report.charts:
         for row in chart.table.rows if chart.table and not chart.empty else ():
             yield from ((f"{chart.title}, {row[0].text}", cell) for cell in row if cell.url)
@@ -216,7 +216,7 @@ def test_every_figure_is_the_number_of_the_records_in_the_list_behind_it(busy: S
     report = client.get(PAGE).context["report"]
     cells = list(cells_of(report))
     assert len(cells) > 20
-    line_cells = [cell for line in report.lines for cell in (line.now, line.before)]
+    line_cells = [cell for line in report.lines for cell in (line.current, line.previous)]
     assert [cell.text for cell in line_cells if not cell.url and cell.text not in ("0", NOTHING)] == []
     for name, cell in cells:
         if cell.text.isdigit():
@@ -228,7 +228,7 @@ def test_every_figure_is_the_number_of_the_records_in_the_list_behind_it(busy: S
 def test_the_month_at_a_glance_holds_the_months_figures(busy: Site) -> None:
     page = browser(busy).get(PAGE)
     report = page.context["report"]
-    lines = {line.name: line.now.text for line in report.lines}
+    lines = {line.name: line.current.text for line in report.lines}
     assert lines == {
         "Complaints": "6",
         "Complaints per million units sold": "2.00",

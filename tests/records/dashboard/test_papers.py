@@ -91,7 +91,7 @@ def test_a_list_without_records_says_so(site: Site) -> None:
 
 
 def test_a_long_list_says_that_it_is_cut_and_what_to_do(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lists, "MOST", 2)
+    monkeypatch.setattr(lists, "MOST_ROWS", 2)
     for name in ("Oven", "Mixer", "Scale"):
         make_item(site, name=name)
     text = text_of(browser(site), paper_of_list(Item))

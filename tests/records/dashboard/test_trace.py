@@ -239,7 +239,7 @@ def test_the_paper_and_the_table_say_the_same(site: Site, tmp_path: Path) -> Non
 
 
 def test_a_part_that_very_many_records_hold_has_to_be_longer(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("records.dashboard.tracing.lookup.MOST", 2)
+    monkeypatch.setattr("records.dashboard.tracing.lookup.MOST_FOUND", 2)
     for number in range(3):
         make_complaint(site, trace_number=f"LOT-{number}")
     context = trace(browser(site), "LOT")

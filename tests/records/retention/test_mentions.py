@@ -276,7 +276,7 @@ def in_small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 def parts(client: Any, record: Any, name: str = "erase-consumer") -> list[Any]:
     """Return the pages of all parts of a search, each of which leads to the next."""
     pages = [client.get(place(record, name))]
-    while following := pages[-1].context["searched"].following:
+    while following := pages[-1].context["searched"].next_place:
         assert f'href="?{urlencode({"searched": following})}"' in pages[-1].text
         pages.append(client.get(place(record, name), {"searched": following}))
     return pages
@@ -304,7 +304,7 @@ def test_a_search_in_parts_finds_what_one_part_finds(
         make_complaint(other_site, consumer_address=text)
     client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
     full_page = client.get(place(complaint))
-    assert (full_page.context["searched"].following, len(mentions(full_page))) == ("", 30)
+    assert (full_page.context["searched"].next_place, len(mentions(full_page))) == ("", 30)
     in_small_parts(monkeypatch)
     pages = parts(client, complaint)
     # What an index finds is known at the beginning of its kind, the other fields of a contact's customer later.
@@ -401,7 +401,7 @@ def test_a_place_that_is_not_of_this_search_is_refused(
         code: int = answer.status_code
         return code
 
-    following = client.get(place(complaint)).context["searched"].following
+    following = client.get(place(complaint)).context["searched"].next_place
     assert status(client, complaint, following) == 200
     forgeries = ["x", "0", following[:-1], f"x{following}", following.replace(":", ""), "\0", "é" * 3000]
     assert {status(client, complaint, text) for text in forgeries} == {400}

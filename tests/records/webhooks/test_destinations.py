@@ -224,7 +224,7 @@ def test_the_certificate_is_checked_for_the_name_and_not_for_the_address(
 
 def test_a_site_has_a_limited_number_of_webhooks(site: Site, settings: Any, monkeypatch: Any) -> None:
     settings.WEBHOOK_ALLOW_PRIVATE = True
-    monkeypatch.setattr(actions, "MOST", 2)
+    monkeypatch.setattr(actions, "MOST_WEBHOOKS", 2)
     first, _ = (make_webhook(site, "http://127.0.0.1:1/") for _ in range(2))
     with pytest.raises(ValidationError, match="at most 2"):
         make_webhook(site, "http://127.0.0.1:1/")
