@@ -147,12 +147,14 @@ class MatrixQuery:
         first, last = self.since or datetime.date.min, self.until or datetime.date.max
         entries = reading.progress([self.site.pk], Counting(self.site.pk))
         self.all_entries = [one for one in entries if first <= day_of(one.due, self.zone) <= last and not self.fault]
-        self.missing = request.GET.get("show") == "missing"
-        self.entries = [one for one in self.all_entries if one.missing_count or not self.missing]
+        self.only_missing = request.GET.get("show") == "missing"
+        self.entries = [one for one in self.all_entries if one.missing_count or not self.only_missing]
 
     def people_of(self, entries: Sequence[reading.Progress]) -> dict[uuid.UUID, frozenset[uuid.UUID]]:
         """Return the people whom the matrix shows for these versions, by the Id of the version."""
-        return reading.missing_readers(entries) if self.missing else {one.version_id: one.readers for one in entries}
+        return (
+            reading.missing_readers(entries) if self.only_missing else {one.version_id: one.readers for one in entries}
+        )
 
 
 def matrix(request: HttpRequest) -> HttpResponse:
@@ -162,7 +164,7 @@ def matrix(request: HttpRequest) -> HttpResponse:
     day that cannot be read is named (400).
     """
     query = MatrixQuery(request)
-    fault, since, until, only_missing = query.fault, query.since, query.until, query.missing
+    fault, since, until, only_missing = query.fault, query.since, query.until, query.only_missing
     columns = _page(query.entries, request.GET.get("documents"), DOCUMENTS)
     entries = list(columns)
     required = {one.version_id: one.readers for one in entries}

@@ -102,9 +102,9 @@ class ActionAdmin(RecordAdmin):
             return ""
         return format_html("<p>{} {}</p>", gettext("About"), link_to(record))
 
-    def get_object(self, request: HttpRequest, object_id: str, from_field: object = None, **also: object) -> Any:
+    def get_object(self, request: HttpRequest, object_id: str, from_field: object = None, **annotations: object) -> Any:
         """Return an action that the user may see; its record is shown only if it exists for the user too."""
-        action = super().get_object(request, object_id, from_field, **also)
+        action = super().get_object(request, object_id, from_field, **annotations)
         if action is not None:
             about = action.about()
             action.shows_about = about is not None and may_see(user_of(request), about)

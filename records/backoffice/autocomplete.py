@@ -75,9 +75,11 @@ def _admin_of(admin_site: AdminSite, model: type[models.Model]) -> Any:
         return None
 
 
-def choose_url(field: Any, site_id: uuid.UUID | None, **more: str) -> str:
+def choose_url(field: Any, site_id: uuid.UUID | None, **parameters: str) -> str:
     """Return the URL at which a page searches choices for a field of a record of the site."""
-    query = urlencode({"field": f"{field.model._meta.label_lower}.{field.name}", "site": str(site_id or ""), **more})
+    query = urlencode(
+        {"field": f"{field.model._meta.label_lower}.{field.name}", "site": str(site_id or ""), **parameters}
+    )
     return f"{reverse('admin:choose')}?{query}"
 
 

@@ -56,20 +56,20 @@ def chips(changelist: RecordList) -> list[dict[str, str]]:
             }
         )
     for spec in changelist.filter_specs:
-        own = own_parameters(spec, changelist)
-        if own and (text := _description(spec, changelist, own)):
-            active.append({"text": f"{capfirst(str(spec.title))}: {text}", "url": changelist.without(own)})
+        parameter_names = own_parameters(spec, changelist)
+        if parameter_names and (text := _description(spec, changelist, parameter_names)):
+            active.append({"text": f"{capfirst(str(spec.title))}: {text}", "url": changelist.without(parameter_names)})
     return active + [{"text": text, "url": changelist.without([name])} for name, text in changelist.restrictions]
 
 
-def _description(spec: Any, changelist: Any, own: list[str]) -> str:
+def _description(spec: Any, changelist: Any, parameter_names: list[str]) -> str:
     if isinstance(spec, ReferenceFilter):
-        names = changelist.names_of(spec.field.related_model, changelist.url_parameters.getlist(own[0]))
+        names = changelist.names_of(spec.field.related_model, changelist.url_parameters.getlist(parameter_names[0]))
         return gettext(" or ").join(names) or gettext("nothing at this site")
     if isinstance(spec, DaysFilter):
         return spec.description()
     labels = [str(choice["display"]) for choice in spec.choices(changelist) if choice["selected"]]
-    return ", ".join(labels) or ", ".join(changelist.url_parameters.getlist(own[0]))
+    return ", ".join(labels) or ", ".join(changelist.url_parameters.getlist(parameter_names[0]))
 
 
 def controls(changelist: RecordList) -> Iterator[dict[str, Any]]:

@@ -57,7 +57,7 @@ def no_offers(change: Change) -> Mapping[Place, str]:
 def lines_of(
     model: Any,
     fields: Iterable[FieldChange],
-    hidden: Sequence[str],
+    hidden_fields: Sequence[str],
     days: Callable[[str], bool],
     offers: Mapping[Place, str] | None = None,
 ) -> list[dict[str, str]]:
@@ -75,7 +75,7 @@ def lines_of(
             },
         }
         for entry in fields
-        if entry["field"].split(".")[0] not in hidden
+        if entry["field"].split(".")[0] not in hidden_fields
     ]
 
 
@@ -262,13 +262,13 @@ class HistoryPages(SitePermissions):
         return rows
 
     def _lines_in(
-        self, record: Any, change: Change, hidden: Sequence[str], offers: Mapping[Place, str] | None
+        self, record: Any, change: Change, hidden_fields: Sequence[str], offers: Mapping[Place, str] | None
     ) -> list[dict[str, str]]:
         """Return the changed fields of a change of the record, or of a row about it."""
         is_own = is_of(change, record)
         model: Any = self.model if is_own else apps.get_model(change.model)
         days = self.is_day if is_own else (lambda name: name == "due_date")
-        return lines_of(model, change.fields, hidden if is_own else (), days, offers)
+        return lines_of(model, change.fields, hidden_fields if is_own else (), days, offers)
 
     def history_of(self, request: HttpRequest, record: Model) -> ChangeQuerySet:
         """Return the changes of the record, and of its attachments and actions that the user may see, newest first."""
@@ -278,8 +278,8 @@ class HistoryPages(SitePermissions):
         changes = Change.objects.filter(in_history_of(record))
         return visible_changes(user_of(request), changes, [record.site_id]).order_by("-number")
 
-    def _field_choices(self, record: Model, hidden: Sequence[str]) -> list[tuple[str, str]]:
-        left_out = {*hidden, *getattr(self.model, "HISTORY_EXCLUDE", ())}
+    def _field_choices(self, record: Model, hidden_fields: Sequence[str]) -> list[tuple[str, str]]:
+        left_out = {*hidden_fields, *getattr(self.model, "HISTORY_EXCLUDE", ())}
         fields = [*self.opts.concrete_fields, *self.opts.many_to_many]
         names = [field.name for field in fields if not field.primary_key and field.name not in left_out]
         names += [name for name in children_of(record) if name not in left_out]
@@ -294,7 +294,7 @@ class HistoryPages(SitePermissions):
         return {name: changes[key] for name, key in keys.items() if key in changes}
 
     def _comparison(
-        self, user: User, record: Any, changes: Iterable[Change], hidden: Sequence[str]
+        self, user: User, record: Any, changes: Iterable[Change], hidden_fields: Sequence[str]
     ) -> dict[str, Any] | None:
         """Return the differences of the record between the times after two of its changes."""
         ends = sorted({change.pk: change for change in changes}.values(), key=lambda change: change.number)
@@ -306,5 +306,5 @@ class HistoryPages(SitePermissions):
         return {
             "older": format_datetime(older.at),
             "newer": format_datetime(newer.at),
-            "lines": lines_of(self.model, net_changes(rows), hidden, self.is_day),
+            "lines": lines_of(self.model, net_changes(rows), hidden_fields, self.is_day),
         }

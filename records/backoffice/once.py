@@ -88,13 +88,13 @@ def key_of(request: HttpRequest) -> str:
     return f"{once} {hashlib.sha256(repr((values, files)).encode()).hexdigest()}"
 
 
-def key_of_row(request: HttpRequest, once: uuid.UUID, of: uuid.UUID | str) -> uuid.UUID:
+def key_of_row(request: HttpRequest, once: uuid.UUID, row_id: uuid.UUID | str) -> uuid.UUID:
     """Return the primary key of the row that a form with this id adds; `of` is its site, or the record it belongs to.
 
     A form that is sent again adds the same row. The key is a digest: a browser that could name it would give the row
     the Id of another record, and with it that record's attachments, actions, and history.
     """
-    return uuid.uuid5(once, f"{user_of(request).pk} {of}")
+    return uuid.uuid5(once, f"{user_of(request).pk} {row_id}")
 
 
 def digest_of(upload: "UploadedFile[Any]") -> str:

@@ -253,9 +253,12 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         rows: models.QuerySet[Any] = self.admin_site.get_model_admin(model).get_queryset(request)
         return rows.filter(site_id__in=open_at)
 
-    def get_object(self, request: HttpRequest, object_id: str, from_field: object = None, **also: object) -> Any:
+    def get_object(self, request: HttpRequest, object_id: str, from_field: object = None, **annotations: object) -> Any:
         """Return a record that the user may see, with the records that it refers to and columns of `also`, or None."""
-        rows, key = self.get_queryset(request).select_related(*self.foreign_keys).annotate(**also), read_uuid(object_id)
+        rows, key = (
+            self.get_queryset(request).select_related(*self.foreign_keys).annotate(**annotations),
+            read_uuid(object_id),
+        )
         try:
             return rows.get(pk=key) if key else None
         except self.model.DoesNotExist:
@@ -272,12 +275,12 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         """Return the names of the model's foreign keys."""
         return [field.name for field in self.opts.concrete_fields if field.is_relation]
 
-    def record_or_404(self, request: HttpRequest, object_id: str, **also: object) -> Any:
+    def record_or_404(self, request: HttpRequest, object_id: str, **annotations: object) -> Any:
         """Return a record that the user may see, with the columns of `also`.
 
         Raises Http404 for all others, whether or not they exist.
         """
-        record = self.get_object(request, unquote(object_id), **also)
+        record = self.get_object(request, unquote(object_id), **annotations)
         if record is None or not self.has_view_permission(request, record):
             raise Http404(gettext("There is no such %(kind)s.") % {"kind": self.opts.verbose_name})
         return record

@@ -204,7 +204,7 @@ class PutBackPages(FormPages):
                 {old.name: old.value},
                 author=author_of(request),
                 reason=form.cleaned_data["change_reason"].strip(),
-                precondition=lambda locked: refuse_when_stale(locked, seen_change),
+                precondition=lambda locked_record: refuse_when_stale(locked_record, seen_change),
             )
         except ValidationError as fault:
             show_faults(form, (), fault)

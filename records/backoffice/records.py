@@ -183,14 +183,14 @@ class RecordAdmin(
         return ""
 
 
-def _without(names: Any, hidden: Sequence[str]) -> list[Any]:
+def _without(names: Any, hidden_fields: Sequence[str]) -> list[Any]:
     """Return the names without the hidden ones; an entry can be a line of several names."""
     visible = []
     for name in names:
         if isinstance(name, list | tuple):
-            line = [inner for inner in name if inner not in hidden]
+            line = [inner for inner in name if inner not in hidden_fields]
             visible += [line] if line else []
-        elif name not in hidden:
+        elif name not in hidden_fields:
             visible.append(name)
     return visible
 

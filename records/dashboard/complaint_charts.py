@@ -65,7 +65,7 @@ class Scope:
     count: Counting = UNCACHED
     """Runs a query that counts complaints of the site, or returns its cached result; see `records.history.counting`."""
 
-    def list_of(self, name: str, first: datetime.date | None, last: datetime.date | None, **more: str) -> str:
+    def list_of(self, name: str, first: datetime.date | None, last: datetime.date | None, **parameters: str) -> str:
         """Return the address of the list that shows the rows of these days, with further filters.
 
         The list's own filters stay: it shows only days and statuses that both allow.
@@ -81,7 +81,7 @@ class Scope:
         since, until = self.days.get(name, NO_DAYS)
         first = max(first, since) if first and since else first or since
         last = min(last, until) if last and until else last or until
-        for part, value in {**more, **address_part(name, first, last)}.items():
+        for part, value in {**parameters, **address_part(name, first, last)}.items():
             statuses = query.get(part, "").split(",") if part.endswith("__in") and part in query else None
             query[part] = ",".join(status for status in value.split(",") if status in statuses) if statuses else value
         address = list_of(Complaint)
@@ -176,8 +176,8 @@ def response_chart(scope: Scope, period: Period) -> Chart:
     return chart
 
 
-def _complaints_on(scope: Scope, first: datetime.date, last: datetime.date, **more: str) -> str:
-    return scope.list_of("date", first, last, record_status__in=SUBMITTED_STATUSES, **more)
+def _complaints_on(scope: Scope, first: datetime.date, last: datetime.date, **parameters: str) -> str:
+    return scope.list_of("date", first, last, record_status__in=SUBMITTED_STATUSES, **parameters)
 
 
 def month_chart(

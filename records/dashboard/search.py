@@ -188,7 +188,9 @@ def _group(request: HttpRequest, kind: Kind, text: str, most: int) -> Reads[Grou
     return Group(kind.key, kind.title, hits, list_of(kind.model, q=text) if has_list else "")
 
 
-def _hit(kind: Kind, row: Any, text: str, private: set[Any], names: dict[uuid.UUID, str], here: Site | None) -> Hit:
+def _hit(
+    kind: Kind, row: Any, text: str, private: set[Any], names: dict[uuid.UUID, str], page_site: Site | None
+) -> Hit:
     record = getattr(row, kind.foreign_key) if kind.foreign_key else row
     hidden_fields = () if kind.instead or record.site_id in private else kind.private
     columns = [name for name in kind.anywhere if name not in hidden_fields]
@@ -196,7 +198,7 @@ def _hit(kind: Kind, row: Any, text: str, private: set[Any], names: dict[uuid.UU
     return Hit(
         name,
         page_of(kind.record, record.pk),
-        _about(kind, row, record, names, here),
+        _about(kind, row, record, names, page_site),
         record.is_archived,
         snippet(row, columns, text, name),
     )
@@ -228,8 +230,8 @@ def matches(
     that the user may see; None means all rows of the sites.
     """
     step = f"{kind.foreign_key}__" if kind.foreign_key else ""
-    everything = kind.model._default_manager.all() if visible is None else visible
-    at_sites = everything.filter(**{f"{step}site__in": sites})
+    visible_rows = kind.model._default_manager.all() if visible is None else visible
+    at_sites = visible_rows.filter(**{f"{step}site__in": sites})
     rows = at_sites.select_related(*kind.points_at) if kind.points_at else at_sites
     beginnings = {key: models.Q(**{f"{key}__startswith": fold(text)}) for key in kind.keys}
     if (number := number_in(text)) is not None and issubclass(kind.model, SiteRecord):
@@ -259,9 +261,9 @@ def name_of(row: Any) -> str:
     )
 
 
-def _about(kind: Kind, row: Any, record: Any, names: dict[uuid.UUID, str], here: Site | None) -> str:
+def _about(kind: Kind, row: Any, record: Any, names: dict[uuid.UUID, str], page_site: Site | None) -> str:
     parts = [str(choice_label(type(row), name, value)) for name in kind.about if (value := getattr(row, name))]
-    if here is None or record.site_id != here.pk:
+    if page_site is None or record.site_id != page_site.pk:
         parts.append(gettext("at %(names)s") % {"names": names.get(record.site_id, "")})
     return " · ".join(parts)
 

@@ -270,9 +270,12 @@ def _course(
 
 
 def _document(
-    document: uuid.UUID, in_force: int | None, read: Mapping[Any, tuple[int, datetime.date]], person: uuid.UUID
+    document: uuid.UUID,
+    in_force: int | None,
+    newest_readings: Mapping[Any, tuple[int, datetime.date]],
+    person: uuid.UUID,
 ) -> State:
-    newest, day = read.get((person, document), (0, None))
+    newest, day = newest_readings.get((person, document), (0, None))
     if in_force is None:
         return VALID, _("No version is in force"), None, day
     if newest >= in_force:

@@ -107,8 +107,8 @@ class Counting:
             parts = {number // PART for number in written.values["site_sequence_id"]}
             if not parts:
                 return cached
-            within = [Q(**{f"{number}__gte": part * PART, f"{number}__lt": (part + 1) * PART}) for part in parts]
-            return [row for row in cached if row[0] not in parts] + list(by_part(reduce(or_, within)))
+            conditions = [Q(**{f"{number}__gte": part * PART, f"{number}__lt": (part + 1) * PART}) for part in parts]
+            return [row for row in cached if row[0] not in parts] + list(by_part(reduce(or_, conditions)))
 
         groups: dict[tuple[object, ...], list[object]] = {}
         for _, *row in self._rows_of(by_part(Q()), model, update):

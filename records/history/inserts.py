@@ -188,7 +188,7 @@ def _kind(field: Any) -> type | None:
     for function in (type(field).pre_save, type(target).get_prep_value):
         makes_value = makes_value or not function.__module__.startswith("django.db.models.fields")
     kinds = _KINDS if vendor() == "postgresql" else _KINDS[:2]
-    return None if makes_value else next((kind for kind, of in kinds if isinstance(target, of)), None)
+    return None if makes_value else next((kind for kind, kind_class in kinds if isinstance(target, kind_class)), None)
 
 
 def update_of(row: models.Model) -> Statement:

@@ -41,13 +41,13 @@ def processes_for(changes: int) -> int:
 
 
 @contextmanager
-def reading(read: Callable[[Part], T], processes: int) -> Iterator[Iterator[T]]:
+def reading(read_part: Callable[[Part], T], processes: int) -> Iterator[Iterator[T]]:
     """Yield what `read` returns for each part of the history; several processes begin to read at once.
 
     Call this within the transaction whose snapshot the parts read. `read` must be importable.
     """
     if processes < 2:
-        yield map(read, [Part()])
+        yield map(read_part, [Part()])
         return
     from django.db import connection
 
@@ -62,7 +62,7 @@ def reading(read: Callable[[Part], T], processes: int) -> Iterator[Iterator[T]]:
     context = multiprocessing.get_context("spawn")
     start: tuple[Any, ...] = (connection.settings_dict["NAME"],)
     with ProcessPoolExecutor(processes, mp_context=context, initializer=_start, initargs=start) as pool:
-        yield pool.map(read, parts)
+        yield pool.map(read_part, parts)
 
 
 def _start(database: object) -> None:

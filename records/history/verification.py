@@ -187,7 +187,7 @@ def _read_part_apart(part: parallel.Part) -> Report:
 def _read_part(part: parallel.Part) -> Report:
     """Compute the hashes of a part's changes, and compare its records with their changes."""
     report = Report()
-    waiting: list[list[Row]] = []
+    waiting_rows: list[list[Row]] = []
     for _, group in groupby(stored_rows(part.first, part.end), key=attrgetter("record_id")):
         records = [list(rows) for _, rows in groupby(group, key=attrgetter("model"))]
         if len(records) > 1:
@@ -195,11 +195,11 @@ def _read_part(part: parallel.Part) -> Report:
         for rows in records:
             report.changes += len(rows)
             report.broken += _with_wrong_hash(rows, report)
-            waiting.append(rows)
-        if len(waiting) >= RECORDS_AT_ONCE:
-            _compare_records(waiting, report)
-            waiting.clear()
-    _compare_records(waiting, report)
+            waiting_rows.append(rows)
+        if len(waiting_rows) >= RECORDS_AT_ONCE:
+            _compare_records(waiting_rows, report)
+            waiting_rows.clear()
+    _compare_records(waiting_rows, report)
     return report
 
 

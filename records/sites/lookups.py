@@ -49,8 +49,8 @@ class TextWithin(models.Lookup[Any]):
     def as_sqlite(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, list[object]]:
         """Compare plain ASCII, the most common case, without a Python call per row: this is three times as fast."""
         left, left_params = self.process_lhs(compiler, connection)
-        plain = f"LENGTH({left}) = LENGTH(CAST({left} AS BLOB))"
-        sql = f"CASE WHEN {plain} THEN {left} LIKE %s ESCAPE '\\' ELSE INSTR(LARDER_UPPER({left}), %s) > 0 END"
+        is_ascii = f"LENGTH({left}) = LENGTH(CAST({left} AS BLOB))"
+        sql = f"CASE WHEN {is_ascii} THEN {left} LIKE %s ESCAPE '\\' ELSE INSTR(LARDER_UPPER({left}), %s) > 0 END"
         params: list[object] = []
         for text in map(upper, self.rhs):
             params += [*left_params, *left_params, *left_params, _pattern(text), *left_params, text]
@@ -82,7 +82,10 @@ class DigitsWithin(models.Lookup[Any]):
         left, left_params = self.process_lhs(compiler, connection)
         wide = ["".join(chr(ord(digit) + _WIDE) for digit in run) for run in self.rhs]
         patterns = [f"%{'%'.join(run)}%" for run in (*self.rhs, *wide)]
-        regex = "|".join(r"\W*".join(map("[{}{}]".format, *ways)) for ways in zip(self.rhs, wide, strict=True))
+        regex = "|".join(
+            r"\W*".join(map("[{}{}]".format, *spellings_of_letter))
+            for spellings_of_letter in zip(self.rhs, wide, strict=True)
+        )
         if connection.vendor == "postgresql":
             sql = f"({left} LIKE ANY (ARRAY[{_marks('%s', patterns)}]) AND {left} ~ %s)"
             return sql, [*left_params, *patterns, *left_params, regex]

@@ -42,8 +42,8 @@ def _signed_in(sender: object, request: HttpRequest, user: Any, **kwargs: object
     now = int(time.time())
     request.session[SIGNED_IN], request.session[LAST_USED] = now, now
     request.signed_in_account = user  # type: ignore[attr-defined]
-    ways = [str(record.get("type") or record["method"]) for record in get_authentication_records(request, user)]
-    note(SecurityKind.SIGNED_IN, request, user, ", ".join(METHODS.get(way, way) for way in ways))
+    methods = [str(record.get("type") or record["method"]) for record in get_authentication_records(request, user)]
+    note(SecurityKind.SIGNED_IN, request, user, ", ".join(METHODS.get(way, way) for way in methods))
 
 
 def _signed_out(sender: object, request: HttpRequest, user: object, **kwargs: object) -> None:

@@ -170,11 +170,11 @@ class _Undoing:
         else:
             line.outcome = ARCHIVED
 
-    def _values(self, line: Line, own: Sequence[Change], later: Sequence[Change]) -> dict[str, Any]:
+    def _values(self, line: Line, import_changes: Sequence[Change], later: Sequence[Change]) -> dict[str, Any]:
         """Return the values that the fields had before the import, as an action takes them."""
         later_changes = {entry["field"].partition(".")[0]: change for change in later for entry in change.fields}
         entries: dict[str, list[FieldChange]] = defaultdict(list)
-        for change in own:
+        for change in import_changes:
             for entry in change.fields:
                 entries[entry["field"].partition(".")[0]].append(entry)
         values: dict[str, Any] = {}
@@ -214,9 +214,9 @@ class _Undoing:
                 line.outcome = PUT_BACK
 
 
-def _later(changes: Sequence[Change], own: set[uuid.UUID]) -> list[Change]:
+def _later(changes: Sequence[Change], import_changes: set[uuid.UUID]) -> list[Change]:
     """Return the changes after the last one of the import."""
-    numbers = [change.number for change in changes if change.pk in own]
+    numbers = [change.number for change in changes if change.pk in import_changes]
     return [change for change in changes if numbers and change.number > max(numbers)]
 
 

@@ -117,16 +117,16 @@ def is_blank(value: object) -> bool:
 
 def is_so_already(record: Any, name: str, value: Any) -> bool:
     """Return whether the stored record already has the row's content; runs no query on a prefetched record."""
-    own = record._meta.get_field(name)
-    if own.many_to_many:
+    column_field = record._meta.get_field(name)
+    if column_field.many_to_many:
         return {target.pk for target in getattr(record, name).all()} == {target.pk for target in value}
-    if own.one_to_many:
+    if column_field.one_to_many:
         stored_rows = list(getattr(record, name).all())
         return len(stored_rows) == len(value) and all(
             entry.get("id") == row.pk
             and all(is_so_already(row, key, part) for key, part in entry.items() if key != "id")
             for row, entry in zip(stored_rows, value, strict=True)
         )
-    if own.is_relation:
-        return bool(getattr(record, own.attname) == (value.pk if value is not None else None))
+    if column_field.is_relation:
+        return bool(getattr(record, column_field.attname) == (value.pk if value is not None else None))
     return bool(getattr(record, name) == value)

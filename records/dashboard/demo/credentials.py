@@ -83,7 +83,7 @@ def _new_people(*sites: Site) -> dict[str, dict[str, str]]:
     One hash for all, because hashing is slow on purpose.
     """
     password = secrets.token_urlsafe(12)
-    names = [leading["user_name"] for leading in content("people")["leading"]]
+    names = [leading_person["user_name"] for leading_person in content("people")["leading"]]
     main = {name: _member(sites[0], name) for name in names}
     other_users = [_member(site, f"{name}.{site.code.lower()}") for site in sites[1:] for name in names]
     keys_of_people = [user.pk for user in (*main.values(), *other_users)]

@@ -21,8 +21,8 @@ from records.sites.models import Entity
 def fill(place: DemoSite) -> None:
     """Add the people who can sign in, the rest of the staff, and their job descriptions."""
     data = content("people")
-    for leading in data["leading"]:
-        _add_leading(place, **leading)
+    for leading_person in data["leading"]:
+        _add_leading(place, **leading_person)
     head = place.employees[0]
     for idx in range((60 if place.main else 24) - len(data["leading"])):
         place.employees.append(_add_worker(place, idx, head))

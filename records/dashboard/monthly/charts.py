@@ -377,8 +377,8 @@ def _share_line(name: str, shares: Sequence[Share], period: Period) -> Line:
     return Line(name, current, previous, remark_of(shares[-1], period, mean) if shares[-1].whole else "")
 
 
-def _url_of_submitted(scope: Scope, name: str, month: datetime.date, **more: str) -> str:
-    filters: Mapping[str, str] = {"record_status__in": SUBMITTED_STATUSES, **more}
+def _url_of_submitted(scope: Scope, name: str, month: datetime.date, **parameters: str) -> str:
+    filters: Mapping[str, str] = {"record_status__in": SUBMITTED_STATUSES, **parameters}
     return scope.list_of(name, month, last_day(month), **filters)
 
 

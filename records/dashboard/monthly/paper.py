@@ -84,9 +84,9 @@ def _part(chart: Chart) -> list[Flowable]:
 def _table(table: Table, first: float = 0) -> Flowable:
     is_wide = len(table.columns) > MANY
     first = first or (25 if is_wide else 40) * mm
-    rest = (WIDTH - first) / max(1, len(table.columns) - 1)
+    other_width = (WIDTH - first) / max(1, len(table.columns) - 1)
     head: list[Flowable] = [paragraph(name, TINY_BOLD if is_wide else SMALL_BOLD) for name in table.columns]
-    widths = (first, *[rest] * (len(table.columns) - 1))
+    widths = (first, *[other_width] * (len(table.columns) - 1))
     rows = [head, *([_cell(*pair) for pair in zip(row, widths, strict=True)] for row in table.rows)]
     return LongTable(rows, colWidths=widths, style=GRID, hAlign="LEFT", repeatRows=1)
 

@@ -70,9 +70,9 @@ class Paper:
         return [self.title, self.subtitle, self.foot, *(str(part.title) for part in self.parts), *values]
 
 
-def style_of(name: str, size: float, font: str = PLAIN, **more: object) -> ParagraphStyle:
+def style_of(name: str, size: float, font: str = PLAIN, **options: object) -> ParagraphStyle:
     """Return a style of text of this size (in points)."""
-    return ParagraphStyle(name, fontName=font, fontSize=size, leading=size * 1.35, **more)
+    return ParagraphStyle(name, fontName=font, fontSize=size, leading=size * 1.35, **options)
 
 
 TITLE = style_of("title", 17, BOLD, spaceAfter=2 * mm)

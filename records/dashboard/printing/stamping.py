@@ -176,16 +176,16 @@ def _sheet(page: PageObject, stamp: Stamp, count: int) -> _Sheet:
     if right <= left or top <= bottom:
         raise UnprintableError(gettext("The PDF has a page without a size, so it cannot be printed from here."))
     rotation = int(page.rotation or 0) % 360 // 90 * 90
-    plain = _Sheet(float(left), float(bottom), float(right), float(top), rotation)
-    width = min(max(plain.width * float(page.user_unit), NARROWEST), WIDEST)
+    plain_sheet = _Sheet(float(left), float(bottom), float(right), float(top), rotation)
+    width = min(max(plain_sheet.width * float(page.user_unit), NARROWEST), WIDEST)
     lines = stamp(gettext("Page %(count)s of %(count)s") % {"count": count})
     height = _height(lines, width)
     for _ in range(16):
-        if height * plain.width / width <= HIGHEST * plain.height:
+        if height * plain_sheet.width / width <= HIGHEST * plain_sheet.height:
             break
         width *= 1.5
         height = _height(lines, width)
-    return replace(plain, band_width=width, band_height=height)
+    return replace(plain_sheet, band_width=width, band_height=height)
 
 
 def _height(lines: tuple[str, str], width: float) -> float:
