@@ -270,11 +270,11 @@ def without_read_only(kind: str, operations: list[Any], own_id: str) -> tuple[li
     """
     read_only_values: list[Representation] = []
 
-    def without(value: object, path: str) -> object:
+    def writable_part(value: object, path: str) -> object:
         if kind == "Group" and is_members(path):
             return value
         if isinstance(value, list):
-            return [without(item, path) for item in value]
+            return [writable_part(item, path) for item in value]
         if not isinstance(value, dict):
             return value
         writable = {}
@@ -284,11 +284,11 @@ def without_read_only(kind: str, operations: list[Any], own_id: str) -> tuple[li
             if is_read_only(short_name) and (short_name.lower() != "id" or str(item).lower() == own_id):
                 read_only_values.append(_in_its_schema(kind, short_name.partition("[")[0], item))
             else:
-                writable[key] = without(item, name)
+                writable[key] = writable_part(item, name)
         return writable
 
     writable_operations = [
-        {**operation, "value": without(operation["value"], operation.get("path") or "")}
+        {**operation, "value": writable_part(operation["value"], operation.get("path") or "")}
         if isinstance(operation, dict) and "value" in operation and isinstance(operation.get("path") or "", str)
         else operation
         for operation in operations

@@ -79,14 +79,14 @@ class Watchdog:
     """
 
     def __init__(self) -> None:
-        self._running: dict[int, tuple[Any, float]] = {}
+        self._deadlines: dict[int, tuple[Any, float]] = {}
         self._cut: set[int] = set()
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
 
     def begin(self, connection: object, seconds: float) -> None:
         """Watch a statement that starts now on a connection."""
-        self._running[id(connection)] = (connection, time.monotonic() + seconds)
+        self._deadlines[id(connection)] = (connection, time.monotonic() + seconds)
         if self._thread is None:
             with self._lock:
                 if self._thread is None:
@@ -97,7 +97,7 @@ class Watchdog:
 
     def end(self, connection: BaseDatabaseWrapper) -> bool:
         """Stop watching; return whether the connection was cut."""
-        self._running.pop(id(connection), None)
+        self._deadlines.pop(id(connection), None)
         was_cut = id(connection) in self._cut
         self._cut.discard(id(connection))
         return was_cut
@@ -106,7 +106,7 @@ class Watchdog:
         while True:
             time.sleep(RETRY_SECONDS)
             moment = time.monotonic()
-            for key, (connection, deadline) in list(self._running.items()):
+            for key, (connection, deadline) in list(self._deadlines.items()):
                 if moment > deadline and key not in self._cut:
                     self._cut.add(key)
                     with suppress(Exception), socket.socket(fileno=os.dup(connection.fileno())) as line:

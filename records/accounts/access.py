@@ -137,7 +137,7 @@ def sites_where(user: Visitor, *any_of: str) -> list[uuid.UUID]:
     return [site for site in by_site if not any_of or contains_any(by_site[site], *any_of)]
 
 
-_GIVING = """
+_ROLES_HELD_AT_SITE = """
 WITH RECURSIVE giving(id) AS (
     SELECT id FROM accounts_role WHERE site_id = %s AND NOT is_archived
     UNION
@@ -151,7 +151,7 @@ WITH RECURSIVE giving(id) AS (
 
 def accounts_at(site_id: uuid.UUID) -> QuerySet[User]:
     """Return the active accounts that hold a role at the site, directly or through other roles, ordered by name."""
-    roles = RawSQL(_GIVING, (parameter(site_id),))  # noqa: S611 (no outside text)
+    roles = RawSQL(_ROLES_HELD_AT_SITE, (parameter(site_id),))  # noqa: S611 (no outside text)
     return User.objects.filter(is_active=True, memberships__role__in=roles).distinct()
 
 

@@ -36,7 +36,7 @@ class AccessTrigger:
     only: str = ""
 
 
-_OWN = "SELECT {row}.id AS id"
+_OWN_ID = "SELECT {row}.id AS id"
 _USERS = "SELECT {row}.user_id AS id"
 _SERVICE_ACCOUNT = "SELECT d.service_account_id AS id FROM accounts_directory d WHERE d.id = {row}.directory_id"
 _ANY_EVENT = ("INSERT", "UPDATE", "DELETE")
@@ -44,11 +44,11 @@ _ANY_EVENT = ("INSERT", "UPDATE", "DELETE")
 TRIGGERS = (
     AccessTrigger(
         "accounts_user",
-        _OWN,
+        _OWN_ID,
         ("is_active", "is_superuser", "user_name", "display_name", "given_name", "family_name"),
         _ANY_EVENT,
     ),
-    AccessTrigger("sites_site", _OWN, ("is_archived", "name")),
+    AccessTrigger("sites_site", _OWN_ID, ("is_archived", "name")),
     AccessTrigger("accounts_subscriptionkey", _USERS, ("digest", "name", "expires", "revoked", "user_id", "site_id")),
     AccessTrigger("accounts_oauthclient", _USERS, ("name", "expires", "revoked", "user_id")),
     AccessTrigger(

@@ -8,7 +8,7 @@ from django.utils.translation import gettext
 
 from records.sites.text import fault_at
 
-MOST = 50
+MOST_NETWORKS = 50
 """How many networks one credential may name."""
 
 
@@ -33,8 +33,8 @@ def parse(texts: Iterable[str]) -> list[str]:
                 % {"network": network}
             )
         networks[str(network)] = None
-    if len(networks) > MOST:
-        raise _fault(gettext("A token can have at most %(most)s networks.") % {"most": MOST})
+    if len(networks) > MOST_NETWORKS:
+        raise _fault(gettext("A token can have at most %(most)s networks.") % {"most": MOST_NETWORKS})
     if _everything(networks):
         raise _fault(
             gettext("Together these networks contain every address; leave the field empty to accept any address.")

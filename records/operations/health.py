@@ -148,22 +148,22 @@ class _CachedState:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._state: dict[str, str] = {}
-        self._until = 0.0
+        self._reuse_until = 0.0
 
     def get(self) -> dict[str, str]:
         if not self._lock.acquire(timeout=PATIENCE_SECONDS):
             return _summary(database="away") if _asks_database.is_set() or not self._state else self._state
         try:
-            if time.monotonic() >= self._until:
+            if time.monotonic() >= self._reuse_until:
                 self._state = state()
-                self._until = time.monotonic() + REUSE_SECONDS
+                self._reuse_until = time.monotonic() + REUSE_SECONDS
             return self._state
         finally:
             self._lock.release()
 
     def forget(self) -> None:
         """Check again at the next request."""
-        self._until = 0.0
+        self._reuse_until = 0.0
 
 
 _cached_state = _CachedState()

@@ -25,7 +25,7 @@ _REQUEST = "request_id"
 """The key under which a task's row holds the id of the request that enqueued it, beside its arguments."""
 
 
-class _Running:
+class _RunningTask:
     """The running task: its name, the task that it first was, the request that it works for, its number of mails.
 
     A task that no request enqueued works under its own id.
@@ -39,19 +39,19 @@ class _Running:
         self.request_id = str(task.args_kwargs.get(_REQUEST) or task.pk)
 
 
-_running: ContextVar[_Running | None] = ContextVar("running task", default=None)
+_running_task: ContextVar[_RunningTask | None] = ContextVar("running task", default=None)
 
 
 @contextmanager
 def running(task: DBTaskResult[Any, Any]) -> Iterator[None]:
     """Run a block as the work of a task, and of the request that enqueued it."""
-    running_task = _Running(task)
-    token = _running.set(running_task)
+    running_task = _RunningTask(task)
+    token = _running_task.set(running_task)
     try:
         with working_for(running_task.request_id, lambda: running_task.path):
             yield
     finally:
-        _running.reset(token)
+        _running_task.reset(token)
 
 
 class TaskBackend(DatabaseBackend):
@@ -61,7 +61,7 @@ class TaskBackend(DatabaseBackend):
     """
 
     def _task_to_db_task(self, task: Any, args: object, kwargs: object) -> DBTaskResult[Any, Any]:
-        now_running = _running.get()
+        now_running = _running_task.get()
         is_retry = now_running is not None and now_running.path == task.module_path
         row: DBTaskResult[Any, Any] = DBTaskResult(
             id=self._get_id(),
@@ -85,7 +85,7 @@ class MailBackend(BaseEmailBackend):
 
     def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
         """Send the mails and return how many were sent."""
-        task = _running.get()
+        task = _running_task.get()
         host = settings.DEFAULT_FROM_EMAIL.rpartition("@")[2].rstrip("> ") or "localhost"
         for message in email_messages:
             if request_id := origin_id():
