@@ -44,7 +44,7 @@ class Part:
 
     title: str
     lines: Sequence[Line]
-    more: int
+    further_count: int
 
 
 def zone_for(user: User) -> zoneinfo.ZoneInfo:

@@ -5,7 +5,7 @@ All texts of the site are searched in steps, each of which is short, whatever th
 
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import product
@@ -104,11 +104,8 @@ class Search:
         next_place: Place | None = place
         while next_place is not None:
             current, before = next_place, time.monotonic()
-            if current.after is None:
-                next_place = self._begin(current, mentions)
-            else:
-                next_place, count = self._compare(current, mentions, size)
-                total += count
+            next_place, count = self._search_from(current, mentions, size)
+            total += count
             if next_place == current:
                 # These records have too many child rows for one statement.
                 size = largest = max(size // 4, 1)
@@ -124,16 +121,22 @@ class Search:
                 next_place = None
             elif end - start >= STEP_SECONDS or total >= STEP_ROWS:
                 break
-        # What is about the record comes first, so that a long list of others does not cut it off.
-        in_order = sorted(
-            mentions.values(),
+        return Mentions(self._sorted(mentions.values()), is_incomplete, next_place)
+
+    def _sorted(self, mentions: Iterable[Mention]) -> list[Mention]:
+        """Return the mentions, first those about the record: a long list of others does not cut them off."""
+        return sorted(
+            mentions,
             key=lambda one: (
                 not (isinstance(one.record, AboutRecord) and one.record.is_about(self._record)),
                 one.record._meta.label,
                 one.record.site_sequence_id or 0,
             ),
         )
-        return Mentions(in_order, is_incomplete, next_place)
+
+    def _search_from(self, place: Place, mentions: dict[object, Mention], size: int) -> tuple[Place, int]:
+        """Search the next records of a kind; return the place after them, and how many rows were compared."""
+        return (self._begin(place, mentions), 0) if place.after is None else self._compare(place, mentions, size)
 
     def _begin(self, place: Place, mentions: dict[object, Mention]) -> Place:
         """Look at the rows of a kind that are about the record, and at those that an index finds."""

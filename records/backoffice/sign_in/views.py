@@ -61,8 +61,8 @@ class SignIn(InBackoffice, account_views.LoginView):
         """Add the ways in which people sign in here."""
         provider_name = settings.OIDC_NAME if provider.is_on() else ""
         next_url = self.get_next_url() or ""
-        ways = {"passwords": settings.PASSWORD_SIGN_IN, "provider": provider_name, "next": next_url}
-        return {**super().get_context_data(**kwargs), **ways}
+        context = {"passwords": settings.PASSWORD_SIGN_IN, "provider": provider_name, "next": next_url}
+        return {**super().get_context_data(**kwargs), **context}
 
 
 class PasskeySignIn(passkey_views.LoginWebAuthnView):

@@ -117,7 +117,7 @@ class _Undoing:
 
     def __init__(self, file_import: FileImport, resource: RecordResource, archive: Archive) -> None:
         self.resource, self.model, self.archive = resource, resource.model, archive
-        self.hidden = {resource.table.columns[name].source for name in resource.hidden}
+        self.hidden_sources = {resource.table.columns[name].source for name in resource.hidden_names}
         self.entries: dict[uuid.UUID, list[ImportedRecord]] = defaultdict(list)
         for entry in file_import.records.all():
             self.entries[entry.record_id].append(entry)
@@ -180,7 +180,7 @@ class _Undoing:
         values: dict[str, Any] = {}
         for name, several in entries.items():
             label = field_label(self.model, name)
-            if name in self.hidden:
+            if name in self.hidden_sources:
                 line.reasons.append(f"{label}: {gettext('You may not change it.')}")
                 continue
             if name in later_changes:

@@ -155,7 +155,7 @@ class RecordResource:
     # --- Columns -----------------------------------------------------------------------------------------------------
 
     @property
-    def hidden(self) -> set[str]:
+    def hidden_names(self) -> set[str]:
         """Return the columns that the user may neither see nor set."""
         permission = self.table.private_permission
         if not permission or self.may(permission):
@@ -164,7 +164,7 @@ class RecordResource:
 
     def columns(self) -> list[Column]:
         """Return the columns that the user may see, in the wire's order."""
-        hidden_names = self.hidden
+        hidden_names = self.hidden_names
         return [column for name, column in self.table.columns.items() if name not in hidden_names]
 
     def sheet_titles(self) -> dict[str, Column]:
@@ -173,7 +173,7 @@ class RecordResource:
 
     def _read_header(self, sheet: Sheet) -> None:
         """Set the headings; raises FileError, with all faults together."""
-        hidden_names = self.hidden
+        hidden_names = self.hidden_names
 
         def takes(column: Column) -> bool:
             return column.name not in hidden_names and (column.writable or column.name in ("Id", self.key))
@@ -353,7 +353,7 @@ class RecordResource:
 
     def _note(self, trail: Trail, start: int) -> None:
         """Copy what the history is about to store into the report; a row without a change is marked as unchanged."""
-        hidden_names = self.hidden
+        hidden_names = self.hidden_names
         file_fields = {name for row in self.rows for name in row.values}
         fields_of: dict[Any, list[dict[str, Any]]] = {}
         for change in trail.pending[start:]:
