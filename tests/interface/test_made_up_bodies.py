@@ -160,11 +160,13 @@ def changes_to(operation: Any, body: dict[str, Any], site: Any) -> st.SearchStra
             continue
         required = name in operation.request.option("required")
         may_be_blank = name in operation.request.option("may_be_blank") and name != "LastName"
-        empty = may_be_blank or (not required and name not in NEVER_EMPTY)
+        # An attachment may be added without a name of its own; it has the name of its file then.
+        never_empty = name in NEVER_EMPTY and (operation.takes_id or name != "Name")
+        empty = may_be_blank or not (required or never_empty)
         valid = body.get(name)
         if valid is None and isinstance(field, wire.ReferenceField):
             valid = str(entry(field.model, site).pk) if name not in APART else None
-        null = WireValue("null", field.empty if not required and name not in NEVER_EMPTY else INVALID)
+        null = WireValue("null", INVALID if required or never_empty else field.empty)
         ways: list[st.SearchStrategy[Any]] = [values_of(field, name, valid, empty=empty), st.none()]
         strategies[name] = st.one_of(*ways) if name in APART else st.one_of(*ways, st.just(null))
     strange = st.sampled_from(["Nonsense", *(name.swapcase() for name in strategies), "__class__", "id ", ""])
