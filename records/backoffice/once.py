@@ -89,7 +89,7 @@ def key_of(request: HttpRequest) -> str:
 
 
 def key_of_row(request: HttpRequest, once: uuid.UUID, row_id: uuid.UUID | str) -> uuid.UUID:
-    """Return the primary key of the row that a form with this id adds; `of` is its site, or the record it belongs to.
+    """Return the primary key of the row that a form with this id adds; `row_id` is that of its site or record.
 
     A form that is sent again adds the same row. The key is a digest: a browser that could name it would give the row
     the Id of another record, and with it that record's attachments, actions, and history.

@@ -184,7 +184,7 @@ def test_what_is_made_on_a_full_disk_is_refused_in_words_and_leaves_nothing(
         assert not list(scratch.iterdir())
         filler.unlink()
         assert person.get("/admin/complaints/complaint/export/xlsx/").status == 200
-        assert person.post(NEW_PACK, form).status == 302
+        assert person.post(NEW_PACK, person.form(NEW_PACK)).status == 302
         wait_for(lambda: pack()[0] == "Ready", 90)
         assert len(installation.files()) == len(files) + 1
 
