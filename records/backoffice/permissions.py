@@ -136,10 +136,6 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
         """Return a page of the model's with its title; `context` is what its own template shows."""
         return page_response(request, template, title, opts=self.opts, **context)
 
-    def get_model_perms(self, request: HttpRequest) -> dict[str, bool]:
-        """Return the permissions for the menu: whether the user may open the model's list."""
-        return {"view": self.has_view_permission(request)}
-
     def has_view_permission(self, request: HttpRequest, obj: models.Model | None = None) -> bool:
         """Return whether the user may see the record, or the list of the current site."""
         return self.may(request, "view", obj) or self.may(request, "change", obj)
@@ -224,10 +220,6 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
 
     def log_change(self, request: HttpRequest, obj: models.Model, message: object) -> Any:
         """Write nothing: the history records it."""
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        """Return True: `get_model_perms` decides whether the model is in the menu."""
-        return True
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
         """Return the records of all sites at which the user may see them."""

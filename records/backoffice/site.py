@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any
 
+from django.apps import apps
 from django.conf import settings
 from django.contrib.admin import AdminSite
 from django.contrib.admin.views.main import PAGE_VAR
@@ -13,6 +14,7 @@ from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, resolve, reverse
+from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.common import no_append_slash
@@ -95,13 +97,9 @@ class BackofficeSite(AdminSite):
             raise Http404
         return redirect(request.get_full_path(force_append_slash=True))
 
-    def _build_app_dict(self, request: HttpRequest, label: Any = None) -> dict[str, Any]:
-        """Return what the user may open; nothing if nobody is signed in, as on the sign-in page."""
-        apps: dict[str, Any] = super()._build_app_dict(request, label) if self.has_permission(request) else {}
-        for app in apps.values():
-            for model in app["models"]:
-                model["name"] = str(model["name"])  # Otherwise each comparison that sorts them translates two names.
-        return apps
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
+        """Return nothing: our templates show `navigation` and not Django's `available_apps`."""
+        return []
 
     def app_index(self, request: HttpRequest, app_label: str, extra_context: dict[str, object] | None = None) -> Any:
         """Redirect to the start page: the menu shows every room."""
@@ -115,7 +113,7 @@ class BackofficeSite(AdminSite):
             context["user_sites"] = sites_of(request)
             context.update(unsaved_input_context(request))
             context["start_url"] = reverse("admin:index")
-            context["navigation"] = self._navigation(request, context["available_apps"])
+            context["navigation"] = self._navigation(request)
         return context
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
@@ -125,17 +123,22 @@ class BackofficeSite(AdminSite):
         template = self.index_template or "admin/index.html"
         return page_response(request, template, self.index_title, **start, **(extra_context or {}))
 
-    def _navigation(self, request: HttpRequest, apps: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        by_app = {app["app_label"]: app["models"] for app in apps}
+    def _navigation(self, request: HttpRequest) -> list[dict[str, Any]]:
+        """Return the groups of the menu: the lists that the user may open, and the pages that rooms add."""
+        by_app: dict[str, list[tuple[bool, str, str]]] = defaultdict(list)
+        for model, page in self._registry.items():
+            if page.has_view_permission(request):
+                # What a room is about comes before what it needs beside that; each of both is sorted by name.
+                place = (not issubclass(model, SiteRecord), str(capfirst(model._meta.verbose_name_plural)))
+                by_app[model._meta.app_label].append((*place, page.url_of("changelist")))
         menu_labels = {label for labels in settings.BACKOFFICE_MENU.values() for label in labels}
+        other_labels = sorted(
+            by_app.keys() - menu_labels, key=lambda label: apps.get_app_config(label).verbose_name.lower()
+        )
         links: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for group, labels in settings.BACKOFFICE_MENU.items():
-            other_labels = [label for label in by_app if label not in menu_labels] if group == "Administration" else []
-            for label in (*labels, *other_labels):
-                # Django sorts the kinds of a room by name; what a room is about comes before what it needs beside that.
-                for model in sorted(by_app.get(label, ()), key=lambda kind: not issubclass(kind["model"], SiteRecord)):
-                    if model["admin_url"]:
-                        links[group].append({"name": model["name"], "url": model["admin_url"]})
+            for label in (*labels, *(other_labels if group == "Administration" else ())):
+                links[group] += [{"name": name, "url": url} for _beside, name, url in sorted(by_app[label])]
         for menu_link in extension_points.all_of(extension_points.menu_links, request):
             links[menu_link.group].append({"name": menu_link.label, "url": menu_link.url})
         urls = [link["url"] for items in links.values() for link in items if request.path.startswith(link["url"])]
@@ -187,7 +190,7 @@ class BackofficeSite(AdminSite):
         Returns only pages that the user may open at the present site, so the form cannot redirect anywhere else.
         """
         before, _, query = came_from.partition("?")
-        menu = self._navigation(request, self.get_app_list(request)) if before else []
+        menu = self._navigation(request) if before else []
         pages = [link["url"] for group in menu for link in group["links"]] + [
             reverse(name) for name in settings.PAGES_OF_ALL_SITES
         ]
