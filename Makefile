@@ -17,8 +17,8 @@ INSTALL := $(PY) -m pip install -qq --no-input --disable-pip-version-check --no-
 # What reads no .env and no data of this installation: builds, checks and tests.
 APART := env -u PORT ENV_FILE= ENVIRONMENT= DATABASE_URL= DATABASE_REPLICA_URL= CACHE_URL= STORAGE_URL= EMAIL_URL= BASE_URL= STATIC_COLLECTED=off DATA_DIR=build/data
 PYTEST := $(PY) -m pytest
-# Processes of the test runner; more tests at once than cores gain nothing.
-PYTEST_WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
+# Processes of the test runner: two more than cores, because tests wait for the browser and for the database.
+PYTEST_WORKERS ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 2)))
 # Each process keeps to its part of the files, so that what a file's tests share is made once, and ends with parts of others.
 ARGS ?= -n $(PYTEST_WORKERS) --dist worksteal
 
