@@ -27,6 +27,7 @@ from records.operations.calls import buffer as recent_calls
 from records.sites.models import Site
 from tests import make, migrated, reset
 from tests.make.oauth import make_token
+from tests.memory import folder_in_memory
 from tests.shared_fixtures import SharedFixtures, shared_fixture
 
 hypothesis_settings.register_profile("repeatable", derandomize=True)
@@ -117,8 +118,7 @@ def _one_minute(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def memory() -> Iterator[Path]:
     """Return a folder that lies in memory where the machine has such: each stored file is flushed to the disk."""
-    place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 (a folder of our own in it)
-    with tempfile.TemporaryDirectory(prefix="larder", dir=place) as name:
+    with tempfile.TemporaryDirectory(prefix="larder", dir=folder_in_memory()) as name:
         yield Path(name)
 
 

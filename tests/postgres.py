@@ -16,6 +16,8 @@ from types import FrameType
 
 import psycopg
 
+from tests.memory import folder_in_memory
+
 NOBODY = 65534
 START_TIMEOUT = 60
 
@@ -42,9 +44,12 @@ def main() -> int:
 
 @contextmanager
 def server(*, durable: bool = False) -> Iterator[str]:
-    """Start a server in a folder of its own, yield the URL of an empty database, and stop it whatever happens."""
+    """Start a server in a folder of its own, yield the URL of an empty database, and stop it whatever happens.
+
+    Data that need not outlive the server lie in memory.
+    """
     binaries = find_binaries()
-    folder = Path(tempfile.mkdtemp(prefix="larder-pg-"))
+    folder = Path(tempfile.mkdtemp(prefix="larder-pg-", dir=None if durable else folder_in_memory()))
     log = folder / "log"
     user = non_root_prefix(folder)
     try:
