@@ -21,9 +21,10 @@ def format_due_date(due: datetime.datetime | None, *, is_open: bool = True) -> s
     """Return a due date for a page, marked if it has passed on the site's calendar (the page's time zone)."""
     if due is None:
         return NOTHING
+    day = format_html('<span class="moment">{}</span>', format_datetime(due, day=True))
     if not is_open or not is_overdue(due):
-        return format_datetime(due, day=True)
-    return format_html('{} <strong class="tag overdue">{}</strong>', format_datetime(due, day=True), gettext("Overdue"))
+        return day
+    return format_html('{} <strong class="tag overdue">{}</strong>', day, gettext("Overdue"))
 
 
 def is_overdue(due: datetime.datetime) -> bool:
