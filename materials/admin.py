@@ -41,7 +41,7 @@ class LinesField(forms.CharField):
     def has_changed(self, initial: Any, data: Any) -> bool:
         """Return whether the lines were changed."""
         try:
-            return bool(self.to_python(initial or []) != self.to_python(data))
+            return bool(self.to_python(self.prepare_value(initial)) != self.to_python(data))
         except ValidationError:
             return True
 

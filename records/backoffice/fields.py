@@ -31,15 +31,20 @@ def newlines(text: str) -> str:
 class TextField(forms.CharField):
     """One line or several lines of text."""
 
+    def prepare_value(self, value: Any) -> Any:
+        """Return the text as it is shown: where the input has one line, with spaces as line ends."""
+        is_line = isinstance(self.widget, forms.TextInput) and isinstance(value, str)
+        return newlines(value).replace("\n", " ") if is_line else value
+
     def to_python(self, value: Any) -> str:
         """Return the text with the line ends of `newlines`."""
         text = super().to_python(value) or ""
         return newlines(text) if "\r" in text else text
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        """Return whether the text differs in more than its line ends."""
-        before, after = str(initial or ""), str(data or "")
-        return before != after and ("\r" not in before + after or newlines(before) != newlines(after))
+        """Return whether the text differs from what was shown in more than its line ends."""
+        before, after = (newlines(str(self.prepare_value(text) or "")) for text in (initial, data))
+        return before != after
 
 
 def to_utc(clock: datetime.datetime) -> datetime.datetime:

@@ -57,8 +57,10 @@ class _Inputs(html.parser.HTMLParser):
         elif tag == "input" and name and values.get("type") not in ("submit", "button", "file", "image"):
             if values.get("type") in ("checkbox", "radio") and "checked" not in values:
                 return
+            value = values.get("value") or ("on" if values.get("type") == "checkbox" else "")
+            # Browsers drop the line ends of a line of text.
             self.data.setdefault(name, []).append(
-                values.get("value") or ("on" if values.get("type") == "checkbox" else "")
+                value if values.get("type") == "hidden" else "".join(value.split("\n"))
             )
         elif tag == "select" and name:
             self.select = (name, "multiple" in values)

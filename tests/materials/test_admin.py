@@ -31,6 +31,18 @@ def test_a_material_is_added_and_changed_with_countries_on_a_line_each(site: Sit
     assert change.fields == [{"field": "country_of_origin", "old": ["Norway", "Korea"], "new": ["Norway"]}]
 
 
+@pytest.mark.parametrize("countries", [["Norway", " Korea "], [""], ["North\nMacedonia"]])
+def test_countries_that_a_page_of_lines_cannot_show_as_they_are_stay_until_edited(
+    site: Site, countries: list[str]
+) -> None:
+    material = make_material(site, country_of_origin=countries)
+    page = address(material)
+    client = browser(site)
+    assert client.post(page, form_of(client.get(page))).status_code == 302
+    material.refresh_from_db()
+    assert material.country_of_origin == countries
+
+
 @pytest.mark.parametrize("text", ["a\x00b", "Ger\x07many"])
 def test_countries_with_control_characters_are_refused_as_any_text_is(site: Site, text: str) -> None:
     client, add = browser(site), reverse("admin:materials_material_add")

@@ -45,10 +45,11 @@ def test_a_change_needs_a_reason_and_leaves_one_change_of_the_backoffice(site: S
 def test_saving_an_untouched_page_changes_nothing(site: Site) -> None:
     employee = make.make_employee(
         site,
+        position="Line\nlead",  # The interface takes line ends in every text; an input of one line has none.
         address=" 1 Mill Lane\nHillside \n",
         date_of_birth=datetime.datetime(1980, 5, 17, tzinfo=datetime.UTC),
         commencement_date=datetime.datetime(2012, 4, 23, 18, 25, 43, 511000, tzinfo=datetime.UTC),
-        education_training=[{"title": "Hygiene", "year": "2019"}],
+        education_training=[{"title": "Hygiene\nlevel 2", "year": "2019"}],
         employment_history=[{"company": "Mill", "start_date": datetime.datetime(2001, 1, 1, tzinfo=datetime.UTC)}],
     )
     client = browser(site)
@@ -57,6 +58,8 @@ def test_saving_an_untouched_page_changes_nothing(site: Site) -> None:
     assert after.revision == employee.revision
     assert len(changes_of(employee)) == 1
     assert after.address == " 1 Mill Lane\nHillside \n"
+    assert save(client, employee, phone="1", change_reason="Called").status_code == 302
+    assert [entry["field"] for entry in changes_of(employee)[-1].fields] == ["phone"]
 
 
 @pytest.mark.parametrize("zone", ["America/New_York", "Pacific/Auckland", "UTC"])
