@@ -20,7 +20,7 @@ from records.accounts.models import User
 from records.accounts.models.users import printed_name
 from records.accounts.provisioning import DesiredAccount, DesiredEmail
 from records.employees.provisioning import DesiredPerson, superior_fault
-from records.sites.text import normalise, read_uuid
+from records.sites.text import fold, normalise, read_uuid
 from scim.callers import Caller
 from scim.representations import REMOVED_NAMES, STATE, Representation, formatted_name
 from scim.requests import parts_of
@@ -141,11 +141,17 @@ def _own_display_name(desired: DesiredAccount, after: Representation, before: Re
 
 
 def _emails(entries: list[Representation]) -> list[DesiredEmail]:
-    """Return the addresses.
+    """Return the addresses, each once for each type (RFC 7643, 2.4): a directory may add one that is there already.
 
     If none is marked primary, the first unmarked entry of type work becomes primary, or else the first unmarked entry.
     """
-    addresses = [entry for entry in entries if entry.get("value")]
+    by_key: dict[tuple[str, str], Representation] = {}
+    for entry in entries:
+        if entry.get("value"):
+            key = (fold(entry["value"]), entry.get("type") or "")
+            sent = {name: part for name, part in entry.items() if part is not None}
+            by_key[key] = {**by_key.get(key, {}), **sent}
+    addresses = list(by_key.values())
     primary = next((entry for entry in addresses if entry.get("primary")), None)
     candidates = [entry for entry in addresses if entry.get("primary") is None]
     primary = primary or next((entry for entry in candidates if entry.get("type") == "work"), None)

@@ -200,3 +200,16 @@ def test_what_a_record_needs_has_a_default_and_lists_are_used_where_they_have_an
     assert len({one.entity_folder_id for one in employees}) == 1
     agency = {"op": "replace", "path": "natureOfEmployment", "value": "AGENCY"}
     assert scim.patch(f"/Users/{first['id']}", agency).json()[people.EMPLOYEE]["natureOfEmployment"] == "Agency"
+
+
+def test_an_address_that_is_added_again_is_there_once(scim):
+    user = scim.add_user("mira", emails=[{"value": "work@x.test", "type": "work"}])
+    path = f"/Users/{user['id']}"
+    home = {"value": "work@x.test", "type": "home"}
+    for sent in ([{"value": "work@x.test", "type": "work"}], [{"value": "WORK@x.test", "type": "work"}, home], [home]):
+        scim.apply(path, {"op": "add", "path": "emails", "value": sent})
+    emails = scim.user(user["id"])["emails"]
+    assert [(one["value"].lower(), one["type"], one["primary"]) for one in emails] == [
+        ("work@x.test", "work", True),
+        ("work@x.test", "home", False),
+    ]
