@@ -1,10 +1,11 @@
 """Proving the history: every column of a tracked table that somebody alters with SQL is named, or listed with a reason.
 
-The rows are made once for all cases. Each case alters one column of one row.
+The rows are made once for all cases. Each case alters one row of each kind: each fault says which record it is about.
 """
 
 import datetime
 import fnmatch
+import itertools
 import uuid
 from collections.abc import Iterator
 from decimal import Decimal
@@ -68,18 +69,16 @@ CASES = {f"{model._meta.label}.{field.name}": (kind, model, field) for kind, mod
 COLUMNS = [name for name, (_, model, field) in CASES.items() if not uncompared.why_not_compared(model, field.name)]
 
 
-def _together() -> dict[str, list[str]]:
-    """Return the columns that each case alters: all of a table together, but alone those that other columns show."""
-    groups: dict[str, list[str]] = {}
+def _rounds() -> list[list[str]]:
+    """Return the columns that each case alters: of each kind of record one table, or alone one that others show."""
+    groups: dict[Any, dict[str, list[str]]] = {}
     for name in COLUMNS:
         kind, model, field = CASES[name]
         owns = model is not kind and field.related_model is kind
         is_alone = owns or name.endswith((".site", ".entity", ".signature"))
-        groups.setdefault(name if is_alone else model._meta.label, []).append(name)
-    return groups
-
-
-TOGETHER = _together()
+        groups.setdefault(kind, {}).setdefault(name if is_alone else model._meta.label, []).append(name)
+    rounds = itertools.zip_longest(*(groups_of_kind.values() for groups_of_kind in groups.values()), fillvalue=[])
+    return [list(itertools.chain(*one)) for one in rounds]
 
 
 @shared_fixture
@@ -205,7 +204,7 @@ def alter(model: Any, field: Any) -> Any:
 
 
 @pytest.mark.usefixtures("rows")
-@pytest.mark.parametrize("names", TOGETHER.values(), ids=TOGETHER)
+@pytest.mark.parametrize("names", _rounds())
 def test_each_column_altered_with_sql_is_named(names: list[str]) -> None:
     # Foreign keys that point nowhere are checked at the end of the test's own transaction.
     with transaction.atomic():
