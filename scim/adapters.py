@@ -35,11 +35,11 @@ from scim.projection import Projection
 from scim.representations import REMOVED_NAMES, STATE, Representation, group_document_of, members_of, user_document_of
 from scim.requests import Query
 from scim.schemas import (
+    BODY_POLICY,
     ENTERPRISE,
     EXTENSIONS,
     GROUP,
     MODELS,
-    POLICY,
     SITE,
     USER,
     GroupResource,
@@ -179,7 +179,7 @@ class UserAdapter(_Adapter, SCIMUser):
         """Collect the state that a POST or PUT asks for; a POST for a person who returns changes that person."""
         context = Context.RESOURCE_REPLACEMENT_REQUEST if self.obj else Context.RESOURCE_CREATION_REQUEST
         note_ignored(undeclared_attributes("User", body), self.caller.notes)
-        with POLICY:
+        with BODY_POLICY:
             resource: Any = UserResource.model_validate(_clean_body("User", body), scim_ctx=context)
         self.requested_values = (body,)
         after = {**_extensions_in(body), **_dump(resource)}
@@ -266,7 +266,7 @@ class GroupAdapter(_Adapter, SCIMGroup):
         note_ignored(undeclared_attributes("Group", other_attributes), self.caller.notes)
         self.caller.notes.extend(notes_on_members([value]))
         context = Context.RESOURCE_REPLACEMENT_REQUEST if self.obj else Context.RESOURCE_CREATION_REQUEST
-        with POLICY:
+        with BODY_POLICY:
             resource: Any = GroupResource.model_validate(other_attributes, scim_ctx=context)
         self.requested_values = (body,)
         self._place(resource[SiteExtension])

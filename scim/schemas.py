@@ -23,6 +23,7 @@ from scim2_models import (
     Required,
     ScimPolicy,
     Uniqueness,
+    default_comparison_key,
 )
 from scim2_models import Group as CoreGroup
 from scim2_models import User as CoreUser
@@ -70,6 +71,12 @@ POLICY = ScimPolicy(
     comparison_key=comparison_key,
 )
 """What directories may do although the RFCs do not strictly allow it (DECISIONS 7.2)."""
+BODY_POLICY = POLICY.model_copy(update={"comparison_key": default_comparison_key})
+"""The policy for reading a whole resource.
+
+With another key than its own, the library computes that of every string to refuse those without one; `comparison_key`
+has one for each.
+"""
 
 
 class AnyEmail(Email):
