@@ -131,6 +131,18 @@ def documented_token(directory: Directory) -> str:
     return people.make_token(directory)
 
 
+@shared_fixture
+def user(documented_token: str) -> dict[str, Any]:
+    """Return the user mira, as the answer to its POST on /scim."""
+    return Scim(documented_token).add_user("mira")
+
+
+@shared_fixture
+def group(documented_token: str, user: dict[str, Any]) -> dict[str, Any]:
+    """Return the group Team, whose member is mira, as the answer to its POST on /scim."""
+    return Scim(documented_token).add_group("Team", user["id"])
+
+
 @pytest.fixture
 def scim_of(directory: Directory) -> Callable[..., Scim]:
     """Return a function that makes a client for a dialect, mount and directory."""

@@ -10,16 +10,18 @@ from records.history.models import Change
 from tests import make
 from tests.scim import people
 from tests.scim.conftest import Scim, assert_error
+from tests.shared_fixtures import shared_fixture
 
 
-@pytest.fixture
-def users(both):
-    return [both.add_user(f"u{number}", displayName=f"User {number}")["id"] for number in range(3)]
+@shared_fixture
+def users(documented_token):
+    scim = Scim(documented_token)
+    return [scim.add_user(f"u{number}", displayName=f"User {number}")["id"] for number in range(3)]
 
 
-@pytest.fixture
-def group(both, users):
-    return both.add_group("Team", *users)["id"]
+@shared_fixture
+def group(documented_token, users):
+    return Scim(documented_token).add_group("Team", *users)["id"]
 
 
 def test_f01_a_filtered_removal_removes_and_shows_on_both_sides(both, users, group):
@@ -196,15 +198,19 @@ def test_f37_adds_add_up(both, users):
     assert both.members(group) == set(users)
 
 
+@shared_fixture
+def walkers(documented_token):
+    return {Scim(documented_token).add_user(f"walker{number}")["id"] for number in range(23)}
+
+
 @pytest.mark.parametrize("filter_", ["", "active eq true"])
-def test_f39_a_walk_through_the_pages_meets_everybody_once(both, filter_):
-    expected = {both.add_user(f"walker{number}")["id"] for number in range(23)}
+def test_f39_a_walk_through_the_pages_meets_everybody_once(both, walkers, filter_):
     ids = []
     for start in range(1, 40, 5):
         query = {"startIndex": str(start), "count": "5", **({"filter": filter_} if filter_ else {})}
         ids += [user["id"] for user in both.get("/Users", query).json()["Resources"]]
     assert len(ids) == len(set(ids))
-    assert set(ids) == expected
+    assert set(ids) == walkers
 
 
 @pytest.mark.parametrize("start", ["0", "-5"])

@@ -40,8 +40,7 @@ def test_a_search_over_both_kinds_takes_what_only_one_declares_as_false(both):
     assert_error(both.post("/.search", {"sortBy": "nope"}), 400, "invalidPath")
 
 
-def test_a_value_without_a_path_may_select_entries_by_its_keys(scim):
-    user = scim.add_user("mira")
+def test_a_value_without_a_path_may_select_entries_by_its_keys(scim, user):
     value = {
         'emails[type eq "work"].value': "new@corp.local",
         'phoneNumbers[type eq "mobile"].value': "077",
@@ -95,8 +94,7 @@ BAD_OPERATIONS = [
 
 
 @pytest.mark.parametrize(("operation", "name"), BAD_OPERATIONS)
-def test_a_value_that_does_not_fit_is_refused_in_one_plain_sentence(scim, operation, name):
-    user = scim.add_user("mira")
+def test_a_value_that_does_not_fit_is_refused_in_one_plain_sentence(scim, user, operation, name):
     answer = scim.patch(f"/Users/{user['id']}", operation)
     assert_error(answer, 400, "invalidValue")
     detail = answer.json()["detail"]
@@ -223,8 +221,7 @@ def test_a_manager_gives_way_to_another_in_every_form(scim_of, dialect):
 
 
 @pytest.mark.parametrize("name", ["position", "POSITION", "folder"])
-def test_a_patch_finds_what_only_an_extension_declares_without_its_schema(scim, name):
-    user = scim.add_user("mira")
+def test_a_patch_finds_what_only_an_extension_declares_without_its_schema(scim, user, name):
     for operation in ({"path": name, "value": "One"}, {"value": {name: "Two"}}):
         after = scim.patch(f"/Users/{user['id']}", {"op": "replace", **operation}).json()
         assert after[people.EMPLOYEE][name.lower()] in ("One", "Two")
@@ -260,8 +257,7 @@ def test_a_name_is_one_line_that_says_something(both, kind, attribute):
     assert both.post(kind, {attribute: "tab\there"}).status_code == {"userName": 400, "displayName": 201}[attribute]
 
 
-def test_a_name_of_old_stands_in_nobodys_way(scim):
-    user = scim.add_user("mira")
+def test_a_name_of_old_stands_in_nobodys_way(scim, user):
     User.objects.filter(pk=user["id"]).update(user_name="mira\told", user_name_key="mira\told")
     answer = scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": "active", "value": False})
     assert (answer.status_code, answer.json()["active"]) == (200, False)
@@ -309,16 +305,14 @@ def test_a_fault_is_told_under_the_name_that_was_sent(both, fields, name):
     assert name in answer.json()["detail"]
 
 
-def test_a_name_that_stands_twice_in_two_cases_is_refused(scim):
-    user = scim.add_user("mira")
+def test_a_name_that_stands_twice_in_two_cases_is_refused(scim, user):
     for body in ('{"userName": "mira", "active": true, "Active": false}', '{"userName": "a", "USERNAME": "b"}'):
         assert_error(scim.send("PUT", f"/Users/{user['id']}", body), 400, "invalidSyntax")
     assert scim.user(user["id"]) == user
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE"])
-def test_a_version_that_is_ruled_out_is_not_written(scim, method):
-    user = scim.add_user("mira")
+def test_a_version_that_is_ruled_out_is_not_written(scim, user, method):
     body = {"userName": "mira", "Operations": [{"op": "replace", "path": "title", "value": "x"}]}
     for tag in ("*", user["meta"]["version"]):
         assert_error(scim.send(method, f"/Users/{user['id']}", body, If_None_Match=tag), 412)
@@ -368,8 +362,7 @@ def test_the_whole_resource_may_be_sent_back_without_a_path(scim_of, dialect):
         assert_error(scim.patch(path, other), 400, "mutability")
 
 
-def test_a_path_takes_a_bare_operand_as_a_filter_does(scim):
-    user = scim.add_user("mira")
+def test_a_path_takes_a_bare_operand_as_a_filter_does(scim, user):
     group = scim.add_group("Team", user["id"])["id"]
     path = "emails [ type eq work ].value"
     after = scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": path, "value": "new@corp.local"}).json()

@@ -142,9 +142,7 @@ def test_only_text_and_date_times_have_an_order_or_parts(scim, expression):
         'type eq "x" or type lt false',
     ],
 )
-def test_a_path_of_a_patch_compares_nothing_without_an_order(scim, selection):
-    user = scim.add_user("mira")
-    group = scim.add_group("Team", user["id"])
+def test_a_path_of_a_patch_compares_nothing_without_an_order(scim, user, group, selection):
     user = scim.user(user["id"])
     for path in (f"/Users/{user['id']}", f"/Groups/{group['id']}"):
         name = "emails" if "Users" in path else "members"

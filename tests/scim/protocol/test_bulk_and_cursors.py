@@ -213,8 +213,7 @@ def test_the_mount_without_patch_has_none_in_a_bulk_either(scim_of):
     assert scim.user(user["id"])["active"] is True
 
 
-def test_versions_are_judged_in_a_bulk(scim):
-    user = scim.add_user("mira")
+def test_versions_are_judged_in_a_bulk(scim, user):
     put = {"method": "PUT", "path": f"/Users/{user['id']}", "data": {**user, "title": "Lead"}}
     assert statuses(send(scim, {**put, "version": 'W/"99"'}, {**put, "version": user["meta"]["version"]})) == [
         "412",
@@ -304,9 +303,7 @@ def test_a_walk_by_cursor_misses_nobody_while_others_come_and_go(scim):
     assert "nextCursor" not in second
 
 
-def test_both_kinds_are_walked_by_cursor(scim):
-    user = scim.add_user("mira")
-    group = scim.add_group("Team", user["id"])
+def test_both_kinds_are_walked_by_cursor(scim, user, group):
     ids: list[str] = []
     cursor: str | None = ""
     while cursor is not None:

@@ -7,6 +7,7 @@ from django.test.utils import CaptureQueriesContext
 from records.accounts.models import Role
 from tests.scim import people
 from tests.scim.conftest import Scim, assert_error, last_outcome
+from tests.shared_fixtures import shared_fixture
 
 
 def ids(answer) -> list[str]:
@@ -28,9 +29,13 @@ def test_a_page_holds_a_hundred_unless_asked_and_two_hundred_at_most(both, site)
     assert (last["startIndex"], last["itemsPerPage"], last["totalResults"]) == (205, 1, 205)
 
 
+@shared_fixture
+def members(documented_token):
+    return {Scim(documented_token).add_user(f"m{number}")["id"] for number in range(11)}
+
+
 @pytest.mark.parametrize("query", [{}, {"filter": "active eq true"}, {"sortBy": "userName"}])
-def test_a_walk_misses_nobody_who_was_there_while_others_are_added(both, query):
-    members = {both.add_user(f"m{number}")["id"] for number in range(11)}
+def test_a_walk_misses_nobody_who_was_there_while_others_are_added(both, members, query):
     walk: list[str] = []
     for start in range(1, 30, 3):
         walk += ids(both.get("/Users", {**query, "startIndex": start, "count": 3}))
@@ -63,6 +68,7 @@ def test_groups_without_a_name_are_told_apart_by_their_ids(both):
     assert both.ids("/Groups", "not (displayName pr)") == sorted((first["id"], second["id"]))
 
 
+@pytest.mark.usefixtures("group")
 @pytest.mark.parametrize("way", ["attributes", "excludedAttributes"])
 @pytest.mark.parametrize(
     ("path", "name"),
@@ -80,14 +86,22 @@ def test_groups_without_a_name_are_told_apart_by_their_ids(both):
     ],
 )
 def test_a_name_that_is_no_attribute_is_named_in_the_log(both, way, path, name):
-    user = both.add_user("mira")
-    both.add_group("Team", user["id"])
     query = {way: ["id", name]} if path == "/.search" else {way: f"id,{name}"}
     answer = both.post(path, query) if path == "/.search" else both.get(path, query)
     assert answer.status_code == 200
     assert last_outcome() == f"Answered. Ignored, because the schemas do not declare it: {name}."
     expected = {"schemas", "id"}
     assert all((set(one) == expected) == (way == "attributes") for one in answer.json()["Resources"])
+
+
+@shared_fixture
+def full_user(documented_token):
+    """Return the id of a user with a value of every kind."""
+    scim = Scim(documented_token)
+    more = {"manager": {"value": scim.add_user("boss")["id"]}, "employeeNumber": "7"}
+    user = scim.add_user("mira", externalId="7", x509Certificates=[{"value": "QUJD"}], **{people.ENTERPRISE: more})
+    scim.add_group("Team", user["id"])
+    return user["id"]
 
 
 @pytest.mark.parametrize(
@@ -110,15 +124,11 @@ def test_a_name_that_is_no_attribute_is_named_in_the_log(both, way, path, name):
         "x509Certificates",
     ],
 )
-def test_a_name_of_an_attribute_is_known_in_every_form(both, name):
-    boss = both.add_user("boss")
-    more = {"manager": {"value": boss["id"]}, "employeeNumber": "7"}
-    user = both.add_user("mira", externalId="7", x509Certificates=[{"value": "QUJD"}], **{people.ENTERPRISE: more})
-    both.add_group("Team", user["id"])
-    answer = both.get(f"/Users/{user['id']}", {"attributes": name})
+def test_a_name_of_an_attribute_is_known_in_every_form(both, full_user, name):
+    answer = both.get(f"/Users/{full_user}", {"attributes": name})
     assert set(answer.json()) > {"schemas", "id"}
     assert last_outcome() == "Answered."
-    both.get(f"/Users/{user['id']}", {"excludedAttributes": name})
+    both.get(f"/Users/{full_user}", {"excludedAttributes": name})
     assert last_outcome() == "Answered."
 
 

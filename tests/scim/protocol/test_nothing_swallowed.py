@@ -10,6 +10,7 @@ from records.employees.models import Employee
 from records.history.trail import Author, Channel
 from tests.scim import people
 from tests.scim.conftest import Scim, assert_error, last_outcome
+from tests.shared_fixtures import shared_fixture
 
 AUTHOR = Author(None, "Test", Channel.SYSTEM)
 UNKNOWN_PATHS = [
@@ -36,8 +37,7 @@ def manager(value):
 
 @pytest.mark.parametrize("op", ["add", "replace", "remove"])
 @pytest.mark.parametrize("path", UNKNOWN_PATHS)
-def test_a_path_that_no_schema_declares_is_refused_and_nothing_changes(scim, path, op):
-    user = scim.add_user("mira")
+def test_a_path_that_no_schema_declares_is_refused_and_nothing_changes(scim, user, path, op):
     value = {} if op == "remove" else {"value": "x"}
     answer = scim.patch(
         f"/Users/{user['id']}", {"op": "replace", "path": "title", "value": "Lead"}, {"op": op, "path": path, **value}
@@ -57,9 +57,7 @@ def test_a_path_that_no_schema_declares_is_refused_for_groups(scim, path):
 
 
 @pytest.mark.parametrize("op", ["add", "replace", "remove"])
-def test_a_part_of_a_member_that_is_not_declared_is_refused_for_members_and_others(scim, op):
-    user = scim.add_user("mira")
-    group = scim.add_group("Team", user["id"])
+def test_a_part_of_a_member_that_is_not_declared_is_refused_for_members_and_others(scim, user, group, op):
     for key in (user["id"], group["id"]):
         value = {} if op == "remove" else {"value": "x"}
         answer = scim.patch(f"/Groups/{group['id']}", {"op": op, "path": f'members[value eq "{key}"].nope', **value})
@@ -69,8 +67,7 @@ def test_a_part_of_a_member_that_is_not_declared_is_refused_for_members_and_othe
 
 @pytest.mark.parametrize("path", UNKNOWN_PATHS)
 @pytest.mark.parametrize("off", [{"path": "active", "value": "False"}, {"value": {"active": False, "nope": 1}}])
-def test_a_patch_that_ends_access_is_never_refused_for_such_a_path(scim, path, off):
-    user = scim.add_user("mira")
+def test_a_patch_that_ends_access_is_never_refused_for_such_a_path(scim, user, path, off):
     answer = scim.patch(
         f"/Users/{user['id']}",
         {"op": "replace", "path": path, "value": "x"},
@@ -95,8 +92,7 @@ def test_unknown_names_in_bodies_are_ignored_and_named_in_the_log(both):
     assert "membres" in last_outcome()
 
 
-def test_unknown_names_in_a_value_without_path_are_ignored_and_named(scim):
-    user = scim.add_user("mira")
+def test_unknown_names_in_a_value_without_path_are_ignored_and_named(scim, user):
     value = {"title": "Lead", "nope": 1, "name.nope": 2, 'emails[type eq "work"].nope': 3, "urn:foo:2.0:x": 4}
     answer = scim.patch(f"/Users/{user['id']}", {"op": "replace", "value": value})
     assert answer.json()["title"] == "Lead"
@@ -119,8 +115,7 @@ def test_unknown_names_in_a_value_without_path_are_ignored_and_named(scim):
     ],
 )
 @pytest.mark.parametrize("op", ["add", "replace"])
-def test_a_value_that_nothing_could_take_is_refused(scim, op, path, value, kind):
-    user = scim.add_user("mira")
+def test_a_value_that_nothing_could_take_is_refused(scim, user, op, path, value, kind):
     assert_error(scim.patch(f"/Users/{user['id']}", {"op": op, "path": path, "value": value}), 400, kind)
     assert scim.user(user["id"]) == user
     both_are_there = {"op": op, "path": "roles", "value": [{"value": "auditor", "nope": 1}]}
@@ -129,8 +124,7 @@ def test_a_value_that_nothing_could_take_is_refused(scim, op, path, value, kind)
     assert scim.patch(f"/Users/{user['id']}", sub).json()["roles"] == [{"value": "baker"}]
 
 
-def test_a_value_that_nothing_could_take_never_keeps_access_alive(scim):
-    user = scim.add_user("mira")
+def test_a_value_that_nothing_could_take_never_keeps_access_alive(scim, user):
     wrong = {"op": "replace", "path": people.EMPLOYEE, "value": {"nope": 1}}
     answer = scim.patch(f"/Users/{user['id']}", wrong, {"op": "replace", "path": "active", "value": False})
     assert (answer.status_code, answer.json()["active"]) == (200, False)
@@ -138,10 +132,8 @@ def test_a_value_that_nothing_could_take_never_keeps_access_alive(scim):
 
 @pytest.mark.parametrize("op", ["add", "replace"])
 @pytest.mark.parametrize("path", ["title", "emails", "members", None])
-def test_an_operation_without_a_value_is_refused(scim, op, path):
-    user = scim.add_user("mira", title="Baker")
-    group = scim.add_group("Team", user["id"])
-    user = scim.user(user["id"])
+def test_an_operation_without_a_value_is_refused(scim, user, group, op, path):
+    user = scim.patch(f"/Users/{user['id']}", {"op": "add", "path": "title", "value": "Baker"}).json()
     address = f"/Groups/{group['id']}" if path == "members" else f"/Users/{user['id']}"
     operation = {"op": op, "path": path} if path else {"op": op}
     assert_error(scim.patch(address, operation), 400, "invalidValue")
@@ -149,9 +141,7 @@ def test_an_operation_without_a_value_is_refused(scim, op, path):
 
 
 @pytest.mark.parametrize("empty", [None, []])
-def test_an_explicit_null_or_empty_list_empties(scim, empty):
-    user = scim.add_user("mira")
-    group = scim.add_group("Team", user["id"])
+def test_an_explicit_null_or_empty_list_empties(scim, user, group, empty):
     for address, path in ((f"/Groups/{group['id']}", "members"), (f"/Users/{user['id']}", "emails")):
         answer = scim.patch(address, {"op": "replace", "path": path, "value": empty})
         assert answer.status_code == 200, answer.content
@@ -188,11 +178,25 @@ def test_a_patch_empties_a_whole_extension(scim, empty, form):
     assert line_of(user) is None
 
 
+@shared_fixture
+def boss(documented_token):
+    return Scim(documented_token).add_user("boss")
+
+
+@shared_fixture
+def users(documented_token, boss):
+    """Return two users who are alike but for their names."""
+    more = {
+        "title": "Cook",
+        "phoneNumbers": [{"type": "work", "value": "1"}],
+        people.ENTERPRISE: {"manager": {"value": boss["id"]}, "department": "Oven"},
+    }
+    return [Scim(documented_token).add_user(f"m{number}", **more) for number in range(2)]
+
+
 @pytest.mark.parametrize("empty", [{}, {"value": None}, {"value": ""}, {"value": []}])
 @pytest.mark.parametrize("path", ["title", "name", f"{people.ENTERPRISE}:manager", f"{people.EMPLOYEE}:folder"])
-def test_a_removal_with_an_empty_value_is_one_without(scim, path, empty):
-    more = {people.ENTERPRISE: {"manager": {"value": scim.add_user("boss")["id"]}}}
-    users = [scim.add_user(f"m{number}", title="Lead", **more) for number in range(2)]
+def test_a_removal_with_an_empty_value_is_one_without(scim, users, path, empty):
     addresses = [f"/Users/{user['id']}" for user in users]
     plain = scim.patch(addresses[0], {"op": "remove", "path": path}).json()
     answer = scim.patch(addresses[1], {"op": "Remove", "path": path, **empty})
@@ -238,9 +242,9 @@ def test_a_query_parameter_with_two_values_is_refused(both, query):
     assert both.send("GET", f"/Users?{first}&{first}").status_code == 200
 
 
+@pytest.mark.usefixtures("user")
 @pytest.mark.parametrize("name", ["filtr", "filters", "Filte", "startIndx", "counts", "attribute"])
 def test_a_misspelt_query_parameter_is_refused_and_finds_nobody(both, name):
-    both.add_user("mira")
     assert_error(both.get("/Users", {name: 'userName eq "nobody"'}), 400, "invalidSyntax")
     assert_error(both.post("/Users/.search", {name: 'userName eq "nobody"'}), 400, "invalidSyntax")
     assert both.get("/Users", {"aadOptscim062020": ""}).status_code == 200
@@ -252,18 +256,15 @@ def test_a_post_under_a_condition_is_refused_and_makes_nobody(both):
     assert both.ids("/Users", 'userName eq "mira"') == []
 
 
-def test_single_quotes_in_a_path_are_refused_too(scim):
-    user = scim.add_user("mira")
-    group = scim.add_group("Team", user["id"])
+def test_single_quotes_in_a_path_are_refused_too(scim, user, group):
     path = f"members[value eq '{user['id']}']"
     assert_error(scim.patch(f"/Groups/{group['id']}", {"op": "remove", "path": path}), 400, "invalidFilter")
     assert scim.members(group["id"]) == {user["id"]}
 
 
 @pytest.mark.parametrize("kind", ["self", "circle", "unknown", "no id"])
-def test_a_manager_whom_nobody_can_have_leaves_the_line_is_echoed_and_logged(both, kind):
-    boss = both.add_user("boss")
-    user = both.add_user("mira", **manager(boss["id"]))
+def test_a_manager_whom_nobody_can_have_leaves_the_line_is_echoed_and_logged(both, boss, users, kind):
+    user = users[0]
     below = both.add_user("below", **manager(user["id"]))
     wrong = {"self": user["id"], "circle": below["id"], "unknown": "0" * 8 + user["id"][8:], "no id": "boss"}[kind]
     body = both.user(user["id"])
@@ -274,7 +275,7 @@ def test_a_manager_whom_nobody_can_have_leaves_the_line_is_echoed_and_logged(bot
     assert line_of(user) == boss["id"]
     keys = both.ids("/Users", f'{people.ENTERPRISE}:manager.value eq "{wrong}"')
     assert user["id"] in keys
-    assert both.ids("/Users", f'{people.ENTERPRISE}:manager.value eq "{boss["id"]}"') == []
+    assert both.ids("/Users", f'{people.ENTERPRISE}:manager.value eq "{boss["id"]}"') == [users[1]["id"]]
 
 
 TAKEN_MANAGERS = [
@@ -286,9 +287,8 @@ TAKEN_MANAGERS = [
 
 
 @pytest.mark.parametrize("operation", TAKEN_MANAGERS)
-def test_a_manager_whose_value_is_taken_away_is_gone(scim, operation):
-    boss = scim.add_user("boss")["id"]
-    user = scim.add_user("mira", **{people.ENTERPRISE: {"manager": {"value": boss}, "department": "Oven"}})
+def test_a_manager_whose_value_is_taken_away_is_gone(scim, users, operation):
+    user = users[0]
     reference = {"op": "remove", "path": "manager.$ref"}
     assert scim.patch(f"/Users/{user['id']}", reference).json()[people.ENTERPRISE] == user[people.ENTERPRISE]
     answer = scim.patch(f"/Users/{user['id']}", operation)
@@ -309,11 +309,8 @@ def test_a_manager_whose_value_is_taken_away_is_gone(scim, operation):
         ("manager", {"value": "whoever"}),
     ],
 )
-def test_a_remove_that_repeats_the_old_value_removes_what_its_path_names(scim, path, value):
-    boss = scim.add_user("boss")["id"]
-    more = {people.ENTERPRISE: {"manager": {"value": boss}, "department": "Oven"}}
-    user = scim.add_user("mira", title="Cook", phoneNumbers=[{"type": "work", "value": "1"}], **more)["id"]
-    other = scim.add_user("other", title="Cook", phoneNumbers=[{"type": "work", "value": "1"}], **more)["id"]
+def test_a_remove_that_repeats_the_old_value_removes_what_its_path_names(scim, users, path, value):
+    user, other = (user["id"] for user in users)
     assert scim.patch(f"/Users/{other}", {"op": "remove", "path": path}).status_code == 200
     answer = scim.patch(f"/Users/{user}", {"op": "Remove", "path": path, "value": value})
     assert answer.status_code == 200, answer.content
@@ -369,8 +366,7 @@ def test_the_address_of_the_profile_is_ours(both):
     assert both.ids("/Users", f'profileUrl eq "{user["profileUrl"]}"') == [user["id"]]
 
 
-def test_a_patch_of_the_profiles_address_is_refused_and_without_path_left_out(scim):
-    user = scim.add_user("mira")
+def test_a_patch_of_the_profiles_address_is_refused_and_without_path_left_out(scim, user):
     operation = {"op": "replace", "path": "profileUrl", "value": "https://evil.example"}
     assert_error(scim.patch(f"/Users/{user['id']}", operation), 400, "mutability")
     value = {"profileUrl": "https://evil.example", "title": "Lead"}

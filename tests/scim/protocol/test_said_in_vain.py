@@ -7,16 +7,24 @@ import pytest
 from records.accounts.models import Dialect
 from scim.models import ProvisioningCall
 from tests.scim import people
-from tests.scim.conftest import assert_error, last_outcome
+from tests.scim.conftest import Scim, assert_error, last_outcome
+from tests.shared_fixtures import shared_fixture
 
 MANAGER = f"{people.ENTERPRISE}:manager"
 
 
+@shared_fixture
+def groups(documented_token, user):
+    """Return the ids of a group and of one that contains it and the user."""
+    scim = Scim(documented_token)
+    inner = scim.add_group("Inner")["id"]
+    return inner, scim.add_group("Team", user["id"], inner)["id"]
+
+
 @pytest.fixture
-def team(both):
+def team(both, user, groups):
     """Return a client, a user, a group and a group that contains both of them."""
-    user, inner = both.add_user("mira")["id"], both.add_group("Inner")["id"]
-    return both, user, inner, both.add_group("Team", user, inner)["id"]
+    return both, user["id"], *groups
 
 
 def test_a_member_whose_type_contradicts_its_id_is_refused_and_nothing_changes(team):
@@ -102,11 +110,9 @@ MEMBER = 'members[value eq "{}"]'
     ],
 )
 @pytest.mark.parametrize("op", ["add", "replace"])
-def test_a_member_that_a_path_selects_may_be_told_again(scim, op, value):
-    user = scim.add_user("mira")["id"]
-    group = scim.add_group("Team", user)
-    text = json.dumps(value).replace("{UPPER}", user.upper()).replace("{key}", user)
-    operation = {"op": op, "path": MEMBER.format(user), "value": json.loads(text)}
+def test_a_member_that_a_path_selects_may_be_told_again(scim, user, group, op, value):
+    text = json.dumps(value).replace("{UPPER}", user["id"].upper()).replace("{key}", user["id"])
+    operation = {"op": op, "path": MEMBER.format(user["id"]), "value": json.loads(text)}
     answer = scim.patch(f"/Groups/{group['id']}", operation)
     assert answer.status_code == 200, answer.content
     assert answer.json() == group
@@ -116,10 +122,10 @@ def test_a_member_that_a_path_selects_may_be_told_again(scim, op, value):
 @pytest.mark.parametrize("value", [None, "", "x", 7, [], ["x"], [{"value": "x"}, {"value": "y"}]])
 @pytest.mark.parametrize("op", ["add", "replace"])
 @pytest.mark.parametrize("is_member", [True, False])
-def test_a_member_that_a_path_selects_is_told_as_an_object(scim, op, value, is_member):
-    user = scim.add_user("mira")["id"]
-    group = scim.add_group("Team", *([user] if is_member else []))
-    operation = {"op": op, "path": MEMBER.format(user), "value": value}
+def test_a_member_that_a_path_selects_is_told_as_an_object(scim, user, group, op, value, is_member):
+    if not is_member:
+        group = scim.add_group("Empty")
+    operation = {"op": op, "path": MEMBER.format(user["id"]), "value": value}
     assert_error(scim.patch(f"/Groups/{group['id']}", operation), 400, "invalidValue")
     assert scim.get(f"/Groups/{group['id']}").json() == group
 
@@ -135,10 +141,8 @@ def test_a_member_that_a_path_selects_is_told_as_an_object(scim, op, value, is_m
         (f"{MEMBER}.$ref", "x"),
     ],
 )
-def test_what_a_member_is_cannot_be_changed_by_a_path(scim, path, value):
-    user = scim.add_user("mira")["id"]
-    group = scim.add_group("Team", user)
-    operation = {"op": "replace", "path": path.format(user), "value": value}
+def test_what_a_member_is_cannot_be_changed_by_a_path(scim, user, group, path, value):
+    operation = {"op": "replace", "path": path.format(user["id"]), "value": value}
     assert_error(scim.patch(f"/Groups/{group['id']}", operation), 400, "mutability")
     assert scim.get(f"/Groups/{group['id']}").json() == group
 
@@ -166,20 +170,30 @@ def test_unknown_names_of_a_member_are_named_in_the_log_of_every_write(team):
         assert note in last_outcome()
 
 
+@shared_fixture
+def boss(documented_token):
+    return Scim(documented_token).add_user("boss", displayName="The Boss")
+
+
+@shared_fixture
+def worker(documented_token, boss):
+    """Return a user who reports to the boss."""
+    manager = {people.ENTERPRISE: {"manager": {"value": boss["id"]}}}
+    return Scim(documented_token).add_user("worker", **manager)
+
+
 @pytest.mark.parametrize("path", [MANAGER, "manager", None])
 @pytest.mark.parametrize("op", ["add", "replace"])
-def test_the_name_of_a_manager_in_a_patch_is_named_in_the_log(scim, path, op):
-    boss = scim.add_user("boss", displayName="The Boss")
-    user = scim.add_user("mira", **{people.ENTERPRISE: {"manager": {"value": boss["id"]}}})
+def test_the_name_of_a_manager_in_a_patch_is_named_in_the_log(scim, boss, worker, path, op):
     note = f"Ignored, because it is read-only: {MANAGER}.displayName."
     for name, is_said in (("Somebody", True), ("The Boss", False)):
         value = {"value": boss["id"], "displayName": name}
         operation = {"op": op, "path": path, "value": value} if path else {"op": op, "value": {MANAGER: value}}
-        answer = scim.patch(f"/Users/{user['id']}", operation)
+        answer = scim.patch(f"/Users/{worker['id']}", operation)
         assert answer.json()[people.ENTERPRISE]["manager"]["displayName"] == "The Boss"
         assert (note in last_outcome()) == is_said
     alone = {"op": op, "path": MANAGER, "value": {"displayName": "Somebody"}}
-    answer = scim.patch(f"/Users/{user['id']}", alone)
+    answer = scim.patch(f"/Users/{worker['id']}", alone)
     assert answer.json()[people.ENTERPRISE]["manager"]["value"] == boss["id"]
     assert note in last_outcome()
 
@@ -194,14 +208,12 @@ def test_the_name_of_a_manager_in_a_patch_is_named_in_the_log(scim, path, op):
         (MANAGER, {"value": "", "nope": 1}, f"{MANAGER}.nope"),
     ],
 )
-def test_unknown_names_in_a_value_with_a_path_are_ignored_and_named(scim, path, value, name):
-    user = scim.add_user("mira")
+def test_unknown_names_in_a_value_with_a_path_are_ignored_and_named(scim, user, path, value, name):
     assert scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": path, "value": value}).status_code == 200
     assert f"Ignored, because the schemas do not declare it: {name}." in last_outcome()
 
 
-def test_unknown_names_of_a_patch_are_named_and_misspelt_ones_refused(scim):
-    user = scim.add_user("mira")
+def test_unknown_names_of_a_patch_are_named_and_misspelt_ones_refused(scim, user):
     path, operation = f"/Users/{user['id']}", {"op": "replace", "path": "title", "value": "Lead"}
     answer = scim.send("PATCH", path, {"Operations": [{**operation, "comment": "x"}], "reason": "y"})
     assert (answer.status_code, answer.json()["title"]) == (200, "Lead")
@@ -220,8 +232,7 @@ def test_unknown_names_of_a_bulk_are_named(both):
     assert "Ignored, because the schemas do not declare it: reason, comment." in outcome
 
 
-def test_the_log_names_what_was_ignored_without_anybodys_data(scim):
-    user = scim.add_user("mira")
+def test_the_log_names_what_was_ignored_without_anybodys_data(scim, user):
     path = 'emails[value eq "mira@corp.local"].nope'
     off = {"op": "replace", "path": "active", "value": False}
     scim.patch(f"/Users/{user['id']}", {"op": "replace", "path": path, "value": "x"}, off)
@@ -232,8 +243,7 @@ def test_the_log_names_what_was_ignored_without_anybodys_data(scim):
 
 
 @pytest.mark.parametrize("false", [False, "False", 0, "0", "no", "OFF"])
-def test_every_form_of_false_ends_access_beside_a_path_that_is_not_declared(scim, false):
-    user = scim.add_user("mira")
+def test_every_form_of_false_ends_access_beside_a_path_that_is_not_declared(scim, user, false):
     operations = [{"op": "replace", "path": path, "value": false} for path in ("nope", "active")]
     answer = scim.patch(f"/Users/{user['id']}", *operations)
     assert (answer.status_code, answer.json().get("active")) == (200, False), answer.content
@@ -250,21 +260,24 @@ def test_every_form_of_false_ends_access_beside_a_path_that_is_not_declared(scim
         {"value": {"active": [{"value": "False"}]}},
     ],
 )
-def test_every_way_to_name_active_ends_access_beside_a_path_that_is_not_declared(scim, off):
-    user = scim.add_user("mira")
+def test_every_way_to_name_active_ends_access_beside_a_path_that_is_not_declared(scim, user, off):
     answer = scim.patch(
         f"/Users/{user['id']}", {"op": "replace", **off}, {"op": "replace", "path": "nope", "value": "x"}
     )
     assert (answer.status_code, answer.json().get("active")) == (200, False), answer.content
 
 
-def test_the_schema_as_a_path_does_not_hide_how_many_attributes_a_patch_changes(scim):
-    user = scim.add_user("mira")
+def test_the_schema_as_a_path_does_not_hide_how_many_attributes_a_patch_changes(scim, user):
     many = {f'emails[value eq "{number}"].type': "work" for number in range(600)}
     for path in ({}, {"path": people.USER}, {"path": f" {people.USER.upper()} "}):
         answer = scim.patch(f"/Users/{user['id']}", {"op": "add", "value": many, **path})
         assert answer.status_code == 400
         assert "at most 500" in answer.json()["detail"]
+
+
+@shared_fixture
+def worker_group(documented_token, worker):
+    return Scim(documented_token).add_group("Crew", worker["id"])
 
 
 OLD = {"created": "2020-01-01T00:00:00.000Z", "lastModified": "2020-01-01T00:00:00.000Z", "version": 'W/"0"'}
@@ -283,17 +296,16 @@ OLD = {"created": "2020-01-01T00:00:00.000Z", "lastModified": "2020-01-01T00:00:
         ({f"{MANAGER}.displayName": "Somebody"}, f"{MANAGER}.displayName"),
     ],
 )
-def test_read_only_attributes_in_a_patch_without_a_path_are_ignored_and_named(scim_of, dialect, value, names):
+def test_read_only_attributes_in_a_patch_without_a_path_are_ignored_and_named(
+    scim_of, worker, worker_group, dialect, value, names
+):
     scim = scim_of(dialect)
-    boss = scim.add_user("boss")
-    user = scim.add_user("mira", **{people.ENTERPRISE: {"manager": {"value": boss["id"]}}})
-    scim.add_group("Team", user["id"])
-    path, before = f"/Users/{user['id']}", scim.user(user["id"])
+    path, before = f"/Users/{worker['id']}", scim.user(worker["id"])
     for op in ("add", "replace"):
         answer = scim.patch(path, {"op": op, "value": {**value, "title": f"Lead {op}"}})
         assert answer.status_code == 200, answer.content
         assert last_outcome() == f"Changed: title. Ignored, because it is read-only: {names}."
-        after = scim.user(user["id"])
+        after = scim.user(worker["id"])
         assert after["title"] == f"Lead {op}"
         assert {**after, "title": "", "meta": ""} == {**before, "title": "", "meta": ""}
     scim.patch(f"{path}?attributes=userName", {"op": "add", "value": {**after, "title": "Lead"}})
@@ -329,9 +341,9 @@ def test_what_is_read_only_of_a_group_is_ignored_and_named_and_ids_are_read_in_a
 @pytest.mark.parametrize(
     "form", ["../Users/{}", "/scim/Users/{}/", "Users/{}", "https://elsewhere.example/prodscim/Users/{}"]
 )
-def test_a_manager_named_by_any_reference_is_set_and_not_called_ignored(both, form):
-    boss, other = both.add_user("boss")["id"], both.add_user("other")["id"]
-    user = both.add_user("mira", **{people.ENTERPRISE: {"manager": {"$ref": form.format(boss)}}})
+def test_a_manager_named_by_any_reference_is_set_and_not_called_ignored(both, boss, user, form):
+    boss, other = boss["id"], user["id"]
+    user = both.add_user("worker", **{people.ENTERPRISE: {"manager": {"$ref": form.format(boss)}}})
     assert "sent" not in last_outcome()
     path = f"/Users/{user['id']}"
     body = {**user, people.ENTERPRISE: {"manager": {"$ref": form.format(other.upper())}}}
