@@ -1,9 +1,7 @@
 """Every record and every list on paper: what it says, who gets it, and at what cost."""
 
-import io
 from typing import Any
 
-import pypdf
 import pytest
 from django.contrib import admin
 from django.db import connection
@@ -31,6 +29,7 @@ from tests.make.complaints import make_complaint, make_entry
 from tests.make.customers import make_customer
 from tests.make.documents import make_document, make_signer
 from tests.make.items import make_item
+from tests.make.pdfs import texts_of
 
 pytestmark = pytest.mark.django_db
 
@@ -48,8 +47,7 @@ def text_of(client: Client, path: str) -> str:
     response = client.get(path)
     assert response.status_code == 200, path
     assert response["Content-Type"] == "application/pdf"
-    pages = pypdf.PdfReader(io.BytesIO(response.content)).pages
-    return " ".join(" ".join(page.extract_text() for page in pages).split())
+    return " ".join(texts_of(response.content))
 
 
 def test_the_list_of_every_kind_of_record_is_printed(site: Site) -> None:
@@ -183,7 +181,7 @@ def test_statuses_and_other_choices_are_printed_in_the_reader_s_language(site: S
     for record, words in expected.items():
         page = client.get(address(record, "read"), headers={"Accept-Language": "de"}).text
         answer = client.get(paper_of(record), headers={"Accept-Language": "de"}).content
-        paper = " ".join(page.extract_text() for page in pypdf.PdfReader(io.BytesIO(answer)).pages)
+        paper = " ".join(texts_of(answer))
         for word in words:
             assert word in page
             assert word in paper
