@@ -2,6 +2,7 @@
 
 import re
 from html import unescape
+from itertools import zip_longest
 from typing import Any
 
 import pytest
@@ -35,13 +36,17 @@ def test_every_link_of_every_lists_filters_leads_somewhere(site: Site) -> None:
             continue
         page: Any = client.get(list_address(model))
         filters = page.context["cl"].filter_specs if "cl" in page.context else []
+        queries_by_filter = []
         for list_filter in filters:
             if model is Product or type(list_filter) is not ArchivedFilter:
                 filter_names.add(type(list_filter).__name__)
                 spans = [f"?{list_filter.span_name}={span}" for span in getattr(list_filter, "spans", ())]
-                for query in [*(choice["query_string"] for choice in list_filter.choices(page.context["cl"])), *spans]:
-                    url = list_address(model) + query
-                    assert client.get(url).status_code == 200, url
+                choices = [choice["query_string"] for choice in list_filter.choices(page.context["cl"])]
+                queries_by_filter.append([query.removeprefix("?") for query in (*choices, *spans)])
+        # The first choices of all filters are followed together, then the second ones, and so on.
+        for queries in zip_longest(*queries_by_filter, fillvalue=""):
+            url = f"{list_address(model)}?{'&'.join(filter(None, queries))}"
+            assert client.get(url).status_code == 200, url
     assert {"ArchivedFilter", "OutcomeFilter", "ActionDueFilter", "AuditDueFilter", "ActiveFilter"} <= filter_names
 
 

@@ -328,7 +328,9 @@ def test_history_is_filtered_paged_and_compared(site: Site) -> None:
     employee = make.make_employee(site)
     client = browser(site)
     for number in range(30):
-        save(client, employee, position=f"Grade {number}", change_reason=f"Step {number}")
+        update_employee(
+            site.pk, employee.pk, {"position": f"Grade {number}"}, author=make.SYSTEM, reason=f"Step {number}"
+        )
     save(client, employee, code="C1", change_reason="Coded")
     page = address(employee, "history")
     assert "Coded" in client.get(page).content.decode()

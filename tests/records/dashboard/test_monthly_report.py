@@ -1,6 +1,7 @@
 """The monthly report: its numbers, the lists behind them, its empty states, its readers and its paper."""
 
 import datetime
+import functools
 import zoneinfo
 from collections.abc import Iterator
 from io import BytesIO
@@ -34,6 +35,7 @@ from tests.make.complaints import make_units_sold
 from tests.make.documents import make_document, make_signer, version_of
 from tests.make.figures import make_complaints, noon
 from tests.make.pdfs import texts_of
+from tests.shared_fixtures import shared_fixture
 
 UTC = zoneinfo.ZoneInfo("UTC")
 HALF_YEAR = Period(datetime.date(2026, 1, 1), datetime.date(2026, 6, 1), UTC, datetime.date(2026, 6, 15))
@@ -85,7 +87,7 @@ def make_document_to_read(site: Site, in_force: datetime.datetime, readers: int,
     return document
 
 
-@pytest.fixture
+@shared_fixture
 def busy(site: Site, other_site: Site) -> Site:
     """Return a site at which something of every kind happened last month and is overdue, beside another such site."""
     month, today = last_month(), now().date()
@@ -218,11 +220,10 @@ def test_every_figure_is_the_number_of_the_records_in_the_list_behind_it(busy: S
     assert len(cells) > 20
     line_cells = [cell for line in report.lines for cell in (line.current, line.previous)]
     assert [cell.text for cell in line_cells if not cell.url and cell.text not in ("0", NOTHING)] == []
+    counts = functools.cache(functools.partial(counts_behind, client))
     for name, cell in cells:
-        if cell.text.isdigit():
-            assert int(cell.text) in counts_behind(client, cell.url), (name, cell)
-        else:
-            assert client.get(cell.url).status_code == 200, (name, cell)
+        shown = counts(cell.url)
+        assert not cell.text.isdigit() or int(cell.text) in shown, (name, cell)
 
 
 def test_the_month_at_a_glance_holds_the_months_figures(busy: Site) -> None:

@@ -132,8 +132,9 @@ def test_every_link_traces_exactly_the_lot_that_it_is_about(site: Site, lot: str
     make_complaint(site, trace_number="L26 330 x L27")
     client = browser(site)
     pages = [*map(address, (*records, material)), f"/admin/search/?{urlencode({'q': lot})}"]
-    for page in pages:
-        [link] = set(re.findall(r'href="(/admin/trace/\?lots=[^"]*)"', client.get(page).content.decode()))
+    links = [{*re.findall(r'href="(/admin/trace/\?lots=[^"]*)"', client.get(page).content.decode())} for page in pages]
+    assert [len(links_of_page) for links_of_page in links] == [1] * 4
+    for link in set[str]().union(*links):
         context = client.get(html.unescape(link)).context
         assert (context["lots"], context["unknown"], context["result"].count) == ([lot], [], 3)
         again = trace(client, context["asked"])
