@@ -19,6 +19,7 @@ from records.sites.models import Site
 from tests import make
 from tests.make.backoffice import form_of, sign_in
 from tests.make.signing_in import LOGIN, code_of_app, give_app, is_signed_in, run_tasks, try_password
+from tests.shared_fixtures import shared_fixture
 
 pytestmark = pytest.mark.django_db
 
@@ -47,7 +48,7 @@ FOREIGN = (
 FACTOR = "/accounts/login/factor/"
 
 
-@pytest.fixture
+@shared_fixture
 def ann(site: Site) -> User:
     """Return a reader with a mail address."""
     return make.make_user("ann", site=site, role=DefaultRole.READER, email="ann@example.com")

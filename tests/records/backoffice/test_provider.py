@@ -10,6 +10,7 @@ import pytest
 from allauth.socialaccount.models import SocialAccount
 from canaille.oidc.jose import server_jwks
 from cryptography.hazmat.primitives.asymmetric import rsa
+from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 from flask import Response, request
@@ -24,6 +25,7 @@ from tests.make.backoffice import sign_in
 from tests.make.documents import make_document, make_signer
 from tests.make.provider import CLIENT_ID, answer_of_provider, asks_again, make_identity, use_provider
 from tests.make.signing_in import give_app, is_signed_in
+from tests.shared_fixtures import shared_fixture
 
 pytestmark = pytest.mark.django_db
 
@@ -40,23 +42,28 @@ def company(iam_server: Any, settings: Any) -> Iterator[Any]:
     iam_server.app.before_request_funcs[None][:] = before
 
 
-@pytest.fixture
+@shared_fixture
 def ann(site: Site) -> User:
     return make.make_user("ann", site=site, role=DefaultRole.READER, email="ann@example.com")
 
 
-def link_identity(company: Any, user: User) -> Any:
-    """Return a person at the provider whom the user has linked, in the way in which people do."""
+def link_identity(company: Any, user: User) -> None:
+    """Link an identity at the provider with the user, as `link_as_people_do` leaves it in the tables."""
     person = make_identity(company)
     asks_again(company, person)
+    SocialAccount.objects.create(user=user, provider=settings.OIDC_PROVIDER_ID, uid=person.user_name)
+
+
+def link_as_people_do(company: Any, user: User) -> None:
+    """Link an identity at the provider on the page on which people do it."""
+    asks_again(company, make_identity(company))
     client = sign_in(user)
     client.post("/accounts/confirm/password/", {"password": make.PASSWORD})
     answer_of_provider(company, client, client.post(LINK))
-    return person
 
 
 def test_a_linked_identity_signs_in_and_comes_back_to_where_the_person_was(company: Any, ann: User) -> None:
-    link_identity(company, ann)
+    link_as_people_do(company, ann)
     client = Client()
     assert "Continue with Hillside ID" in client.get("/admin/login/").content.decode()
     done = answer_of_provider(company, client, client.post(START, {"next": "/admin/items/item/"}))
@@ -82,7 +89,7 @@ def test_an_identity_with_the_address_of_an_account_opens_nothing(company: Any, 
 
 
 def test_what_the_provider_says_about_the_person_is_not_kept(company: Any, ann: User) -> None:
-    link_identity(company, ann)
+    link_as_people_do(company, ann)
     client = Client()
     answer_of_provider(company, client, client.post(START))
     assert list(SocialAccount.objects.values_list("extra_data", flat=True)) == [{}]
@@ -120,7 +127,7 @@ def test_the_providers_own_factors_count(company: Any, ann: User, settings: Any)
 
 
 def test_an_identity_belongs_to_one_account(company: Any, ann: User, site: Site) -> None:
-    link_identity(company, ann)
+    link_as_people_do(company, ann)
     eve = sign_in(make.make_user("eve", site=site))
     eve.post("/accounts/confirm/password/", {"password": make.PASSWORD})
     answer_of_provider(company, eve, eve.post(LINK))
