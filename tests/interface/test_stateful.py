@@ -38,7 +38,7 @@ CHECKS = [
 ]
 OPERATIONS = {operation.name: operation for operation, _ in ENDPOINT_OPERATIONS}
 QUIET = settings(
-    max_examples=ROUNDS,
+    max_examples=ROUNDS // 2 + 1,  # Plain rounds need none, and the first is the plainest that the document allows.
     phases=[Phase.generate],
     deadline=None,
     database=None,
@@ -46,9 +46,12 @@ QUIET = settings(
 )
 
 
+HANDLER = ClientHandler(enforce_csrf_checks=False)
+
+
 def application(environ: dict[str, Any], start_response: Any) -> list[bytes]:
     """Answer a request (PEP 3333) as Django's test client does, which leaves the test's connection open."""
-    response: Any = ClientHandler(enforce_csrf_checks=False)(environ)
+    response: Any = HANDLER(environ)
     start_response(f"{response.status_code} {response.reason_phrase}", list(response.items()))
     return list(response)
 
@@ -164,7 +167,7 @@ def test_an_outsider_who_follows_the_links_of_the_document_meets_what_it_declare
     for number in range(ROUNDS):
         answers: dict[str, Any] = {}
         for name in order:
-            case = calls[name][number % len(calls[name])]
+            case = calls[name][-1 - number // 2 % len(calls[name])].derive()
             sources = leading[name] or [""]
             source = sources[number // 2 % len(sources)]
             link = link_parameters(links[source][name], answers[source], outsider.site_id) if source in answers else {}
