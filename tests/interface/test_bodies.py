@@ -1,6 +1,7 @@
 """What bodies do, for every operation that takes one: strict, whole, and never a 500."""
 
 import json
+import re
 import uuid
 from typing import Any
 
@@ -170,17 +171,29 @@ def test_every_required_field_is_demanded(operation: Any, viewset: Any, api: Any
             assert Change.objects.count() == before
 
 
+def refused_fields(answer: Any, names: list[str]) -> set[str]:
+    """Return which of the fields an answer refuses: all of them where the body cannot be read at all."""
+    assert answer.status_code in (200, 400), answer.content
+    if answer.status_code == 200:
+        return set()
+    if answer.json()["Error"] == "MalformedJson":
+        return set(names)
+    return {re.split(r"[.\[]", fault["Field"])[0] for fault in answer.json()["Fields"]}
+
+
 @every_body_operation
 def test_no_value_of_any_field_breaks_the_operation(operation: Any, viewset: Any, api: Any, settings: Any) -> None:
+    """A value is sent in all fields at once, then alone in each field that may take it, and in some that refuse it."""
     settings.RATE_LIMIT = 100_000
     where, body = path(operation, viewset, api.key.site), body_for(operation, api.key.site)
-    for name in operation.request.wire_fields():
-        for value in WRONG:
+    names = list(operation.request.wire_fields())
+    for number, value in enumerate(WRONG):
+        answer = api.send(operation.method, where, json.dumps({**body, **dict.fromkeys(names, value)}))
+        refused = refused_fields(answer, names)
+        for name in [one for index, one in enumerate(names) if one not in refused or index % len(WRONG) == number]:
             answer = api.send(operation.method, where, json.dumps({**body, name: value}))
-            assert answer.status_code in (200, 400), (name, str(value)[:20], answer.content)
-            if answer.status_code == 400 and answer.json()["Error"] != "MalformedJson":
-                faulty = [fault["Field"] for fault in answer.json()["Fields"]]
-                assert any(field.startswith(name) for field in faulty), (name, value, faulty)
+            if faulty := refused_fields(answer, names):
+                assert name in faulty, (name, value, faulty)
 
 
 @every_body_operation
