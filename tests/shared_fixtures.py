@@ -10,9 +10,10 @@ A shared fixture may only ask for shared ones, write into the database, and retu
 
 import inspect
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,12 @@ def _commits(request: pytest.FixtureRequest) -> bool:
     return commits or not {"live_server", "transactional_db"}.isdisjoint(request.fixturenames)
 
 
+@cache
+def _arguments_of(make: Make) -> Sequence[str]:
+    """Return the names of the fixtures that a shared fixture asks for."""
+    return tuple(inspect.signature(make).parameters)
+
+
 def _makers(request: pytest.FixtureRequest) -> dict[Make, dict[str, Make]]:
     """Return what makes the shared fixtures of the test, in their order, with what makes the arguments of each."""
     makers_by_name = {
@@ -102,7 +109,7 @@ def _makers(request: pytest.FixtureRequest) -> dict[Make, dict[str, Make]]:
 
     def add(name: str) -> bool:
         make, _ = makers_by_name[name]
-        arguments = inspect.signature(make).parameters
+        arguments = _arguments_of(make)
         if make not in makers and all(other in makers_by_name and add(other) for other in arguments):
             makers[make] = {other: makers_by_name[other][0] for other in arguments}
         return make in makers
