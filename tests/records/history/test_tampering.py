@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
-from django.db import models
+from django.test import Client
 from django.urls import reverse
 from django.utils.html import escape
 
@@ -16,41 +16,47 @@ from records.attachments.models import Attachment
 from records.complaints.erasure import erase_consumer
 from records.history import seals
 from records.history.digests import digest
-from records.history.models import ChainHead, Change
+from records.history.models import ChainHead
 from records.history.verification import verify
 from records.items import actions
 from records.sites.models import Site
 from tests import make
 from tests.make.attachments import make_attachment
 from tests.make.backoffice import make_superuser, sign_in
+from tests.make.chains import last, rows
 from tests.make.complaints import make_completed
 from tests.make.items import make_item
+from tests.shared_fixtures import shared_fixture
 
 ORDINARY, WITHOUT_VALUES, ERASURE = "an ordinary change", "a change that lost values", "the change of the erasure"
 
 
-class Chain:
-    """A site's chain of ten changes and more, with an erasure in its middle, and a seal of it."""
+@shared_fixture
+def numbers(site: Site) -> dict[str, int]:
+    """Make a chain of ten changes and more, with an erasure in its middle; return the number of one of each kind."""
+    items = [make_item(site) for _ in range(3)]
+    complaint = make_completed(site, consumer_first_name="Ina", consumer_last_name="Meyer")
+    actions.update_item(site.pk, items[0].pk, {"location": "Room 7"}, author=make.SYSTEM)
+    erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="Asked by letter")
+    actions.update_item(site.pk, items[1].pk, {"location": "Room 8"}, author=make.SYSTEM)
+    return {
+        ORDINARY: rows(record_id=items[1].pk).earliest("number").number,
+        WITHOUT_VALUES: rows(record_id=complaint.pk).earliest("number").number,
+        ERASURE: rows(record_id=complaint.pk).latest("number").number,
+    }
 
-    def __init__(self, site: Site, folder: Path) -> None:
-        self.site, self.seal = site, folder / "seal.json"
-        items = [make_item(site) for _ in range(3)]
-        complaint = make_completed(site, consumer_first_name="Ina", consumer_last_name="Meyer")
-        actions.update_item(site.pk, items[0].pk, {"location": "Room 7"}, author=make.SYSTEM)
-        erase_consumer(site.pk, complaint.pk, author=make.SYSTEM, reason="Asked by letter")
-        actions.update_item(site.pk, items[1].pk, {"location": "Room 8"}, author=make.SYSTEM)
-        assert not verify().faults
+
+class Chain:
+    """A site's chain of changes, and a seal of it."""
+
+    def __init__(self, site: Site, numbers: dict[str, int], folder: Path) -> None:
+        self.site, self.numbers, self.seal = site, numbers, folder / "seal.json"
         seals.write_seal(self.seal)
-        self.numbers = {
-            ORDINARY: self.rows(record_id=items[1].pk).earliest("number").number,
-            WITHOUT_VALUES: self.rows(record_id=complaint.pk).earliest("number").number,
-            ERASURE: self.rows(record_id=complaint.pk).latest("number").number,
-        }
-        self.last = self.rows().latest("number").number
+        self.last = last(site)
 
     def rows(self, **conditions: Any) -> Any:
         """Return changes of the chain, with everything that the product's own manager refuses."""
-        return models.QuerySet(Change).filter(chain=self.site.pk, **conditions)
+        return rows(chain=self.site.pk, **conditions)
 
 
 def edit(chain: Chain, number: int) -> list[str]:
@@ -104,23 +110,37 @@ def _own_seals(settings: Any, tmp_path: Path) -> None:
     settings.SEAL_KEY_FILE = str(tmp_path / "seal_key.pem")
 
 
+@pytest.fixture
+def chain(site: Site, numbers: dict[str, int], tmp_path: Path) -> Chain:
+    """Return the chain of the site, sealed with a key of the test's own."""
+    return Chain(site, numbers, tmp_path)
+
+
+@pytest.fixture
+def client(site: Site) -> Client:
+    """Return the browser of a superuser at the site."""
+    return sign_in(make_superuser(), site)
+
+
+def test_no_error_is_found_before_anybody_tampers(chain: Chain, client: Client) -> None:
+    assert not verify().faults
+    call_command("verify_history", seal=chain.seal, stdout=StringIO())
+    assert "no errors found" in client.get("/admin/history/change/").text
+
+
 @pytest.mark.parametrize("kind", [ORDINARY, WITHOUT_VALUES, ERASURE])
 @pytest.mark.parametrize(
     "tamper",
     [edit, delete_in_the_middle, delete_the_tail, delete_all, null_the_site, hash_everything_anew, swap],
 )
 def test_each_way_is_named_by_the_command_and_shown_on_the_page(
-    site: Site, other_site: Site, tmp_path: Path, tamper: Callable[[Chain, int], list[str]], kind: str
+    other_site: Site, chain: Chain, client: Client, tamper: Callable[[Chain, int], list[str]], kind: str
 ) -> None:
-    chain = Chain(site, tmp_path)
-    call_command("verify_history", seal=chain.seal, stdout=StringIO())
-    client = sign_in(make_superuser(), site)
-    assert "no errors found" in client.get("/admin/history/change/").text
     texts, output = tamper(chain, chain.numbers[kind]), StringIO()
     with pytest.raises(CommandError, match=r"fault\(s\)"):
         call_command("verify_history", seal=chain.seal, stdout=output)
     for text in texts:
-        assert f"{site}: {text}" in output.getvalue()
+        assert f"{chain.site}: {text}" in output.getvalue()
     page = client.get("/admin/history/change/").text
     assert "found</strong>" in page
     assert "no errors found" not in page
@@ -130,8 +150,7 @@ def test_each_way_is_named_by_the_command_and_shown_on_the_page(
     assert escape(texts[0]) not in client.get("/admin/history/change/").text
 
 
-def test_a_value_put_back_in_the_place_of_an_erased_one_is_named(site: Site, tmp_path: Path) -> None:
-    chain = Chain(site, tmp_path)
+def test_a_value_put_back_in_the_place_of_an_erased_one_is_named(chain: Chain) -> None:
     change = chain.rows(number=chain.numbers[WITHOUT_VALUES]).get()
     entry = next(entry for entry in change.fields if entry["field"] == "consumer_last_name")
     assert "erased" in entry["new"]
