@@ -273,12 +273,13 @@ def in_small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(finding, "FIRST_SIZE", 4)
 
 
-def parts(client: Any, record: Any, name: str = "erase-consumer") -> list[Any]:
-    """Return the pages of all parts of a search, each of which leads to the next."""
-    pages = [client.get(place(record, name))]
+def parts(client: Any, record: Any, *, are_whole_pages: bool = False) -> list[Any]:
+    """Return all parts of a search, each of which leads to the next: alone, as a script asks for them, or as pages."""
+    query = {} if are_whole_pages else {"part": ""}
+    pages = [client.get(place(record), {"searched": "", **query})]
     while following := pages[-1].context["searched"].next_place:
         assert f'href="?{urlencode({"searched": following})}"' in pages[-1].text
-        pages.append(client.get(place(record, name), {"searched": following}))
+        pages.append(client.get(place(record), {"searched": following, **query}))
     return pages
 
 
@@ -306,7 +307,7 @@ def test_a_search_in_parts_finds_what_one_part_finds(
     full_page = client.get(place(complaint))
     assert (full_page.context["searched"].next_place, len(mentions(full_page))) == ("", 30)
     in_small_parts(monkeypatch)
-    pages = parts(client, complaint)
+    pages = parts(client, complaint, are_whole_pages=True)
     # What an index finds is known at the beginning of its kind, the other fields of a contact's customer later.
     addresses = dict.fromkeys(address_ for page in pages for address_, _ in mentions(page))
     assert sorted(addresses) == sorted(address_ for address_, _ in mentions(full_page))
