@@ -81,7 +81,7 @@ def update_employee(
     ) as employee:
         if employee.user_id is not None:
             before = facts_of(employee)
-        had_family_name = bool(employee.last_name)
+        had_family_name = not is_blank(employee.last_name)
         check_new_address(employee, values)
         check_reporting_to(employee, site_id, values)
         apply(employee, values)

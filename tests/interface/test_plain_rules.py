@@ -349,9 +349,10 @@ def test_an_archived_complaint_is_not_changed_before_it_is_restored(api: Any, si
 
 
 @pytest.mark.django_db
-def test_a_family_name_that_provisioning_left_empty_is_taken_back_as_it_is(api: Any, site: Site) -> None:
+@pytest.mark.parametrize("stored", ["", " ", "\u200b"])
+def test_a_family_name_that_provisioning_left_empty_is_taken_back_as_it_is(api: Any, site: Site, stored: str) -> None:
     employee = make.make_employee(site)
-    type(employee).objects.filter(pk=employee.pk).update(last_name="")
+    type(employee).objects.filter(pk=employee.pk).update(last_name=stored)
     shape = api.get(f"/employee/GetEmployee/{employee.pk}").json()
     path = f"/employee/UpdateEmployee/{employee.pk}"
     assert api.send("PUT", path, {**shape, "Position": "Packer"}).status_code == 200
