@@ -124,14 +124,14 @@ class ResourceView(ProvisioningView):
         return write()
 
     @contextmanager
-    def _recording(self, reading: LateStatements | None = None, ahead: LateStatements | None = None) -> Iterator[Trail]:
+    def _recording(self, reading: LateStatements | None = None, statements_for_next_block: LateStatements | None = None) -> Iterator[Trail]:
         """Open the transaction of a write, and keep its changes for the log.
 
         It begins with the check of a remembered caller; raises StaleAccessError if the token says something else now.
         """
         proof = self.proof
         begin = reading if proof is None else lambda: [proof.statement, *(reading() if reading else ())]
-        with recording(begin, statements_for_next_block=ahead) as trail:
+        with recording(begin, statements_for_next_block=statements_for_next_block) as trail:
             if proof is not None:
                 check(proof, trail.answers.pop(0)[0][0])
                 self.proof = None

@@ -75,7 +75,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
         They run in their order; after the first one that fails, none of the others runs. Reads outside a transaction
         that lose their connection run again on a new one, and the first ones of a transaction run again if their plans
-        are outdated. In a transaction, `meanwhile` is called while the server works at the statements; it runs none
+        are outdated. In a transaction, `meanwhile` is called while the server executes the statements; it runs none
         itself, and returns those that follow in the same round trip.
         """
         is_repeatable = not self.in_atomic_block and all(_is_read(sql) for sql, _ in statements)

@@ -1,7 +1,7 @@
 """Sends statements to PostgreSQL together, and waits once for the answers to all of them.
 
 psycopg's pipeline waits and sends for each statement, and each of its cursors makes anew what is the same for all
-statements of a connection. Both take several times as long as to send a statement and to read its rows.
+statements of a connection. Both take several times as long as sending a statement and reading its rows.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -50,8 +50,8 @@ class Trips:
     ) -> list[Rows]:
         """Run the statements, between two commands without parameters if they are given; returns the rows of each.
 
-        After the first one that fails, none of the others runs, and its error is raised. `meanwhile` is called when the
-        server works at the statements already; those that it returns follow. It must not use the connection.
+        After the first one that fails, none of the others runs, and its error is raised. `meanwhile` is called while the
+        server executes the statements; those that it returns follow. It must not use the connection.
         """
         connection = self._connection
         with connection.lock:

@@ -19,7 +19,7 @@ from records.accounts.directories import revoke_tokens
 from records.accounts.models import Directory, OAuthClient, Role, RoleMembership, SecurityKind, SubscriptionKey, User
 from records.accounts.names import check_address, check_user_name
 from records.accounts.recovery import follow_fact
-from records.accounts.roles_held import lock_outer_roles, people_within, refuse_circle, touch_members, touch_users
+from records.accounts.roles_held import lock_outer_roles, people_within, refuse_cycle, touch_members, touch_users
 from records.accounts.security import security_event, security_events
 from records.history.digests import FieldChange
 from records.history.trail import Author, recording
@@ -214,7 +214,7 @@ def set_members(
         if any(member.site_id != role.site_id for member in roles):
             raise ValidationError(gettext("No such role at this site."), code="InvalidReference")
         if roles:
-            refuse_circle(locked_role, [member.pk for member in roles])
+            refuse_cycle(locked_role, [member.pk for member in roles])
         RoleMembership.objects.bulk_create(
             [
                 RoleMembership(

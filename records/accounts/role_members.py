@@ -13,7 +13,7 @@ from records.accounts.authority import Act, Actor, permissions_statement, requir
 from records.accounts.brake import asking_brake, counting_removals
 from records.accounts.models import Directory, Role, RoleMembership, SecurityKind
 from records.accounts.models.users import printed_name
-from records.accounts.roles_held import locking_people, people_within, refuse_circle, touching
+from records.accounts.roles_held import locking_people, people_within, refuse_cycle, touching
 from records.accounts.security import noting_people
 from records.history.digests import FieldChange
 from records.history.sets import id_of, ids_selection, insertion
@@ -174,7 +174,7 @@ def _refuse_unknown(role: Role, new: Collection[uuid.UUID], facts: dict[uuid.UUI
             raise fault_at("members", f"There is no member with the id {str(key)!r}.", "InvalidReference")
     if roles := {key for key in new if not facts[key].is_user}:
         try:
-            refuse_circle(role, roles)
+            refuse_cycle(role, roles)
         except ValidationError as fault:
             raise ValidationError({"members": fault}) from fault
 

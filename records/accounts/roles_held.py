@@ -25,7 +25,7 @@ def lock_nesting(site_id: uuid.UUID) -> None:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", (int.from_bytes(site_id.bytes[:8], "big", signed=True),))
 
 
-def refuse_circle(role: Role, members: Iterable[uuid.UUID]) -> None:
+def refuse_cycle(role: Role, members: Iterable[uuid.UUID]) -> None:
     """Raise ValidationError if one of the roles is this one or contains it, also through others; one query for all."""
     lock_nesting(role.site_id)
     edges: dict[uuid.UUID, set[uuid.UUID]] = defaultdict(set)

@@ -14,12 +14,12 @@ DELAYS_OF_LINKS = DELAYS[:3]
 
 
 @task()
-def invite(user_id: str, failed: int = 0) -> bool:
+def invite(user_id: str, failures: int = 0) -> bool:
     """Mail the link to a new person, unless access or address have been removed; return whether it was sent.
 
     While the mail server is down, it is retried for most of a day.
     """
-    return _mail(user_id, failed, is_invitation=True)
+    return _mail(user_id, failures, is_invitation=True)
 
 
 @task()
@@ -37,17 +37,17 @@ def mail_links(address: str) -> int:
 
 
 @task()
-def mail_link(user_id: str, failed: int = 0) -> bool:
+def mail_link(user_id: str, failures: int = 0) -> bool:
     """Mail a link for a new password to a person; return whether it was sent."""
-    return _mail(user_id, failed, is_invitation=False)
+    return _mail(user_id, failures, is_invitation=False)
 
 
-def _mail(user_id: str, failed: int, *, is_invitation: bool) -> bool:
+def _mail(user_id: str, failures: int, *, is_invitation: bool) -> bool:
     people = User.objects.filter(pk=user_id, is_active=True, is_service_account=False, removed__isnull=True)
     user = people.exclude(recovery_address="").first()
     if user is None:
         return False
     again, delays = (invite, DELAYS) if is_invitation else (mail_link, DELAYS_OF_LINKS)
     return send_or_retry(
-        partial(send_password_link, user, is_invitation=is_invitation), again, (user_id,), failed, delays
+        partial(send_password_link, user, is_invitation=is_invitation), again, (user_id,), failures, delays
     )

@@ -176,7 +176,7 @@ def check_new_address(employee: Employee, values: Values) -> None:
 
 
 def check_reporting_to(employee: Employee, site_id: uuid.UUID, values: Values) -> None:
-    """Raise ValidationError if the new superior is not valid at the site or would close a circle (DECISIONS 1.11, 2.6).
+    """Raise ValidationError if the new superior is not valid at the site or would create a cycle (DECISIONS 1.11, 2.6).
 
     Waits for other transactions that are setting a superior.
     """
@@ -194,7 +194,7 @@ def check_reporting_to(employee: Employee, site_id: uuid.UUID, values: Values) -
 
 
 def lock_reporting() -> None:
-    """Let only one transaction at a time change who reports to whom, so that two together cannot close a circle.
+    """Let only one transaction at a time change who reports to whom, so that two together cannot create a cycle.
 
     The lock is the same for all sites, because a superior can belong to another site. A transaction that changes
     several employees takes it after their rows and before the site's numbers. SQLite has only one writer anyway.

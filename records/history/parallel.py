@@ -42,9 +42,9 @@ def processes_for(changes: int) -> int:
 
 @contextmanager
 def reading(read_part: Callable[[Part], T], processes: int) -> Iterator[Iterator[T]]:
-    """Yield what `read` returns for each part of the history; several processes begin to read at once.
+    """Yield what `read_part` returns for each part of the history; several processes begin to read at once.
 
-    Call this within the transaction whose snapshot the parts read. `read` must be importable.
+    Call this within the transaction whose snapshot the parts read. `read_part` must be importable.
     """
     if processes < 2:
         yield map(read_part, [Part()])

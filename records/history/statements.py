@@ -25,16 +25,16 @@ ANY_SITE, ANY_ROW = uuid.uuid4(), uuid.uuid4()
 
 
 def together(
-    statements: Sequence[Statement], next_statements: Callable[[], Sequence[Statement]] | None = None
+    statements: Sequence[Statement], meanwhile: Callable[[], Sequence[Statement]] | None = None
 ) -> list[Rows]:
     """Run independent statements, on PostgreSQL in one round trip; returns the rows of each, in the same order.
 
-    Within a transaction `next_statements` is called while PostgreSQL works at the statements. It runs no statement
+    Within a transaction `meanwhile` is called while PostgreSQL executes the statements. It runs no statement
     itself, and returns those that follow.
     """
-    if not statements and next_statements is None:
+    if not statements and meanwhile is None:
         return []
-    answers: list[Rows] = connection.together(statements, next_statements)  # type: ignore[attr-defined]
+    answers: list[Rows] = connection.together(statements, meanwhile)  # type: ignore[attr-defined]
     return answers
 
 

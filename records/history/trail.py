@@ -67,9 +67,9 @@ class Trail:
         """
         run = together if self.has_begun else start_stamping
         self.has_begun = True
-        ahead_statements = statements_for_next_block() if statements_for_next_block else ()
-        answers = run([*statements, *ahead_statements])
-        self.answers_for_next_block = ahead_statements, answers[len(statements) :]
+        next_statements = statements_for_next_block() if statements_for_next_block else ()
+        answers = run([*statements, *next_statements])
+        self.answers_for_next_block = next_statements, answers[len(statements) :]
         return answers[: len(statements)]
 
     @property
@@ -285,7 +285,7 @@ def recording(
     A nested block is a savepoint: if it fails, only its own changes are lost. Without a savepoint it costs two round
     trips less, but if it fails, everything since the enclosing savepoint is lost. The write of a block of `beginning`
     or `storing_at_end` never has a savepoint. The chain's row is locked last, so that the writers of a site wait for
-    each other as briefly as possible and never in a circle.
+    each other as briefly as possible and never in a cycle.
     """
     outer = _trail()
     if outer is None:
@@ -299,8 +299,8 @@ def recording(
     try:
         with transaction.atomic(savepoint=savepoint) if outer.depth > 1 else nullcontext():
             statements = reading() if reading else ()
-            statements_ahead, rows = outer.answers_for_next_block
-            if statements and statements == statements_ahead:
+            next_statements, rows = outer.answers_for_next_block
+            if statements and statements == next_statements:
                 outer.answers, outer.answers_for_next_block = list(rows), ((), ())
             else:
                 outer.answers = (

@@ -30,8 +30,7 @@ class Parameter:
     Kinds: text, id, date-time, boolean, integer (from 1), position (from 0), choice. `lookup` is the ORM lookup of a
     list filter (default: the snake-case form of the name; texts match as a whole in any case, ids exactly), and
     `other_lookups` lists further ones, any of which may match instead. A parameter of an operation on a single record
-    has no lookup.
-    A parameter that says where something goes, not which records are meant, does not filter.
+    has no lookup. A parameter that says where something goes, and not which records are meant, does not filter.
     """
 
     name: str

@@ -33,12 +33,12 @@ def resolve_all(
     site_id: uuid.UUID | None = None,
     visible_rows: VisibleRows | None = None,
     proof: AccessProof | None = None,
-    ahead: LateStatements | None = None,
+    statements_for_next_block: LateStatements | None = None,
 ) -> list[list[FieldError]]:
     """Replace, in place, every Reference in the bodies by its record; returns a fault for each unknown id.
 
     Costs one round trip for all models, which also checks the proof; raises StaleAccessError. Within `beginning` it
-    begins the write, with the statements `ahead` (see `run_at_begin`). The action decides whether a record may newly
+    begins the write, with `statements_for_next_block` (see `run_at_begin`). The action decides whether a record may newly
     refer to the target, and, if no site is given, whether the target belongs to the site.
     `visible_rows` removes from a kind's rows those that do not exist for the caller.
     """
@@ -52,7 +52,7 @@ def resolve_all(
         if site_id is not None and (statement := validity_of(model, keys, site_id)) is not None
     }
     proof_statements = [proof.statement] if proof is not None else []
-    run = partial(run_at_begin, statements_for_next_block=ahead)
+    run = partial(run_at_begin, statements_for_next_block=statements_for_next_block)
     records, answers = ask(queries, *validity_statements.values(), *proof_statements, run=run)
     if proof is not None:
         check(proof, answers[-1][0][0])

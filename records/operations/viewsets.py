@@ -36,15 +36,15 @@ def _top(field: str) -> str:
 class OperationViewSet(CalledViewSet):
     """What the methods of all endpoints use: a body's values, calling an action, records, pages and success answers."""
 
-    def body(self, serializer: type[WireSerializer], ahead: LateStatements | None = None) -> dict[str, Any]:
+    def body(self, serializer: type[WireSerializer], statements_for_next_block: LateStatements | None = None) -> dict[str, Any]:
         """Return the body's values under model names, with references as records; raises the 400 with all faults.
 
-        The look-up of the references can begin the write; `ahead` is that of `run_at_begin`.
+        The look-up of the references can begin the write; `statements_for_next_block` is that of `run_at_begin`.
         """
-        return self.read_values(bodies.decode_object(self.raw_body()), serializer, ahead)
+        return self.read_values(bodies.decode_object(self.raw_body()), serializer, statements_for_next_block)
 
     def read_values(
-        self, body: Mapping[str, Any], serializer: type[WireSerializer], ahead: LateStatements | None = None
+        self, body: Mapping[str, Any], serializer: type[WireSerializer], statements_for_next_block: LateStatements | None = None
     ) -> dict[str, Any]:
         """Return the values of a decoded body, without private fields if the caller may not see them.
 
@@ -52,7 +52,7 @@ class OperationViewSet(CalledViewSet):
         """
         self.serializer = serializer
         values, faults = serializer.read_body(body)
-        faults += self.resolve([values], serializer, ahead)[0]
+        faults += self.resolve([values], serializer, statements_for_next_block)[0]
         if not self.sees_private(serializer):
             fields = serializer.wire_fields()
             private_values = {
@@ -66,13 +66,13 @@ class OperationViewSet(CalledViewSet):
         return self.keeping_hidden(values, serializer)
 
     def resolve(
-        self, rows: Sequence[dict[str, Any]], serializer: type[WireSerializer], ahead: LateStatements | None = None
+        self, rows: Sequence[dict[str, Any]], serializer: type[WireSerializer], statements_for_next_block: LateStatements | None = None
     ) -> list[list[errors.FieldError]]:
         """Replace the ids in decoded bodies by records, and prove the caller; returns the faults of each body."""
         if not self.proven and self.caller.proof is None:
             raise StaleAccessError
         visible_rows = partial(visible_to, self.caller.user_id, self.caller.may)
-        faults = resolve_all(rows, serializer, self.site_id, visible_rows, self.proof, ahead)
+        faults = resolve_all(rows, serializer, self.site_id, visible_rows, self.proof, statements_for_next_block)
         self.proven = True
         return faults
 

@@ -65,7 +65,7 @@ def _take_sql(site_id: uuid.UUID, entity: Entity, count: int) -> Statement:
 def counting_archived(site_id: uuid.UUID, entity: Entity, change: int) -> Statement:
     """Return the statement that adds `change` to the stored count of archived records.
 
-    It belongs into the transaction that changes `is_archived`.
+    Run it in the transaction that changes `is_archived`.
     """
     table = connection.ops.quote_name(SiteSequence._meta.db_table)
     sql = f"UPDATE {table} SET archived = archived + %s WHERE site_id = %s AND entity = %s"  # noqa: S608 (no outside text)

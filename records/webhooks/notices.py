@@ -21,7 +21,7 @@ def notify_administrators(subscription: Subscription, reason: str) -> None:
 
 
 @task()
-def mail_about_pause(subscription_id: str, user_id: str, reason: str, at: str, failed: int = 0) -> bool:
+def mail_about_pause(subscription_id: str, user_id: str, reason: str, at: str, failures: int = 0) -> bool:
     """Send one mail and return whether it was sent. While the mail server is down, it is retried for a day."""
     subscription = Subscription.objects.select_related("site").filter(pk=subscription_id).first()
     user = User.objects.filter(pk=user_id, is_active=True).first()
@@ -38,4 +38,4 @@ def mail_about_pause(subscription_id: str, user_id: str, reason: str, at: str, f
     with in_language_of(user):
         subject = gettext("Larder: the webhook %(webhook)s was paused") % {"webhook": subscription.name}
         message = mail_to(user.recovery_address, subject, "webhook_paused", context)
-    return send_or_retry(message.send, mail_about_pause, (subscription_id, user_id, reason, at), failed)
+    return send_or_retry(message.send, mail_about_pause, (subscription_id, user_id, reason, at), failures)
