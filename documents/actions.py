@@ -88,7 +88,7 @@ def update_document(
         changing(Document, site_id, document_id, operation=operation, **options) as document,
     ):
         document.site = unlocked.site
-        LockedContent.name(document, people.values())
+        LockedContent.note_names(document, people.values())
         reviewers, approvers, recipients = _people(document, values, people)
         check_approvers(document, values)
         apply(document, values, in_order=USERS)

@@ -55,7 +55,9 @@ def inbox(request: HttpRequest) -> HttpResponseBase:
         request,
         "documents/inbox.html",
         gettext("Waiting for my signature"),
-        waiting=[{"signer": one, "since": format_datetime(one.version.created)} for one in waiting_versions[:PAGE]],
+        waiting=[
+            {"signer": signer, "since": format_datetime(signer.version.created)} for signer in waiting_versions[:PAGE]
+        ],
         more=len(waiting_versions) > PAGE,
     )
 
@@ -82,7 +84,10 @@ def rejection(request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
         gettext("Rejected: %(document)s, %(version)s") % {"document": document, "version": version},
         version=version,
         document=document,
-        rejections=[{"signature": one, "at": format_datetime(one.date)} for one in rejections.rejections_of(version)],
+        rejections=[
+            {"signature": signature, "at": format_datetime(signature.date)}
+            for signature in rejections.rejections_of(version)
+        ],
         upload_url=upload if may_change else "",
     )
 
@@ -135,11 +140,13 @@ def _version_context(version: DocumentVersion, *, may_replace: bool) -> dict[str
     return {
         "version": version,
         "at": format_datetime(version.created),
-        "signatures": [{"signature": one, "at": format_datetime(one.date)} for one in version.signatures.all()],
+        "signatures": [
+            {"signature": signature, "at": format_datetime(signature.date)} for signature in version.signatures.all()
+        ],
         "waiting": [
-            {"signer": one, "replaceable": may_replace}
-            for one in sorted(version.signers.all(), key=lambda signer: signer.duty != Duty.REVIEW)
-            if one.signature_id is None and one.duty in open_duties
+            {"signer": signer, "replaceable": may_replace}
+            for signer in sorted(version.signers.all(), key=lambda signer: signer.duty != Duty.REVIEW)
+            if signer.signature_id is None and signer.duty in open_duties
         ],
     }
 
@@ -169,12 +176,12 @@ def _details(version: DocumentVersion) -> list[tuple[str, str]]:
     signatures = [
         gettext("%(meaning)s by %(user_name)s, %(date)s (%(confirmed_by)s)")
         % {
-            "meaning": one.get_meaning_display(),
-            "user_name": one.user_name,
-            "date": format_datetime(one.date),
-            "confirmed_by": one.get_confirmed_by_display(),
+            "meaning": signature.get_meaning_display(),
+            "user_name": signature.user_name,
+            "date": format_datetime(signature.date),
+            "confirmed_by": signature.get_confirmed_by_display(),
         }
-        for one in version.signatures.all()
+        for signature in version.signatures.all()
     ]
     return [
         (gettext("Status"), version.get_record_status_display()),

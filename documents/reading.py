@@ -70,14 +70,14 @@ def progress(site_ids: Collection[uuid.UUID], count: Counting = UNCACHED) -> lis
 def shown_versions(entries: Collection[Progress]) -> dict[uuid.UUID, DocumentVersion]:
     """Return the versions of the entries with their documents, by the version's Id; one query."""
     rows = DocumentVersion.objects.select_related("document").only("version", "site", "document__name")
-    return rows.in_bulk([one.version_id for one in entries])
+    return rows.in_bulk([entry.version_id for entry in entries])
 
 
 def missing_readers(
     entries: Collection[Progress], users: Collection[uuid.UUID] | None = None
 ) -> dict[uuid.UUID, frozenset[uuid.UUID]]:
     """Return who has not read each version yet, by the version's Id, among the users or everybody; one query."""
-    rows = Reading.objects.filter(version__in=[one.version_id for one in entries])
+    rows = Reading.objects.filter(version__in=[entry.version_id for entry in entries])
     if users is not None:
         rows = rows.filter(user__in=users)
     have_read: dict[uuid.UUID, set[uuid.UUID]] = defaultdict(set)
@@ -85,8 +85,9 @@ def missing_readers(
         have_read[version_id].add(user_id)
     user_ids = None if users is None else set(users)
     return {
-        one.version_id: (one.readers if user_ids is None else one.readers & user_ids) - have_read[one.version_id]
-        for one in entries
+        entry.version_id: (entry.readers if user_ids is None else entry.readers & user_ids)
+        - have_read[entry.version_id]
+        for entry in entries
     }
 
 

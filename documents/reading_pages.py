@@ -146,14 +146,18 @@ class MatrixQuery:
         self.fault = next((f"due: {text}" for text, day in unread if text and day is None), "")
         first, last = self.since or datetime.date.min, self.until or datetime.date.max
         entries = reading.progress([self.site.pk], Counting(self.site.pk))
-        self.all_entries = [one for one in entries if first <= day_of(one.due, self.zone) <= last and not self.fault]
+        self.all_entries = [
+            entry for entry in entries if first <= day_of(entry.due, self.zone) <= last and not self.fault
+        ]
         self.only_missing = request.GET.get("show") == "missing"
-        self.entries = [one for one in self.all_entries if one.missing_count or not self.only_missing]
+        self.entries = [entry for entry in self.all_entries if entry.missing_count or not self.only_missing]
 
     def people_of(self, entries: Sequence[reading.Progress]) -> dict[uuid.UUID, frozenset[uuid.UUID]]:
         """Return the people whom the matrix shows for these versions, by the Id of the version."""
         return (
-            reading.missing_readers(entries) if self.only_missing else {one.version_id: one.readers for one in entries}
+            reading.missing_readers(entries)
+            if self.only_missing
+            else {entry.version_id: entry.readers for entry in entries}
         )
 
 
@@ -167,10 +171,10 @@ def matrix(request: HttpRequest) -> HttpResponse:
     fault, since, until, only_missing = query.fault, query.since, query.until, query.only_missing
     columns = _page(query.entries, request.GET.get("documents"), DOCUMENTS)
     entries = list(columns)
-    required = {one.version_id: one.readers for one in entries}
+    required = {entry.version_id: entry.readers for entry in entries}
     versions = reading.shown_versions(entries)
     people = _page(_people(set().union(*query.people_of(entries).values())), request.GET.get("page"), PEOPLE)
-    readings = _newest_readings({one.document_id for one in entries}, people)
+    readings = _newest_readings({entry.document_id for entry in entries}, people)
     days = address_part("due", since, until)
     return page_response(
         request,
@@ -179,7 +183,7 @@ def matrix(request: HttpRequest) -> HttpResponse:
         http_status=400 if fault else 200,
         fault=gettext("The list cannot be filtered by “%(fault)s”.") % {"fault": fault[:100]} if fault else "",
         columns=columns,
-        heads=[(versions[one.version_id], one.due) for one in entries],
+        heads=[(versions[entry.version_id], entry.due) for entry in entries],
         page=people,
         missing=only_missing,
         since=since,
@@ -187,16 +191,16 @@ def matrix(request: HttpRequest) -> HttpResponse:
         days=urlencode(days),
         query=urlencode({**days, **({"show": "missing"} if only_missing else {})}),
         kinds=KINDS,
-        owed=sum(len(one.readers) for one in query.all_entries),
-        read=sum(one.read_count for one in query.all_entries),
+        owed=sum(len(entry.readers) for entry in query.all_entries),
+        read=sum(entry.read_count for entry in query.all_entries),
         rows=[
             {
                 "person": user,
                 "cells": [
-                    _cell(versions[one.version_id], readings.get((user.pk, one.document_id)))
-                    if user.pk in required[one.version_id]
+                    _cell(versions[entry.version_id], readings.get((user.pk, entry.document_id)))
+                    if user.pk in required[entry.version_id]
                     else {}
-                    for one in entries
+                    for entry in entries
                 ],
             }
             for user in people
@@ -222,13 +226,13 @@ def _lines(query: MatrixQuery) -> Iterator[Line]:
         entries = query.entries[start : start + AT_ONCE]
         versions, people_by_version = reading.shown_versions(entries), query.people_of(entries)
         people = list(_people(set().union(*people_by_version.values())))
-        readings = _newest_readings({one.document_id for one in entries}, people)
-        for one in entries:
-            version, due = versions[one.version_id], day_of(one.due, query.zone)
+        readings = _newest_readings({entry.document_id for entry in entries}, people)
+        for entry in entries:
+            version, due = versions[entry.version_id], day_of(entry.due, query.zone)
             for user in people:
-                if user.pk not in people_by_version[one.version_id]:
+                if user.pk not in people_by_version[entry.version_id]:
                     continue
-                newest = readings.get((user.pk, one.document_id))
+                newest = readings.get((user.pk, entry.document_id))
                 cell = _cell(version, newest)
                 state = gettext("Has read it") if cell["state"] == "read" else cell["text"]
                 on = newest.date.astimezone(query.zone).date() if newest is not None else None

@@ -102,7 +102,9 @@ def sign(request: HttpRequest, version_id: uuid.UUID) -> HttpResponseBase:
         document=version.document,
         own_upload=own_upload,
         since=format_datetime(version.created),
-        signatures=[{"signature": one, "at": format_datetime(one.date)} for one in version.signatures.all()],
+        signatures=[
+            {"signature": signature, "at": format_datetime(signature.date)} for signature in version.signatures.all()
+        ],
         **_ways_context(user, ways, confirmed=confirmed),
     )
 

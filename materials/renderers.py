@@ -73,7 +73,9 @@ def refusal(request: HttpRequest, error: errors.ApiError) -> HttpResponse:
 def encode(text: str) -> bytes:
     """Return the document's bytes; characters that XML does not allow become U+FFFD."""
     content = (DECLARATION + text).encode("utf-8", "replace")
-    if len(content.translate(None, _CONTROLS)) == len(content) and not any(one in text for one in _NONCHARACTERS):
+    if len(content.translate(None, _CONTROLS)) == len(content) and not any(
+        character in text for character in _NONCHARACTERS
+    ):
         return content
     return (DECLARATION + _ILLEGAL.sub("\ufffd", text)).encode()
 

@@ -271,7 +271,9 @@ class Batch:
         new = [material for key, material in self.pending.items() if key not in self.states]
         old = [material for key, material in self.pending.items() if key in self.states]
         self._write(old, new, trail)
-        archived = sum(one.is_archived for one in new) + sum(one.is_archived - self.states[one.pk][1] for one in old)
+        archived = sum(material.is_archived for material in new) + sum(
+            material.is_archived - self.states[material.pk][1] for material in old
+        )
         if archived:
             trail.store([counting_archived(self.site_id, Material.ENTITY, archived)])
         note = partial(self._note, trail, self._printed_names())
@@ -282,9 +284,11 @@ class Batch:
 
     def _write(self, old: list[Material], new: list[Material], trail: Trail) -> None:
         """Write all rows in one round trip. External ids that move from one material to another are cleared first."""
-        external_ids = {one.external_id for one in [*old, *new] if one.external_id}
+        external_ids = {material.external_id for material in [*old, *new] if material.external_id}
         previous_holder_ids = [
-            one.pk for one in old if (was := self.states[one.pk][0]) in external_ids and was != one.external_id
+            material.pk
+            for material in old
+            if (was := self.states[material.pk][0]) in external_ids and was != material.external_id
         ]
         if previous_holder_ids:
             Material.objects.filter(pk__in=previous_holder_ids).update(external_id="")
@@ -335,10 +339,12 @@ def asking(site_id: uuid.UUID, upserts: Sequence[DesiredMaterial]) -> list[Compi
     The references of the upserts need not be resolved yet.
     """
     values = [desired.values for desired in upserts]
-    external_ids = dict.fromkeys(text for one in values if (text := one.get("external_id")))
+    external_ids = dict.fromkeys(text for upsert_values in values if (text := upsert_values.get("external_id")))
     ids = [desired.key for desired in upserts] + [read_uuid(text) for text in external_ids]
     keys = dict.fromkeys(key for key in ids if key is not None)
-    folders = dict.fromkeys(folder.id for one in values if (folder := one.get("entity_folder")) is not None)
+    folders = dict.fromkeys(
+        folder.id for upsert_values in values if (folder := upsert_values.get("entity_folder")) is not None
+    )
     queries = [locking(site_id, external_ids, keys)] if external_ids or keys else []
     return [*queries, folder_lock_query(folders)] if folders else queries
 

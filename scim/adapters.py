@@ -9,6 +9,7 @@ from scim2_models import Context, InvalidValueException, MutabilityException, Re
 
 from records.accounts import provisioning as accounts
 from records.accounts import role_provisioning
+from records.accounts.employee_facts import REMOVED_NAMES
 from records.accounts.models import Role, User
 from records.accounts.role_members import DesiredMembers, about_members
 from records.accounts.role_provisioning import DesiredRole
@@ -32,7 +33,7 @@ from scim.members import (
 )
 from scim.patches import apply_patch, clean_schemas, note_ignored, operations_of, without_read_only
 from scim.projection import Projection
-from scim.representations import REMOVED_NAMES, STATE, Representation, group_document_of, members_of, user_document_of
+from scim.representations import STATE, Representation, group_document_of, members_of, user_document_of
 from scim.requests import Query
 from scim.schemas import (
     BODY_POLICY,

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from scim2_models import InvalidValueException
 
 from records.accounts.employee_facts import (
+    REMOVED_NAMES,
     Key,
     address_entries,
     keys_of,
@@ -22,7 +23,7 @@ from records.accounts.provisioning import DesiredAccount, DesiredEmail
 from records.employees.provisioning import DesiredPerson, superior_fault
 from records.sites.text import fold, normalise, read_uuid
 from scim.callers import Caller
-from scim.representations import REMOVED_NAMES, STATE, Representation, formatted_name
+from scim.representations import STATE, Representation, formatted_name
 from scim.requests import parts_of
 from scim.schemas import EMPLOYEE, ENTERPRISE, comparable
 from scim.wording import id_in

@@ -241,14 +241,14 @@ def _compare_fixed_values(source: FixedValues, op: CompareOperator, value: objec
     if not isinstance(value, str):
         return ALWAYS if op == CompareOperator.ne else NEVER
     tests: dict[CompareOperator, Callable[[str], bool]] = {
-        CompareOperator.eq: lambda one: one == value,
-        CompareOperator.co: lambda one: value in one,
-        CompareOperator.sw: lambda one: one.startswith(value),
-        CompareOperator.ew: lambda one: one.endswith(value),
-        CompareOperator.gt: lambda one: one > value,
-        CompareOperator.ge: lambda one: one >= value,
-        CompareOperator.lt: lambda one: one < value,
-        CompareOperator.le: lambda one: one <= value,
+        CompareOperator.eq: lambda candidate: candidate == value,
+        CompareOperator.co: lambda candidate: value in candidate,
+        CompareOperator.sw: lambda candidate: candidate.startswith(value),
+        CompareOperator.ew: lambda candidate: candidate.endswith(value),
+        CompareOperator.gt: lambda candidate: candidate > value,
+        CompareOperator.ge: lambda candidate: candidate >= value,
+        CompareOperator.lt: lambda candidate: candidate < value,
+        CompareOperator.le: lambda candidate: candidate <= value,
     }
     if op == CompareOperator.ne:
         return ~Q(source.any_that(tests[CompareOperator.eq]))

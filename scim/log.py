@@ -13,13 +13,13 @@ from urllib.parse import unquote_plus
 from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 
+from records.accounts.employee_facts import REMOVED_NAMES
 from records.history.models import Change
 from records.history.statements import new_row
 from records.history.trail import now
 from records.operations.calls import buffer
 from scim.callers import Caller
 from scim.models import ProvisioningCall
-from scim.representations import REMOVED_NAMES
 from scim.wording import wire_name
 
 logger = logging.getLogger(__name__)

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 
+from records.accounts.employee_facts import REMOVED_NAMES
 from records.accounts.models import ExternalId, Role, RoleMembership, User, UserEmail
 from records.accounts.models.users import printed_name
 from records.history.sets import id_of
@@ -22,11 +23,6 @@ from scim.projection import Projection
 from scim.schemas import EMPLOYEE, ENTERPRISE, GROUP, LIST_RESPONSE, SITE, USER
 from scim.sources import profile_prefix
 
-REMOVED_NAMES = "taken"
-"""The key under which an account stores the names of attributes that a PATCH removed although it always has them.
-
-Stored accounts have this key, so it stays `taken`.
-"""
 STATE = "state"
 """The key under which an internal document stores whether the account is active, even if the dialect omits `active`."""
 

@@ -8,7 +8,7 @@ from django.db.models import Case, Exists, F, OuterRef, Q, Subquery, TextField, 
 from django.db.models.functions import Coalesce, Concat, NullIf, Trim
 from scim2_models.path import CompareOperator
 
-from records.accounts.employee_facts import fold_case as folded_text
+from records.accounts.employee_facts import fold_case
 from records.accounts.models import ExternalId, Role, RoleMembership, UserAttribute, UserEmail
 from records.sites.text import read_uuid
 from scim.attributes import Attributes, Entries, FixedValues, Nothing, Source, Term, Text, flag, moment
@@ -48,14 +48,14 @@ def _id_source(name: str) -> Text:
     return Text(TextOfId(F(name)), equals=equals)
 
 
-def _id_below(prefix: str, name: str) -> Text:
-    """Return the source of an address that consists of a fixed prefix and an id."""
+def _id_below(prefix: str) -> Text:
+    """Return the source of an address that consists of a fixed prefix and the id of the row."""
 
     def equals(value: str) -> Condition:
         key = as_id(value.removeprefix(prefix)) if value.startswith(prefix) else None
-        return Q(**{name: key}) if key else NEVER
+        return Q(pk=key) if key else NEVER
 
-    return Text(Concat(text(prefix), TextOfId(F(name)), output_field=TextField()), equals=equals)
+    return Text(Concat(text(prefix), TextOfId(F("pk")), output_field=TextField()), equals=equals)
 
 
 def _name_source(key: str) -> Text:
@@ -154,7 +154,7 @@ def user_attributes(caller: Scope) -> Attributes:
             Role.objects.seen_by(caller),
             {
                 "value": _id_source("pk"),
-                "$ref": _id_below(groups, "pk"),
+                "$ref": _id_below(groups),
                 "display": caseless_text(F("name")),
                 "type": Text(F("membership_kind")),
             },
@@ -216,7 +216,7 @@ def _meta(kind: str, prefix: str, last_modified: Term) -> dict[str, Source]:
         "meta.resourcetype": Text(text(kind)),
         "meta.created": moment(F("created")),
         "meta.lastmodified": moment(last_modified),
-        "meta.location": _id_below(folded_text(prefix), "pk"),  # it is not caseExact
+        "meta.location": _id_below(fold_case(prefix)),  # The address is not caseExact.
         "meta.version": Text(
             Concat(text('W/"'), TextOfNumber(F("revision")), text('"'), output_field=TextField()),
         ),

@@ -124,7 +124,9 @@ class ResourceView(ProvisioningView):
         return write()
 
     @contextmanager
-    def _recording(self, reading: LateStatements | None = None, statements_for_next_block: LateStatements | None = None) -> Iterator[Trail]:
+    def _recording(
+        self, reading: LateStatements | None = None, statements_for_next_block: LateStatements | None = None
+    ) -> Iterator[Trail]:
         """Open the transaction of a write, and keep its changes for the log.
 
         It begins with the check of a remembered caller; raises StaleAccessError if the token says something else now.

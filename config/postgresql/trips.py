@@ -50,8 +50,8 @@ class Trips:
     ) -> list[Rows]:
         """Run the statements, between two commands without parameters if they are given; returns the rows of each.
 
-        After the first one that fails, none of the others runs, and its error is raised. `meanwhile` is called while the
-        server executes the statements; those that it returns follow. It must not use the connection.
+        After the first one that fails, none of the others runs, and its error is raised. `meanwhile` is called while
+        the server executes the statements; those that it returns follow. It must not use the connection.
         """
         connection = self._connection
         with connection.lock:

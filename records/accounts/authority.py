@@ -151,7 +151,9 @@ def refusal(
     if actor.is_product:
         return ""
     if isinstance(target, Role):
-        return _role_refusal(actor, act, target, gives(target, permission_rows).union(added_permissions))
+        return _role_refusal(
+            actor, act, target, permissions_of_members(target, permission_rows).union(added_permissions)
+        )
     if isinstance(target, Directory):
         return _directory_refusal(actor, target)
     if actor.directory is not None:
@@ -178,7 +180,7 @@ def _permissions_at_sites(roles: Mapping[uuid.UUID, Iterable[tuple[uuid.UUID, in
     }
 
 
-def gives(role: Role, rows: Rows | None = None) -> frozenset[str]:
+def permissions_of_members(role: Role, rows: Rows | None = None) -> frozenset[str]:
     """Return every permission that a member of the role holds: those of the role and of the roles that contain it.
 
     Runs one query in this transaction, unless its rows are given; nothing is cached.
@@ -188,7 +190,7 @@ def gives(role: Role, rows: Rows | None = None) -> frozenset[str]:
 
 
 def permissions_statement(role_id: uuid.UUID) -> Statement:
-    """Return the statement of `gives`."""
+    """Return the statement of `permissions_of_members`."""
     return _ROLE_PERMISSIONS, [parameter(role_id)]
 
 

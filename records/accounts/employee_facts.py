@@ -19,8 +19,11 @@ ENTERPRISE = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
 
 One example is a manager whom the employee cannot have.
 """
+REMOVED_NAMES = "taken"
+"""The key under which an account stores the names of attributes that a PATCH removed although it always has them.
 
-
+Stored accounts have this key, so it stays `taken`.
+"""
 CONTACTS = ("phoneNumbers", "addresses")
 """The attributes with phones and addresses, as a directory sends them and an account keeps them."""
 
@@ -122,7 +125,7 @@ def _set_primary_email(user: User, before: str, value: str) -> None:
 
 
 def _set_contacts(user: User, before: EmployeeFacts, after: EmployeeFacts) -> None:
-    attributes = {name: value for name, value in user.directory_attributes.items() if name != "taken"}
+    attributes = {name: value for name, value in user.directory_attributes.items() if name != REMOVED_NAMES}
     numbers = [dict(entry) for entry in attributes.get("phoneNumbers", [])]
     _set_value(numbers, phone_entries(numbers), before.phone, after.phone, {"value": after.phone, "type": "work"})
     _set_value(numbers, mobile_entries(numbers), before.mobile, after.mobile, {"value": after.mobile, "type": "mobile"})

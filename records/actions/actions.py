@@ -32,8 +32,8 @@ def add_action(
     """Add an open action, about a record (and `finding_id`) or alone. Its due date may lie in the past.
 
     The record is `on`, or the one that has the Id `record_id`. `sees` returns whether a record exists for the person
-    who adds the action. Raises ValidationError: InvalidReference for a record that does not exist for them, InvalidTransition for
-    an archived record or for another status than Open.
+    who adds the action. Raises ValidationError: InvalidReference for a record that does not exist for them,
+    InvalidTransition for an archived record or for another status than Open.
     """
     fields = {**values}
     status = fields.pop("record_status", "") or Status.OPEN

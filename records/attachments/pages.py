@@ -96,10 +96,10 @@ def line_of(attachment: Attachment, findings: dict[uuid.UUID, str]) -> dict[str,
 def limits_at(site_id: uuid.UUID) -> str:
     """Return the greatest size of a file and the used part of the site's storage, in words."""
     used, most = actions.used_by(site_id), settings.SITE_ATTACHMENTS_LIMIT
-    one = filesizeformat(settings.FILE_SIZE_LIMIT)
+    largest = filesizeformat(settings.FILE_SIZE_LIMIT)
     return gettext(
         "A file may have %(one)s. This site's attachments use %(filesizeformat)s of %(filesizeformat2)s."
-    ) % {"one": one, "filesizeformat": filesizeformat(used), "filesizeformat2": filesizeformat(most)}
+    ) % {"one": largest, "filesizeformat": filesizeformat(used), "filesizeformat2": filesizeformat(most)}
 
 
 # --- Adding ---------------------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ SCHEDULE_NEXT = RecordStep(
     form=ScheduleNextForm,
     explanation=_("One audit is scheduled for each of the program's next due dates that has none yet."),
     done=_("The next audits of %(record)s were scheduled."),
-    initial=lambda program: {"first": next((one.isoformat() for one in free_due_dates(program, 1)), "")},
+    initial=lambda program: {"first": next((due.isoformat() for due in free_due_dates(program, 1)), "")},
     is_next=True,
 )
 PLAN_ONE = RecordStep(

@@ -86,8 +86,17 @@ class Month:
             '<a class="year-entry is-{}" href="{}"><span class="year-state">{}</span> <time datetime="{}">{}</time>'
             '<span class="visually-hidden"> {}, {}, {}</span></a>',
             (
-                (one.style, one.address, one.state_text, one.day, one.day.day, self.name, self.program, one.label)
-                for one in self.entries
+                (
+                    entry.style,
+                    entry.address,
+                    entry.state_text,
+                    entry.day,
+                    entry.day.day,
+                    self.name,
+                    self.program,
+                    entry.label,
+                )
+                for entry in self.entries
             ),
         )
 

@@ -31,7 +31,7 @@ def rank_of(permissions: access.Permissions) -> int:
     """Return the rank of the highest default role of which the caller has all permissions; 0 for Reader and below."""
     highest = 0
     for place, role in enumerate(default_roles.ORDER):
-        if all(access.contains_any(permissions, one) for one in default_roles.permissions_of(role)):
+        if all(access.contains_any(permissions, permission) for permission in default_roles.permissions_of(role)):
             highest = place
     return highest
 

@@ -112,7 +112,7 @@ def values_by_field(model: type[models.Model], values_by_name: Mapping[str, obje
 
 @cache
 def _by_name(model: type[models.Model]) -> Mapping[str, tuple[Any, str, type | None, Any]]:
-    return {one[0].name: one for one in _fields(model)}
+    return {field[0].name: field for field in _fields(model)}
 
 
 def _column(rows: Sequence[models.Model], field: Any, name: str, kind: type | None) -> list[object]:

@@ -57,7 +57,7 @@ def reading(read_part: Callable[[Part], T], processes: int) -> Iterator[Iterator
             cursor.execute("SELECT pg_export_snapshot()")
             snapshot = cursor.fetchone()[0]
     number = processes * PARTS_OF_EACH
-    bounds = [None, *(uuid.UUID(int=IDS * one // number) for one in range(1, number)), None]
+    bounds = [None, *(uuid.UUID(int=IDS * idx // number) for idx in range(1, number)), None]
     parts = [Part(first, end, snapshot) for first, end in pairwise(bounds)]
     context = multiprocessing.get_context("spawn")
     start: tuple[Any, ...] = (connection.settings_dict["NAME"],)

@@ -35,8 +35,8 @@ def replay(changes: Iterable[Iterable[FieldChange]]) -> Snapshot:
 def _bare(value: object) -> object:
     if isinstance(value, dict) and value.keys() == {"id", "name"}:
         return value["id"]
-    if isinstance(value, list) and all(isinstance(one, dict) for one in value):
-        return sorted(str(_bare(one)) for one in value)
+    if isinstance(value, list) and all(isinstance(entry, dict) for entry in value):
+        return sorted(str(_bare(entry)) for entry in value)
     return value
 
 

@@ -126,7 +126,9 @@ def snapshots(model: type[models.Model], first: str, last: str) -> dict[str, tup
         if many.name not in excluded_from_history(model):
             _take_list(many, first, last, {key: content for key, (_, content) in contents.items()})
     for relation in getattr(model, "HISTORY_CHILDREN", ()):
-        _take_children(model._meta.get_field(relation), first, last, {key: one for key, (_, one) in contents.items()})
+        _take_children(
+            model._meta.get_field(relation), first, last, {key: content for key, (_, content) in contents.items()}
+        )
     return contents
 
 

@@ -151,7 +151,7 @@ def _contents(model: Any) -> set[str]:
 def _is_stamped_elsewhere(model: Any, key: uuid.UUID, stored: Mapping[str, Any], stamp_entries: StampEntries) -> bool:
     """Return whether a change of another record that has the record in a list gave it these stamps."""
     label, name = model.HISTORY_STAMPED_WITH
-    stamps = stored["site_id"], *(stored[one] for one in MODIFIED)
+    stamps = stored["site_id"], *(stored[name] for name in MODIFIED)
     if stamps not in stamp_entries:
         site_id, author, moment = stamps
         span = moment - LONGEST_WRITE, moment + LONGEST_WRITE
@@ -195,8 +195,8 @@ def member_deviations(model: Any, changes_by_id: Mapping[str, list[Row]]) -> dic
     for key, rows in changes_by_id.items():
         members = set[str]()
         for entry in (entry for change in rows for entry in change.fields if entry["field"] == name):
-            members -= {one["id"] for one in entry.get("old") or ()}
-            members |= {one["id"] for one in entry.get("new") or ()}
+            members -= {member["id"] for member in entry.get("old") or ()}
+            members |= {member["id"] for member in entry.get("new") or ()}
         if members != stored_members[key]:
             deviations[key] = [name]
     return deviations

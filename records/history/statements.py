@@ -24,9 +24,7 @@ ANY_SITE, ANY_ROW = uuid.uuid4(), uuid.uuid4()
 """What a query is compiled with in place of the id of a site and the key of a row; see `Reading`."""
 
 
-def together(
-    statements: Sequence[Statement], meanwhile: Callable[[], Sequence[Statement]] | None = None
-) -> list[Rows]:
+def together(statements: Sequence[Statement], meanwhile: Callable[[], Sequence[Statement]] | None = None) -> list[Rows]:
     """Run independent statements, on PostgreSQL in one round trip; returns the rows of each, in the same order.
 
     Within a transaction `meanwhile` is called while PostgreSQL executes the statements. It runs no statement

@@ -221,7 +221,9 @@ def _name_one_id(records: list[list[Row]], report: Report) -> None:
 def _is_active(row: Row) -> bool:
     """Return whether the record of a change is stored and not archived; one query."""
     model: Any = _model(row.model)
-    conditions = {"is_archived": False} if any(one.name == "is_archived" for one in model._meta.concrete_fields) else {}
+    conditions = (
+        {"is_archived": False} if any(field.name == "is_archived" for field in model._meta.concrete_fields) else {}
+    )
     return bool(model._base_manager.filter(pk=row.record_id, **conditions).exists())
 
 
@@ -286,8 +288,10 @@ def _name_broken(report: Report) -> None:
     for chain, rows in by_chain.items():
         numbers = [row.number for row in rows[:MOST_CANDIDATES]]
         for row in rows:
-            other_numbers = (one for one in numbers if one != row.number)
-            former = next((one for one in other_numbers if _digest(replace(row, number=one)) == row.hash), None)
+            other_numbers = (candidate for candidate in numbers if candidate != row.number)
+            former = next(
+                (candidate for candidate in other_numbers if _digest(replace(row, number=candidate)) == row.hash), None
+            )
             if former is not None:
                 report.add(chain, row.number, f"change {row.number} was moved: it was written as change {former}")
             else:
@@ -339,11 +343,11 @@ def _wrong_fields(model: type[models.Model], rows: list[Row], content: Snapshot)
     contents = [replay(row.fields for row in group) for group in by_chain.values()]
     names = []
     for name, value in content.items():
-        replayed = [one for one in contents if name in one]
+        replayed = [values for values in contents if name in values]
         if (
             replayed
             and not why_not_compared(model, name)
-            and all(deviations(model, one, {name: value}) for one in replayed)
+            and all(deviations(model, values, {name: value}) for values in replayed)
         ):
             names.append(name)
     return names

@@ -284,7 +284,7 @@ class CalledViewSet(ViewSet):
                 raise errors.ApiError(
                     400, "UnknownParameter", unknown(query_name, known_names.values(), "query parameter")
                 )
-            self.query.setdefault(name, []).extend(queries.text(name, str(value)) for value in query_values)
+            self.query.setdefault(name, []).extend(queries.read_text(name, str(value)) for value in query_values)
         for name, texts in self.query.items():
             if len(texts) > 1 and len(set(texts)) > 1 and _takes_one_value(self.operation, name):
                 raise queries.invalid(name, "This has more than one value; send one.")

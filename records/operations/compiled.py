@@ -18,7 +18,7 @@ class PlanStatement(NamedTuple):
     @classmethod
     def of(cls, rows: models.QuerySet[models.Model, object]) -> "PlanStatement":
         """Compile a query of tuples to be run once."""
-        return CompiledQuery.of(rows).fill({})
+        return PlanQuery.of(rows).fill({})
 
     def with_limit(self, row_count: int) -> "PlanStatement":
         """Return the statement for so many rows at most."""
@@ -27,7 +27,7 @@ class PlanStatement(NamedTuple):
         return PlanStatement((f"{sql} LIMIT {row_count:d}", parameters), self.read)
 
 
-class CompiledQuery(NamedTuple):
+class PlanQuery(NamedTuple):
     """A compiled statement of a plan's tuples.
 
     `places` are the positions of placeholders among the parameters. `width` is the number of values that belong to the
@@ -41,7 +41,7 @@ class CompiledQuery(NamedTuple):
     width: int | None
 
     @classmethod
-    def of(cls, rows: models.QuerySet[models.Model, object], placeholders: Collection[object] = ()) -> "CompiledQuery":
+    def of(cls, rows: models.QuerySet[models.Model, object], placeholders: Collection[object] = ()) -> "PlanQuery":
         """Compile a query of tuples."""
         compiler = rows.query.get_compiler(connection=connection, elide_empty=False)
         sql, parameters = compiler.as_sql()

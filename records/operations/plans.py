@@ -18,7 +18,7 @@ from django.db.models.expressions import RawSQL
 
 from records.accounts.opening import AccessProof, check, proof_column
 from records.history.statements import together, vendor
-from records.operations.compiled import CompiledQuery, PlanStatement
+from records.operations.compiled import PlanQuery, PlanStatement
 from records.operations.json_subqueries import DATE_TIME_FORM, Convert, JsonRows
 from records.sites.about import POINTERS, AboutRecord, kinds
 from records.sites.hidden import hides, is_about_hidden, is_hidden
@@ -74,7 +74,7 @@ class ReadPlan:
         """The foreign keys, and what a row is about, of a record whose targets can be hidden from an account."""
         self.lists: dict[str, tuple[type[models.Model], str]] = {}
         """The id lists whose targets can be hidden from an account: their kind, and the column of the target's key."""
-        self._compiled_queries: dict[tuple[str, Hashable, frozenset[str]], CompiledQuery] = {}
+        self._plan_queries: dict[tuple[str, Hashable, frozenset[str]], PlanQuery] = {}
         self._for_anybody: dict[frozenset[str], ReadPlan] = {}
         """The plans for accounts that lack permissions, with a placeholder as the account."""
         self._sql: dict[tuple[str, str], tuple[Any, Any]] = {}
@@ -345,15 +345,15 @@ class ReadPlan:
         `queryset` returns the query for a plan. In place of all that depends on the request it has placeholders, for
         which `placeholder_values` has the values, and the plan that it is called with has one for the reader.
         """
-        compiled_query = self._compiled_queries.get((vendor(), name, self.lacking_permissions))
-        if compiled_query is None:
+        plan_query = self._plan_queries.get((vendor(), name, self.lacking_permissions))
+        if plan_query is None:
             plan = self if self.reader is None else self.base_plan._for_anybody[self.lacking_permissions]
             with self._lock:
-                compiled_query = CompiledQuery.of(queryset(plan), {*placeholder_values, _READER})
-                if len(self._compiled_queries) >= MOST_COMPILED:
-                    self._compiled_queries.clear()
-                self._compiled_queries[vendor(), name, self.lacking_permissions] = compiled_query
-        return compiled_query.fill({**placeholder_values, _READER: self.reader})
+                plan_query = PlanQuery.of(queryset(plan), {*placeholder_values, _READER})
+                if len(self._plan_queries) >= MOST_COMPILED:
+                    self._plan_queries.clear()
+                self._plan_queries[vendor(), name, self.lacking_permissions] = plan_query
+        return plan_query.fill({**placeholder_values, _READER: self.reader})
 
 
 @cache

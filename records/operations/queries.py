@@ -151,7 +151,7 @@ def _single(parameter: Parameter, lookup: str, text: str) -> Q:
     raise NotImplementedError(parameter.kind)
 
 
-def text(name: str, value: str) -> str:
+def read_text(name: str, value: str) -> str:
     """Return a query value under the rules for text, so that everything that can be stored can be asked for.
 
     Raises the 400.

@@ -38,9 +38,9 @@ def resolve_all(
     """Replace, in place, every Reference in the bodies by its record; returns a fault for each unknown id.
 
     Costs one round trip for all models, which also checks the proof; raises StaleAccessError. Within `beginning` it
-    begins the write, with `statements_for_next_block` (see `run_at_begin`). The action decides whether a record may newly
-    refer to the target, and, if no site is given, whether the target belongs to the site.
-    `visible_rows` removes from a kind's rows those that do not exist for the caller.
+    begins the write, with `statements_for_next_block` (see `run_at_begin`). The action decides whether a record may
+    newly refer to the target, and, if no site is given, whether the target belongs to the site. `visible_rows`
+    removes from a kind's rows those that do not exist for the caller.
     """
     ids_by_model: dict[type[models.Model], set[uuid.UUID]] = defaultdict(set)
     for reference in (reference for values in rows for reference in _references(values)):

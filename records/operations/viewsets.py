@@ -36,7 +36,9 @@ def _top(field: str) -> str:
 class OperationViewSet(CalledViewSet):
     """What the methods of all endpoints use: a body's values, calling an action, records, pages and success answers."""
 
-    def body(self, serializer: type[WireSerializer], statements_for_next_block: LateStatements | None = None) -> dict[str, Any]:
+    def body(
+        self, serializer: type[WireSerializer], statements_for_next_block: LateStatements | None = None
+    ) -> dict[str, Any]:
         """Return the body's values under model names, with references as records; raises the 400 with all faults.
 
         The look-up of the references can begin the write; `statements_for_next_block` is that of `run_at_begin`.
@@ -44,7 +46,10 @@ class OperationViewSet(CalledViewSet):
         return self.read_values(bodies.decode_object(self.raw_body()), serializer, statements_for_next_block)
 
     def read_values(
-        self, body: Mapping[str, Any], serializer: type[WireSerializer], statements_for_next_block: LateStatements | None = None
+        self,
+        body: Mapping[str, Any],
+        serializer: type[WireSerializer],
+        statements_for_next_block: LateStatements | None = None,
     ) -> dict[str, Any]:
         """Return the values of a decoded body, without private fields if the caller may not see them.
 
@@ -66,7 +71,10 @@ class OperationViewSet(CalledViewSet):
         return self.keeping_hidden(values, serializer)
 
     def resolve(
-        self, rows: Sequence[dict[str, Any]], serializer: type[WireSerializer], statements_for_next_block: LateStatements | None = None
+        self,
+        rows: Sequence[dict[str, Any]],
+        serializer: type[WireSerializer],
+        statements_for_next_block: LateStatements | None = None,
     ) -> list[list[errors.FieldError]]:
         """Replace the ids in decoded bodies by records, and prove the caller; returns the faults of each body."""
         if not self.proven and self.caller.proof is None:

@@ -13,7 +13,7 @@ from records.history.stamps import Step
 from records.history.trail import now
 from records.sites.models import SiteRows
 
-LIFETIME = datetime.timedelta(days=7)
+RETENTION = datetime.timedelta(days=7)
 """How long the file of a pack is stored."""
 MAKE, OPEN_ANY = "packs.make_pack", "packs.open_any_pack"
 
@@ -92,7 +92,7 @@ class Pack(models.Model):
     @property
     def kept_until(self) -> datetime.datetime | None:
         """Return the time at which the file is removed; None if there is no file."""
-        return None if self.made is None else self.made + LIFETIME
+        return None if self.made is None else self.made + RETENTION
 
     @property
     def percent(self) -> int:

@@ -21,7 +21,7 @@ from records.history.trail import Author, Channel, now, recording
 from records.packs import actions
 from records.packs.bundle import Bundle
 from records.packs.making import Making, file_name_of
-from records.packs.models import LIFETIME, MAKE, UNFINISHED, Pack, PackFile, Status
+from records.packs.models import MAKE, RETENTION, UNFINISHED, Pack, PackFile, Status
 
 logger = logging.getLogger("larder.packs")
 SYSTEM = Author(None, "System", Channel.SYSTEM)
@@ -147,7 +147,7 @@ def remove_old_packs() -> int:
     )
     count = 0
     for pack in Pack.objects.filter(status=Status.MADE).order_by("made", "id"):
-        old = pack.made is not None and pack.made < now() - LIFETIME
+        old = pack.made is not None and pack.made < now() - RETENTION
         if old or actions.was_erased_since(pack):
             reason = "Seven days are over." if old else "Personal data was erased after it was made."
             actions.remove_file(pack, author=SYSTEM, reason=reason)

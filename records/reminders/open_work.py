@@ -16,8 +16,10 @@ def record_notices(request: HttpRequest, record: object) -> Sequence[RecordNotic
     """Return how much a person has to do, as far as the user may see it; its rows are counted in one round trip."""
     if not isinstance(record, User):
         return ()
-    countable = [(one, one.words) for one in sources() if isinstance(one, Source) and one.words is not None]
-    numbers = count_together(*(one.rows_for(record, user_of(request)).order_by() for one, _ in countable))
+    countable = [
+        (source, source.words) for source in sources() if isinstance(source, Source) and source.words is not None
+    ]
+    numbers = count_together(*(source.rows_for(record, user_of(request)).order_by() for source, _ in countable))
     words = [
         sentence(number) % {"number": number}
         for (_, sentence), number in zip(countable, numbers, strict=True)

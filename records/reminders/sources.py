@@ -126,7 +126,7 @@ class Readings:
 
     def _open(self, before: datetime.datetime, sites: QuerySet[Site]) -> list[reading.Progress]:
         keys = list(sites.filter(is_archived=False).values_list("pk", flat=True))
-        return [one for one in reading.progress(keys) if one.missing_count and one.due < before]
+        return [entry for entry in reading.progress(keys) if entry.missing_count and entry.due < before]
 
     def owners(self, before: datetime.datetime) -> set[uuid.UUID]:
         """Return the people who have something to read before the moment; seven queries at most."""
@@ -136,21 +136,21 @@ class Readings:
         """Return what a person and their staff have to read before the moment; eight queries at most."""
         open_readings = self._open(before, Site.objects.filter(pk__in=access.sites_where(user)))
         missing_readers = reading.missing_readers(open_readings, {user.pk, *staff})
-        versions = reading.shown_versions([one for one in open_readings if missing_readers[one.version_id]])
+        versions = reading.shown_versions([entry for entry in open_readings if missing_readers[entry.version_id]])
         return [
             Item(
                 reader,
-                versions[one.version_id].site_id,
+                versions[entry.version_id].site_id,
                 gettext("Read the document %(document)s, version %(version)s")
-                % {"document": versions[one.version_id].document, "version": versions[one.version_id].version},
-                one.due,
-                reverse("admin:documents_read", args=(one.version_id,))
+                % {"document": versions[entry.version_id].document, "version": versions[entry.version_id].version},
+                entry.due,
+                reverse("admin:documents_read", args=(entry.version_id,))
                 if reader == user.pk
-                else reverse(DOCUMENT, args=(one.document_id,)),
+                else reverse(DOCUMENT, args=(entry.document_id,)),
                 None,
             )
-            for one in open_readings
-            for reader in missing_readers[one.version_id]
+            for entry in open_readings
+            for reader in missing_readers[entry.version_id]
         ]
 
 

@@ -20,7 +20,7 @@ from records.reminders.models import Frequency, Reminder
 
 HOUR = 6
 """The hour of the day, in the time zone of the person's home site, from which reminders are sent."""
-LIFETIME = datetime.timedelta(days=30)
+RETENTION = datetime.timedelta(days=30)
 NOTHING_DUE = "Nothing was due any longer, so it was not sent."
 
 
@@ -31,7 +31,7 @@ def remind() -> int:
     This can run any number of times and in any number of workers, because the row of a person and day is unique.
     """
     moment = now()
-    Reminder.objects.filter(day__lt=moment.date() - LIFETIME).delete()
+    Reminder.objects.filter(day__lt=moment.date() - RETENTION).delete()
     users = people(everybody(moment.date()))
     choices = frequencies(users)
     reminders = []

@@ -97,10 +97,12 @@ def erase_from_lists(site_id: uuid.UUID, words: Words, *, author: Author, operat
         row = present.get(key) or SavedFilter(pk=key, site_id=site_id)
         _erase(row, FILTER_TEXT, words, author=author, operation=operation, reason=reason)
     # The import itself has no history.
-    for one in FileImport.objects.filter(site_id=site_id):
-        names = [name for name in IMPORT_TEXT if words.occur_in(getattr(one, name))]
+    for file_import in FileImport.objects.filter(site_id=site_id):
+        names = [name for name in IMPORT_TEXT if words.occur_in(getattr(file_import, name))]
         if names:
-            FileImport.objects.filter(pk=one.pk).update(**{name: _without(one, name, words) for name in names})
+            FileImport.objects.filter(pk=file_import.pk).update(
+                **{name: _without(file_import, name, words) for name in names}
+            )
 
 
 def _erase(row: Any, names: tuple[str, ...], words: Words, *, author: Author, operation: str, reason: str) -> None:

@@ -137,7 +137,9 @@ def who_else_names(personal: Personal, identifying_columns: Sequence[str]) -> Se
 
 def _listing(part: Mentions, count_before: int) -> Listing | None:
     """Return the links to what a part found, after so many (`count_before`) others; None without a link."""
-    links: list[str] = [format_html("{} ({})", link_to(one.record), ", ".join(one.labels)) for one in part.mentions]
+    links: list[str] = [
+        format_html("{} ({})", link_to(mention.record), ", ".join(mention.labels)) for mention in part.mentions
+    ]
     lines = links[: max(MOST_SHOWN - count_before, 0)]
     if count_before <= MOST_SHOWN < count_before + len(links):
         lines.append(gettext("and others"))

@@ -127,10 +127,10 @@ class Search:
         """Return the mentions, first those about the record: a long list of others does not cut them off."""
         return sorted(
             mentions,
-            key=lambda one: (
-                not (isinstance(one.record, AboutRecord) and one.record.is_about(self._record)),
-                one.record._meta.label,
-                one.record.site_sequence_id or 0,
+            key=lambda mention: (
+                not (isinstance(mention.record, AboutRecord) and mention.record.is_about(self._record)),
+                mention.record._meta.label,
+                mention.record.site_sequence_id or 0,
             ),
         )
 
@@ -148,7 +148,7 @@ class Search:
                 matches = rows_of_kind.filter(about(self._record))
                 reads += self._note(mentions, model, foreign_key, names, matches, self._any_value)
             conditions = self._index_conditions(names)
-            if index_queries := [rows_of_kind.order_by().filter(one).values("pk") for one in conditions]:
+            if index_queries := [rows_of_kind.order_by().filter(condition).values("pk") for condition in conditions]:
                 keys = [row["pk"] for row in index_queries[0].union(*index_queries[1:], all=True)[: MOST_HITS * 4]]
                 matches = self._not_about(rows_of_kind, model, keys)
                 reads += self._note(mentions, model, foreign_key, names, matches, self._identifying_values)

@@ -58,11 +58,11 @@ def holds(request: HttpRequest) -> HttpResponse:
     """Show the legal holds of the current site on records that the user may see; a query for each kind at most."""
     site, user = site_where(request, SET_HOLD), user_of(request)
     page = Paginator(
-        [one for one in actions.holds_at(site.pk) if access.may(user, site, permission_on(one.model))], PAGE
+        [entry for entry in actions.holds_at(site.pk) if access.may(user, site, permission_on(entry.model))], PAGE
     ).get_page(request.GET.get("page"))
     keys: dict[type[SiteRecord], set[uuid.UUID]] = {}
-    for one in page:
-        keys.setdefault(one.model, set()).add(one.record_id)
+    for entry in page:
+        keys.setdefault(entry.model, set()).add(entry.record_id)
     records = {
         (model, record.pk): record
         for model, some in keys.items()
@@ -75,13 +75,13 @@ def holds(request: HttpRequest) -> HttpResponse:
         page=page,
         lines=[
             {
-                "hold": one,
-                "link": link_to(records[one.model, one.record_id]),
-                "since": format_datetime(one.since),
-                "lift": reverse("admin:retention_hold", args=("lift", one.model.ENTITY.value, one.record_id)),
+                "hold": entry,
+                "link": link_to(records[entry.model, entry.record_id]),
+                "since": format_datetime(entry.since),
+                "lift": reverse("admin:retention_hold", args=("lift", entry.model.ENTITY.value, entry.record_id)),
             }
-            for one in page
-            if (one.model, one.record_id) in records
+            for entry in page
+            if (entry.model, entry.record_id) in records
         ],
         may_lift=access.may(user, site, LIFT_HOLD),
     )

@@ -67,7 +67,9 @@ def _record_and_finding(
     ]
     values: dict[uuid.UUID | str, uuid.UUID | str] = {ANY_SITE: site_id, ANY_ROW: record_id}
     queries = [CompiledQuery(query, query.with_values(values)) for query in map(_numbered, candidates)]
-    about_finding = [one for model in candidates for one in finding_statements(model, record_id, finding_id)]
+    about_finding = [
+        statement for model in candidates for statement in finding_statements(model, record_id, finding_id)
+    ]
     answers, findings = ask(queries, *about_finding)
     matches = [record for records in answers for record in records]
     return matches[0] if len(matches) == 1 else None, any(findings)
@@ -129,7 +131,7 @@ def findings_called(
     """
     names: dict[uuid.UUID, str] = {}
     for model in kinds().values() if keys else ():
-        relation: Any = next((one for one in model._meta.related_objects if one.name == "findings"), None)
+        relation: Any = next((field for field in model._meta.related_objects if field.name == "findings"), None)
         if relation is not None:
             records = visible(model._base_manager.filter(site_id=site_id)).values("pk")
             rows = relation.related_model._base_manager.filter(pk__in=keys)
@@ -240,7 +242,7 @@ def finding_statements(model: type[SiteRecord], record_id: uuid.UUID, finding_id
 
 @cache
 def _finding(model: type[SiteRecord]) -> Reading | None:
-    relation: Any = next((one for one in model._meta.related_objects if one.name == "findings"), None)
+    relation: Any = next((field for field in model._meta.related_objects if field.name == "findings"), None)
     if relation is None:
         return None
     rows = relation.related_model._base_manager.filter(**{relation.field.name: ANY_ROW}, pk=_FINDING)

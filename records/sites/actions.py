@@ -62,7 +62,7 @@ def folder_named(site_id: uuid.UUID, entity: Entity, name: str, *, author: Autho
 
 def _folder_named(site_id: uuid.UUID, entity: Entity, name: str) -> EntityFolder | None:
     matches = [(depth, folder) for folder, depth in folder_tree(site_id, entity) if fold(folder.name) == fold(name)]
-    return min(matches, key=lambda one: one[0])[1] if matches else None
+    return min(matches, key=lambda match: match[0])[1] if matches else None
 
 
 def rename_folder(

@@ -117,7 +117,7 @@ def _lists(field: Any, rows: list[models.Model], visible: models.QuerySet[Any]) 
     rows_by_record = {}
     for record in rows:
         queryset: Any = visible.filter(pk__in=targets[record.pk])
-        queryset._result_cache = [one for one in target_rows if one.pk in targets[record.pk]]
+        queryset._result_cache = [row for row in target_rows if row.pk in targets[record.pk]]
         queryset._prefetch_done = True
         rows_by_record[record.pk] = queryset
     return rows_by_record

@@ -147,9 +147,9 @@ def spellings(text: str, *, is_part: bool = False) -> list[str]:
     pieces = (_SHARP_S_IN_PART if is_part else _SHARP_S).split(normal(text))
     between, matches = pieces[::2], pieces[1::2]
     if len(matches) <= _MOST_COMBINED:
-        combinations = list(product(*(("s" if one.upper() == "S" else "ss", "ß", "ẞ") for one in matches)))
+        combinations = list(product(*(("s" if match.upper() == "S" else "ss", "ß", "ẞ") for match in matches)))
     else:
-        combinations = [tuple(matches), *((one,) * len(matches) for one in _SPELLINGS)]
+        combinations = [tuple(matches), *((spelling,) * len(matches) for spelling in _SPELLINGS)]
     return ["".join(chain.from_iterable(zip(between, (*these, ""), strict=True))) for these in combinations]
 
 

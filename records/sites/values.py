@@ -77,7 +77,7 @@ class LockedContent:
         return None if locked_content is None or locked_content.has_written else locked_content
 
     @classmethod
-    def name(cls, record: models.Model, records: Iterable[models.Model]) -> None:
+    def note_names(cls, record: models.Model, records: Iterable[models.Model]) -> None:
         """Let the history take the names of loaded records from these."""
         if (locked_content := cls.of(record)) is not None:
             locked_content.names |= names_of(records)
@@ -101,7 +101,7 @@ class LockedContent:
             together(statements)
             return
         locked_content.waiting_statements += statements
-        cls.name(record, records)
+        cls.note_names(record, records)
         locked_content.children[relation] = rows
         locked_content.content[relation] = content_of(type(record), relation, rows)
 

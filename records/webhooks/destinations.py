@@ -112,8 +112,11 @@ def is_public(text: str) -> bool:
     except ValueError:
         return False
     return all(
-        one.is_global and not one.is_multicast and not one.is_reserved and not _is_in(one, _REFUSED_NETWORKS)
-        for one in (_inside(address) or (address,))
+        candidate.is_global
+        and not candidate.is_multicast
+        and not candidate.is_reserved
+        and not _is_in(candidate, _REFUSED_NETWORKS)
+        for candidate in (_inside(address) or (address,))
     )
 
 

@@ -14,7 +14,7 @@ from records.webhooks.models import Delivery, Subscription
 
 BUDGET_SECONDS = 20.0
 """For how long one task begins new messages, so that mails and proofs do not wait much longer than this."""
-LIFETIME = datetime.timedelta(days=30)
+RETENTION = datetime.timedelta(days=30)
 AT_ONCE = 1_000
 
 
@@ -51,7 +51,7 @@ def send_one(delivery_id: int) -> bool:
 @task()
 def clean_up() -> dict[str, int]:
     """Delete deliveries older than 30 days, and encrypt secrets again under a new SECRET_KEY; return the counts."""
-    old, deleted = Delivery.objects.filter(at__lt=now() - LIFETIME), 0
+    old, deleted = Delivery.objects.filter(at__lt=now() - RETENTION), 0
     while keys := list(old.order_by("at").values_list("pk", flat=True)[:AT_ONCE]):
         deleted += Delivery.objects.filter(pk__in=keys).delete()[0]
     Subscription.objects.filter(former_until__lt=now()).update(former_secret="", former_until=None)

@@ -63,13 +63,13 @@ def find_same(rows: Sequence[Row], model: type[models.Model], site_id: uuid.UUID
     new = [row for row in rows if not row.key and not row.faults]
     if not ways or not new:
         return
-    texts = {one: {row.number: _text(row, model, one) for row in new} for one in ways}
+    texts = {each: {row.number: _text(row, model, each) for row in new} for each in ways}
     index = _index(model, site_id, {text for by_row in texts.values() for text in by_row.values() if text})
     if way in ways:
         for row in new:
             _match(row, index.records_with(way, texts[way][row.number]), model, way)
-    for one in ways:
-        _warn([row for row in new if row.match_id is None], texts[one], index, model, one)
+    for each in ways:
+        _warn([row for row in new if row.match_id is None], texts[each], index, model, each)
 
 
 def _match(row: Row, matches: Sequence[ExistingRecord], model: type[models.Model], way: str) -> None:
@@ -119,21 +119,21 @@ def _index(model: type[models.Model], site_id: uuid.UUID, search_texts: Iterable
     names = {field.name for field in model._meta.concrete_fields}
     folded_texts = sorted({fold(text) for text in search_texts})
     sources = name_sources(model)
-    columns = [name for some in sources for name in some]
+    columns = [name for fields in sources for name in fields]
     index = RecordIndex()
     has_keys = {"name_key", "code_key"} <= names
     # Entries of lists have no numbers; their codes tell them apart.
     is_numbered = "site_sequence_id" in names
     number: Any = models.F("site_sequence_id") if is_numbered else models.Value(None, models.IntegerField())
     # Kinds without folded columns have few records, which are all read.
-    for some in chunks(folded_texts) if has_keys else [folded_texts]:
-        candidates = rows.filter(Q(name_key__in=some) | Q(code_key__in=some)) if has_keys else rows
+    for part in chunks(folded_texts) if has_keys else [folded_texts]:
+        candidates = rows.filter(Q(name_key__in=part) | Q(code_key__in=part)) if has_keys else rows
         candidates = candidates.annotate(place=number).order_by("place", "pk")
         for key, archived, place, *values in candidates.values_list("pk", "is_archived", "place", *columns):
             row_values = dict(zip(columns, values, strict=True))
             texts = {
-                BY_CODE if some == (BY_CODE,) else BY_NAME: " ".join(row_values[name] for name in some).strip()
-                for some in sources
+                BY_CODE if fields == (BY_CODE,) else BY_NAME: " ".join(row_values[name] for name in fields).strip()
+                for fields in sources
             }
             name, code = texts.get(BY_NAME) or texts.get(BY_CODE), texts.get(BY_CODE)
             label = f"{name} ({code})" if code else str(name)

@@ -12,7 +12,7 @@ from records.sites.models import Entity
 def fill(place: DemoSite) -> None:
     """Add the site's lists, ratings and folders."""
     author, data = place.author(place.admin), content("lists")
-    questions = {name: [{"question": one} for one in texts] for name, texts in data["questions"].items()}
+    questions = {name: [{"question": text} for text in texts] for name, texts in data["questions"].items()}
     for list_name, entries in (data[place.key] | data["both"]).items():
         place.lists[list_name] = [
             add_entry(
@@ -35,8 +35,8 @@ def fill(place: DemoSite) -> None:
                 "name": rating["name"],
                 "idx": idx,
                 "responses": [
-                    {"name": one["name"], "score": one.get("score"), "fails": one["name"] == "Critical"}
-                    for one in rating["responses"]
+                    {"name": response["name"], "score": response.get("score"), "fails": response["name"] == "Critical"}
+                    for response in rating["responses"]
                 ],
                 "bands": [
                     {**band, "from_score": Decimal(band["from_score"]), "to_score": Decimal(band["to_score"])}
