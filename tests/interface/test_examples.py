@@ -121,7 +121,7 @@ def test_every_worked_example_answers_as_it_is_shown(site: Site) -> None:
                 play.act(*queue.pop(0))
         stuck = [operation.name for queue in waiting.values() for operation, _, _ in queue]
         if len(stuck) == count:
-            play.faults.append(f"Nothing adds, and no maker in GIVEN makes, what these name: {', '.join(stuck)}.")
+            play.faults.append(f"Nothing adds, and no maker in MAKERS makes, what these name: {', '.join(stuck)}.")
             break
     assert not play.faults, "\n".join(play.faults)
 
