@@ -181,9 +181,9 @@ def _people(document: Document, values: Values, people: Mapping[uuid.UUID, User]
     """Return the reviewers, approvers and users to notify of the next version; `people` are loaded already."""
     keys = [[user.pk for user in values[name]] if name in values else listed_keys(document, name) for name in USERS]
     users = {**people, **{user.pk: user for name in USERS for user in values.get(name, ())}}
-    if unknown_ids := {key for several in keys for key in several} - users.keys():
+    if unknown_ids := {key for keys_of_list in keys for key in keys_of_list} - users.keys():
         users |= User.objects.in_bulk(unknown_ids)
-    return [[users[key] for key in dict.fromkeys(several)] for several in keys]
+    return [[users[key] for key in dict.fromkeys(keys_of_list)] for keys_of_list in keys]
 
 
 def check_approvers(document: Document, values: Values) -> None:

@@ -290,8 +290,8 @@ class Signer(ChildRow):
             | Q(duty=Duty.APPROVE, signature__meaning=Meaning.APPROVED)
         )
         lost = Signature.objects.filter(version=OuterRef("version"), user=OuterRef("user"), signer=None)
-        wrong = Q(signature__isnull=False) & ~own_signature
-        return {"signature": cls._base_manager.filter(wrong | Q(Exists(lost), signature=None))}
+        wrong_signature = Q(signature__isnull=False) & ~own_signature
+        return {"signature": cls._base_manager.filter(wrong_signature | Q(Exists(lost), signature=None))}
 
     @property
     def asks(self) -> str:

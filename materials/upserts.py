@@ -250,11 +250,11 @@ class Batch:
             faults = fault.update_error_dict(faults)
         if material.entity_folder_id is not None and (is_new or "entity_folder" in changed):
             folder = self.folders.get(material.entity_folder_id)
-            wrong = UNKNOWN.format(name="folder")
+            folder_fault = UNKNOWN.format(name="folder")
             if folder is not None:
-                wrong = errors_of(EntityFolder, [folder], self.site_id, Material).get(folder.pk, "")
-            if wrong:
-                faults["entity_folder"] = [ValidationError(wrong, code="InvalidReference")]
+                folder_fault = errors_of(EntityFolder, [folder], self.site_id, Material).get(folder.pk, "")
+            if folder_fault:
+                faults["entity_folder"] = [ValidationError(folder_fault, code="InvalidReference")]
         if faults:
             raise ValidationError(faults)
 

@@ -62,8 +62,8 @@ def clean_filter(expression: str, *, of_users: bool = False) -> str:
     """
     refuse_misread(expression)
     with_quotes = _BARE_OPERAND.sub(lambda m: m[1] or f'{m[2]}{m[3]}"{m[4]}"', expression)
-    tidy = _outside_strings(with_quotes, colon_after_schema)
-    return _outside_strings(tidy, lambda part: _BARE_NAME.sub(_with_schema, part)) if of_users else tidy
+    with_colons = _outside_strings(with_quotes, colon_after_schema)
+    return _outside_strings(with_colons, lambda part: _BARE_NAME.sub(_with_schema, part)) if of_users else with_colons
 
 
 def clean_path(path: str) -> str:
@@ -97,8 +97,8 @@ def schema_before(path: str) -> str:
 
 def qualified_name(kind: str, name: str) -> str:
     """Return the name of an attribute as sortBy and attributes send it, with its schema where it lacks it."""
-    tidy = colon_after_schema(name)
-    return schema_before(tidy) if kind == "User" else tidy
+    with_colon = colon_after_schema(name)
+    return schema_before(with_colon) if kind == "User" else with_colon
 
 
 def shape_of(expression: str) -> tuple[str, dict[str, str]]:

@@ -49,13 +49,13 @@ def operations_of(kind: str, body: dict[str, Any], notes: list[str]) -> list[Any
             result.append(operation)
             continue
         ignored_names += unread_names(operation, ("op", "path", "value"))
-        tidy = _clean_operation(kind, operation, skipped_paths, ignored_names)
-        if tidy is None:
+        clean_operation = _clean_operation(kind, operation, skipped_paths, ignored_names)
+        if clean_operation is None:
             continue
-        if not tidy.get("path") and isinstance(tidy.get("value"), dict):
-            result += _without_path(kind, tidy, ignored_names)
+        if not clean_operation.get("path") and isinstance(clean_operation.get("value"), dict):
+            result += _without_path(kind, clean_operation, ignored_names)
         else:
-            result.append(tidy)
+            result.append(clean_operation)
     note_ignored(ignored_names, notes)
     return result
 
@@ -140,24 +140,24 @@ def _clean_operation(
     deactivates a User, the path is added to it instead, and the result is None. Raises InvalidValueException when the
     value is missing. `ignored_names` receives the names in the value that no schema declares below the path.
     """
-    tidy = by_lower_name(operation)
-    path, value = tidy.get("path"), tidy.get("value")
+    parts = by_lower_name(operation)
+    path, value = parts.get("path"), parts.get("value")
     if isinstance(path, str):
         trimmed_path = path.strip()
         try:
-            path = tidy["path"] = _declared_path(kind, trimmed_path) or None
+            path = parts["path"] = _declared_path(kind, trimmed_path) or None
         except InvalidPathException:
             if skipped_paths is None:
                 raise
             skipped_paths.append(trimmed_path)
             return None
-    op = str(tidy.get("op", "")).lower()
-    if "value" not in tidy and op in ("add", "replace"):
+    op = str(parts.get("op", "")).lower()
+    if "value" not in parts and op in ("add", "replace"):
         raise InvalidValueException(detail="An add or replace operation needs a value; null or [] empties.")
     if path and isinstance(path, str):
         if op == "replace" and value in (None, []) and path.lower() in _EXTENSIONS:
-            return {**tidy, "path": None, "value": {path: None}}
-        value = tidy["value"] = _plain_value(kind, op, path, value)
+            return {**parts, "path": None, "value": {path: None}}
+        value = parts["value"] = _plain_value(kind, op, path, value)
         unread = _undeclared_below(kind, path, value)
         if unread is None and skipped_paths is None:
             raise InvalidValueException(detail=f"The value names nothing that '{path[:200]}' has.")
@@ -165,8 +165,8 @@ def _clean_operation(
         if unread is None:
             return None
     if isinstance(value, dict):
-        tidy["value"] = _clean_keys(kind, value, skipped_paths, is_full_path=not path)
-    return tidy
+        parts["value"] = _clean_keys(kind, value, skipped_paths, is_full_path=not path)
+    return parts
 
 
 def _plain_value(kind: str, op: str, path: str, value: object) -> object:
@@ -254,12 +254,12 @@ def _clean_keys(
 
 @lru_cache(256)
 def _declared_path(kind: str, path: str) -> str:
-    tidy = _clean_path(kind, path)
-    if _is_whole_resource(kind, tidy):
+    normal_path = _clean_path(kind, path)
+    if _is_whole_resource(kind, normal_path):
         return ""
-    if tidy and not is_declared(kind, tidy):
+    if normal_path and not is_declared(kind, normal_path):
         raise InvalidPathException(path=path, detail=f"'{path[:200]}' is not an attribute of {kind}.")
-    return tidy
+    return normal_path
 
 
 def without_read_only(kind: str, operations: list[Any], own_id: str) -> tuple[list[Any], list[Representation]]:
@@ -306,14 +306,14 @@ def _below(path: str, name: str) -> str:
 def _clean_path(kind: str, path: str, *, is_full_path: bool = True) -> str:
     if len(path) > LONGEST_PATH:
         raise InvalidPathException(detail=f"A path is longer than {LONGEST_PATH} characters.")
-    tidy = clean_path(path)
+    normal_path = clean_path(path)
     if is_full_path and kind == "User":
-        tidy = schema_before(tidy)
-    lower = tidy.lower()
+        normal_path = schema_before(normal_path)
+    lower = normal_path.lower()
     for other_kind, urn in _ROOT_SCHEMAS.items():
         if other_kind != kind and (lower == urn or lower.startswith(f"{urn}:")):
             raise InvalidPathException(path=path, detail=f"'{path}' is an attribute of {other_kind}, not of {kind}.")
-    return tidy
+    return normal_path
 
 
 def apply_patch(kind: str, document: Representation, operations: list[Any], schemas: object) -> Any:

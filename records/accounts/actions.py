@@ -207,8 +207,8 @@ def set_members(
         for member in remove:
             name = "user" if isinstance(member, User) else "member_role"
             RoleMembership.objects.filter(**{"role": locked_role, name: member}).delete()
-        stay = [entry for entry in before if entry["id"] not in removed_ids]
-        present = {entry["id"] for entry in stay}
+        remaining_members = [entry for entry in before if entry["id"] not in removed_ids]
+        present = {entry["id"] for entry in remaining_members}
         new = [member for member in dict.fromkeys(add) if str(member.pk) not in present]
         roles = [member for member in new if isinstance(member, Role)]
         if any(member.site_id != role.site_id for member in roles):
@@ -226,7 +226,7 @@ def set_members(
             ]
         )
         new_entries = [{"id": str(member.pk), "name": str(member)} for member in new]
-        after = sorted([*stay, *new_entries], key=itemgetter("id"))
+        after = sorted([*remaining_members, *new_entries], key=itemgetter("id"))
         if before == after:
             return
         stamp(locked_role, author)

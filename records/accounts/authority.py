@@ -174,9 +174,10 @@ def permissions_of_account(user_id: uuid.UUID) -> PermissionsBySite:
 
 
 def _permissions_at_sites(roles: Mapping[uuid.UUID, Iterable[tuple[uuid.UUID, int]]]) -> PermissionsBySite:
-    permissions_of_role = access.stored_permissions(role for several in roles.values() for role, _ in several)
+    permissions_of_role = access.stored_permissions(role for held_roles in roles.values() for role, _ in held_roles)
     return {
-        site: frozenset().union(*(permissions_of_role[role] for role, _ in several)) for site, several in roles.items()
+        site: frozenset().union(*(permissions_of_role[role] for role, _ in held_roles))
+        for site, held_roles in roles.items()
     }
 
 
@@ -254,12 +255,12 @@ def _rank_refusal(user: User, act: Act, target: User) -> str:
             "every site where it holds a role."
         ) % {"act": gettext(act)}
     for site, permissions in target_permissions.items():
-        enough = (
+        outranks = (
             permissions <= held_permissions[site]
             if act is Act.ISSUE_CREDENTIAL
             else permissions < held_permissions[site]
         )
-        if not enough:
+        if not outranks:
             return gettext(
                 "To %(act)s you must hold, at every site of the account, all that it may do there and more."
             ) % {"act": gettext(act)}

@@ -31,12 +31,12 @@ def record_notices(request: HttpRequest, record: object) -> Sequence[RecordNotic
     step: Any = next((entry for entry in change.fields if entry["field"] == "record_status"), {}) if change else {}
     if change is None or not step.get("old") or step.get("new") != record.record_status:
         return ()
-    what = gettext("Reopened") if step["old"] == Status.CLOSED else REASON_LABELS[Status(record.record_status)]
+    step_label = gettext("Reopened") if step["old"] == Status.CLOSED else REASON_LABELS[Status(record.record_status)]
     who = change.author_name or gettext("the system")
     return (
         RecordNotice(
             gettext("%(what)s by %(who)s, %(at)s: %(reason)s")
-            % {"what": what, "who": who, "at": format_datetime(change.at), "reason": change.reason},
+            % {"what": step_label, "who": who, "at": format_datetime(change.at), "reason": change.reason},
             is_warning=True,
         ),
     )

@@ -27,8 +27,11 @@ def own_actions(viewer: Viewer) -> Section:
     rows = Action.objects.filter(owner=viewer.user, record_status=Status.OPEN, is_archived=False, site__in=sites)
     moves = Change.objects.filter(record_id=OuterRef("pk"), model=Action._meta.label).exclude(operation="AddAction")
     open_actions = rows.annotate(came_back=Exists(moves.naming("field", "record_status")))
-    first, again = gettext("Do it and mark it as done"), gettext("It came back: read why on its page, and finish it")
-    return _fill(viewer, section, open_actions, lambda action: again if action.came_back else first)
+    usual_task, returned_task = (
+        gettext("Do it and mark it as done"),
+        gettext("It came back: read why on its page, and finish it"),
+    )
+    return _fill(viewer, section, open_actions, lambda action: returned_task if action.came_back else usual_task)
 
 
 def to_judge(viewer: Viewer) -> Section:
@@ -49,8 +52,8 @@ def _fill(viewer: Viewer, section: Section, rows: QuerySet[Any], task_of: Callab
     def line(action: Action) -> Line:
         task = task_of(action)
         priority = action.get_priority_display()
-        what = gettext("%(task)s, priority %(priority)s") % {"task": task, "priority": priority} if priority else task
-        return viewer.due_line(action.name, address_of(action), what, action.due_date, action.site_id)
+        text = gettext("%(task)s, priority %(priority)s") % {"task": task, "priority": priority} if priority else task
+        return viewer.due_line(action.name, address_of(action), text, action.due_date, action.site_id)
 
     return section.show(rows.order_by("due_date", "id"), line)
 

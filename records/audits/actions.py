@@ -141,18 +141,18 @@ def schedule_next_audit_records(
         refuse_archived(program)
         if program.next_due_date is None:
             raise fault_at("next_due_date", gettext("Enter the next due date of the program."), "RequiredField")
-        free = free_due_dates(program, count)
-        if not free:
+        dates = free_due_dates(program, count)
+        if not dates:
             text = gettext("The audit that is due is scheduled, and a program without a frequency has no later one.")
             raise refuse(text)
-        if first is not None and free[0] != first:
+        if first is not None and dates[0] != first:
             text = gettext(
                 "Meanwhile, another date is the next one without an audit. Look at the program's audits, and open this "
                 "page again."
             )
             raise refuse(text)
         copies = _copied_values(program)
-        return [_add(program, {**copies, "date": due, "due_date": due}, author=author, reason=reason) for due in free]
+        return [_add(program, {**copies, "date": due, "due_date": due}, author=author, reason=reason) for due in dates]
 
 
 def refuse_archived(program: AuditProgram) -> None:

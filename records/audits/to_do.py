@@ -90,8 +90,8 @@ def to_schedule(viewer: Viewer) -> Section:
         for program in [AuditProgram(next_due_date=first, frequency_months=months)]
         if first == next(free_dates(program, [(day, OPEN[0])], viewer.zone), None)
     ]
-    free = ~Q(pk__in=planned_audits.order_by().values("audit_program")) | Q(pk__in=skipped_programs)
-    rows = programs.filter(free)
+    is_unplanned = ~Q(pk__in=planned_audits.order_by().values("audit_program")) | Q(pk__in=skipped_programs)
+    rows = programs.filter(is_unplanned)
 
     def line(program: AuditProgram) -> Line:
         page = address_of(program)

@@ -195,8 +195,8 @@ def _line(
     regular = [(audit.due_date, audit.record_status) for audit in audits if audit.is_regular]
     address = reverse("admin:audits_auditprogram_read", args=(program.pk,))
     if not program.is_archived:
-        free = free_dates(program, regular, zone, _first_step(program, year))
-        for day in takewhile(lambda day: day.year <= year, (day_of(due, zone) for due in free)):
+        dates = free_dates(program, regular, zone, _first_step(program, year))
+        for day in takewhile(lambda day: day.year <= year, (day_of(due, zone) for due in dates)):
             state = State.OVERDUE if day < today else State.PLANNED
             entries.append(Entry(state, day, gettext("no audit scheduled yet"), address))
     by_month: dict[int, list[Entry]] = defaultdict(list)

@@ -56,10 +56,10 @@ def to_utc(clock: datetime.datetime) -> datetime.datetime:
     local = clock.replace(tzinfo=timezone.get_current_timezone())
     try:
         utc = local.astimezone(datetime.UTC)
-        again = utc.astimezone(local.tzinfo)
+        local_again = utc.astimezone(local.tzinfo)
     except (OverflowError, ValueError):
         raise ValidationError(gettext("This date is outside the years 0001 to 9999."), code="InvalidDate") from None
-    if again.replace(tzinfo=None) != clock:
+    if local_again.replace(tzinfo=None) != clock:
         raise ValidationError(
             gettext("The clocks go forward over this time, so it does not exist."), code="InvalidDate"
         )

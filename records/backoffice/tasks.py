@@ -47,7 +47,7 @@ def _mail(user_id: str, failures: int, *, is_invitation: bool) -> bool:
     user = people.exclude(recovery_address="").first()
     if user is None:
         return False
-    again, delays = (invite, DELAYS) if is_invitation else (mail_link, DELAYS_OF_LINKS)
+    task_of_mail, delays = (invite, DELAYS) if is_invitation else (mail_link, DELAYS_OF_LINKS)
     return send_or_retry(
-        partial(send_password_link, user, is_invitation=is_invitation), again, (user_id,), failures, delays
+        partial(send_password_link, user, is_invitation=is_invitation), task_of_mail, (user_id,), failures, delays
     )

@@ -96,9 +96,9 @@ def _name_of(complaint: Complaint) -> str:
 def _fill(viewer: Viewer, section: Section, rows: QuerySet[Complaint], task: str) -> Section:
     def line(complaint: Complaint) -> Line:
         severity = complaint.get_severity_display().lower()
-        what = f"{task}, {severity}" if severity else task
+        text = f"{task}, {severity}" if severity else task
         name, page = _name_of(complaint), address_of(complaint)
-        return viewer.due_line(name, page, what, complaint.target_date, complaint.site_id)
+        return viewer.due_line(name, page, text, complaint.target_date, complaint.site_id)
 
     return section.show(rows, line)
 

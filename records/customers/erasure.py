@@ -80,10 +80,10 @@ def contacts_of(customer: Customer) -> list[tuple[str, str]]:
     keys = {key for key, _ in contacts}
     for key, name in sorted(_names_in_history(customer).items(), key=lambda pair: pair[1].casefold()):
         if name and key not in keys:
-            what = (
+            remark = (
                 gettext("an earlier value in the history") if key in present else gettext("removed from the customer")
             )
-            contacts.append((key, f"{name} ({what})"))
+            contacts.append((key, f"{name} ({remark})"))
     return contacts
 
 

@@ -95,14 +95,14 @@ class FileViewSet(OperationViewSet):
         """Return the body's values, the file as an EncodedFile over the body's own file; raises as `body` does."""
         self.body_file.seek(0)
         try:
-            text, long = without_long_texts(self.body_file, BESIDE_THE_FILE, 2 * BESIDE_THE_FILE)
+            text, long_texts = without_long_texts(self.body_file, BESIDE_THE_FILE, 2 * BESIDE_THE_FILE)
         except FileTooLargeError as error:
             raise _other_fields_too_large() from error
         body = bodies.decode_object(text)
         content = body.get("FileContent")
         if isinstance(content, str):
-            body["FileContent"] = long.pop(content, None) or JsonText.of(content)
-        if long:
+            body["FileContent"] = long_texts.pop(content, None) or JsonText.of(content)
+        if long_texts:
             raise _other_fields_too_large()
         return self.read_values(body, serializer)
 

@@ -100,8 +100,8 @@ class Counting:
         number = f"{path}site_sequence_id"
 
         def by_part(condition: Q) -> QuerySet[Any]:
-            some = rows(condition).order_by().annotate(part=F(number) / PART)
-            return some.values_list("part", *names).annotate(**sums)
+            numbered_rows = rows(condition).order_by().annotate(part=F(number) / PART)
+            return numbered_rows.values_list("part", *names).annotate(**sums)
 
         def update(cached: list[Any], written: WrittenValues) -> list[Any]:
             parts = {number // PART for number in written.values["site_sequence_id"]}
@@ -124,14 +124,14 @@ class Counting:
         columns alone.
         """
 
-        def by_value(some: QuerySet[Any]) -> QuerySet[Any]:
-            return some.order_by().values_list(name).annotate(count=Count("*"))
+        def by_value(counted_rows: QuerySet[Any]) -> QuerySet[Any]:
+            return counted_rows.order_by().values_list(name).annotate(count=Count("*"))
 
         def update(cached: list[Any], written: WrittenValues) -> list[Any] | None:
-            again = written.values[name]
+            changed_values = written.values[name]
             # The last row is only a limit if it has a third value.
-            counts = {value: count for value, count, *limit in cached if not limit and value not in again}
-            counts |= dict(by_value(rows.filter(**{f"{name}__in": again})))
+            counts = {value: count for value, count, *limit in cached if not limit and value not in changed_values}
+            counts |= dict(by_value(rows.filter(**{f"{name}__in": changed_values})))
             latest = sorted(counts.items(), key=lambda row: (-row[1], row[0]))[: number * SPARE]
             if len(cached) < number * SPARE:
                 return latest
@@ -166,16 +166,16 @@ class Counting:
             number, head, cached = 0, "", []
         if head == self._hash:
             return list(cached)
-        again: list[Any] | None = None
+        updated: list[Any] | None = None
         tables = set(_TABLES.findall(statement))
         if head and (labels := self._labels_since(number, head)) is not None:
             apps_read = set(map(_app_of, tables))
-            written = {label for label in labels if label.partition(".")[0] in apps_read}
-            if not written:
-                again = cached
-            elif update and model and (tables == {model._meta.db_table} or written == {model._meta.label}):
-                again = update(cached, self._written_since(model, number))
-        cached = list(query) if again is None else again
+            written_labels = {label for label in labels if label.partition(".")[0] in apps_read}
+            if not written_labels:
+                updated = cached
+            elif update and model and (tables == {model._meta.db_table} or written_labels == {model._meta.label}):
+                updated = update(cached, self._written_since(model, number))
+        cached = list(query) if updated is None else updated
         with suppress(OSError):
             caches["counted"].set(key, (self._number, self._hash, cached), CACHE_SECONDS)
         return cached

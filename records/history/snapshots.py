@@ -293,9 +293,12 @@ class _Printer:
         if not self.pending:
             return
         answers, _ = ask(
-            [rows_with(model, {reference["id"] for reference in several}) for model, several in self.pending.items()]
+            [
+                rows_with(model, {reference["id"] for reference in references})
+                for model, references in self.pending.items()
+            ]
         )
-        for several, rows in zip(self.pending.values(), answers, strict=True):
+        for references, rows in zip(self.pending.values(), answers, strict=True):
             names = {str(row.pk): stored_text(row) for row in rows}
-            for reference in several:
+            for reference in references:
                 reference["name"] = names.get(str(reference["id"]), "")

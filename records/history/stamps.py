@@ -63,8 +63,8 @@ def stamp_deviations(model: Any, changes_by_id: Mapping[str, list[Row]]) -> dict
             parts = back.related_model._base_manager.filter(**between).order_by()
             for owner_id, key, *values in parts.values_list(owner, "pk", *names):
                 step_changes = changes.get(str(owner_id), {}).get(str(key), {})
-                wrong = _wrong_steps(steps, step_changes, dict(zip(names, values, strict=True)))
-                deviations[str(owner_id)] += [f"{relation}.{name}" for name in wrong]
+                wrong_names = _wrong_steps(steps, step_changes, dict(zip(names, values, strict=True)))
+                deviations[str(owner_id)] += [f"{relation}.{name}" for name in wrong_names]
     return deviations
 
 
@@ -106,14 +106,14 @@ def _statuses(rows: list[Row], relation: str) -> Iterator[tuple[str | None, obje
 
 
 def _wrong_steps(steps: tuple[Step, ...], changes: Mapping[Step, Row], stored: Mapping[str, Any]) -> list[str]:
-    wrong = []
+    names = []
     for step in steps:
         change = changes.get(step)
         if step.by and _text(stored[f"{step.by}_id"]) != (change and change.author_id):
-            wrong.append(step.by)
+            names.append(step.by)
         if step.at and not _is_close(stored[step.at], change):
-            wrong.append(step.at)
-    return wrong
+            names.append(step.at)
+    return names
 
 
 def _wrong_modified(
@@ -132,13 +132,17 @@ def _wrong_modified(
         changes.append(change)
         if change.author_id and any(entry["field"].partition(".")[0] in contents for entry in change.fields):
             break
-    wrong = [] if _text(author) in authors else ["last_modified_by"]
+    wrong_names = [] if _text(author) in authors else ["last_modified_by"]
     # A clock that was set back does not let a stamp go back.
     if not (any(_is_close(moment, one) for one in changes) or _is_close(moment, max(rows, key=lambda one: one.at))):
-        wrong.append("last_modified")
-    if wrong and hasattr(model, "HISTORY_STAMPED_WITH") and _is_stamped_elsewhere(model, key, stored, stamp_entries):
+        wrong_names.append("last_modified")
+    if (
+        wrong_names
+        and hasattr(model, "HISTORY_STAMPED_WITH")
+        and _is_stamped_elsewhere(model, key, stored, stamp_entries)
+    ):
         return []
-    return wrong
+    return wrong_names
 
 
 @cache

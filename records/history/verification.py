@@ -323,9 +323,9 @@ def _compare_kind(model: Any, rows_by_id: dict[str, list[Row]], report: Report) 
         site_id, content = contents_by_id[key]
         if has_one_site and (site_id or _INSTALLATION) != chain:
             report.add(chain, number, f"the record of change {number} is at another site now: {name}")
-        wrong = _wrong_fields(model, rows, content)
-        if wrong := [*wrong, *wrong_stamps.get(key, ()), *wrong_members.get(key, ())]:
-            text = f"after change {number} the record was altered past its history: {name}: {', '.join(wrong)}"
+        wrong_names = _wrong_fields(model, rows, content)
+        if wrong_names := [*wrong_names, *wrong_stamps.get(key, ()), *wrong_members.get(key, ())]:
+            text = f"after change {number} the record was altered past its history: {name}: {', '.join(wrong_names)}"
             report.add(chain, number, text)
 
 

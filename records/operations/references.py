@@ -57,7 +57,8 @@ def resolve_all(
     if proof is not None:
         check(proof, answers[-1][0][0])
     records_by_model: RecordsByModel = {
-        model: {row.pk: row for row in several} for model, several in zip(ids_by_model, records, strict=True)
+        model: {row.pk: row for row in rows_of_model}
+        for model, rows_of_model in zip(ids_by_model, records, strict=True)
     }
     if site_id is not None:
         for model, valid in zip(validity_statements, answers, strict=False):

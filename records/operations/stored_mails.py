@@ -33,8 +33,8 @@ def is_queued(task: Any) -> bool:
 
 def take(row: QuerySet[Model]) -> bool:
     """Claim a row for the time of the lease; returns False if it is not due, or not any longer."""
-    free = row.filter(sent__isnull=True, due__lte=now())
-    return free.update(due=now() + LEASE, attempts=F("attempts") + 1) == 1
+    due_row = row.filter(sent__isnull=True, due__lte=now())
+    return due_row.update(due=now() + LEASE, attempts=F("attempts") + 1) == 1
 
 
 def mail_of(row: Model, address: str, subject: str, text: str) -> EmailMessage:
@@ -50,8 +50,8 @@ def send(row: Any, send_mail: Callable[[], object], task: Any) -> bool:
         send_mail()
     except Exception as error:
         due = now() + DELAYS[min(row.attempts, len(DELAYS)) - 1]
-        what, fault = row._meta.model_name, type(error).__name__
-        logger.warning("A %s could not be sent (attempt %s): %s", what, row.attempts, fault)
+        kind, fault = row._meta.model_name, type(error).__name__
+        logger.warning("A %s could not be sent (attempt %s): %s", kind, row.attempts, fault)
         type(row).objects.filter(pk=row.pk).update(due=due, last_error=fault)
         task.using(run_after=due).enqueue()
         return False

@@ -99,9 +99,9 @@ class Wording:
         model: Any = page.model if page is not None else Change
         days: Callable[[str], bool] = getattr(page, "is_day", lambda name: False)
         lines = lines_of(model, change.fields, list(self.hidden_fields(change)), days)
-        what = "\n".join(f"{line['label']}: {line['old']} → {line['new']}" for line in lines)
+        values_text = "\n".join(f"{line['label']}: {line['old']} → {line['new']}" for line in lines)
         kind = capfirst(str(model._meta.verbose_name)) if page is not None else change.model
-        details = (change.record_name, change.reason, what) if is_visible else (NOT_SHOWN, "", "")
+        details = (change.record_name, change.reason, values_text) if is_visible else (NOT_SHOWN, "", "")
         texts = (change.author_name, change.channel, change.operation, kind, *details)
         return [change.number, format_datetime(change.at), *(cut(guard(str(text))) for text in texts)]
 

@@ -147,5 +147,5 @@ BY_KEY = {kind.key: kind for kind in KINDS}
 
 def permission_of(key: str) -> str:
     """Return the permission that is needed for a part of a pack."""
-    beside = {ATTACHMENTS: SEE_ATTACHMENTS, CHANGES: SEE_CHANGES}
-    return beside[key] if key in beside else BY_KEY[key].permission
+    permissions = {ATTACHMENTS: SEE_ATTACHMENTS, CHANGES: SEE_CHANGES}
+    return permissions[key] if key in permissions else BY_KEY[key].permission

@@ -188,9 +188,9 @@ class Making:
 
         def steps() -> Iterator[list[Attachment]]:
             for start in range(0, len(keys), STEP):
-                some = keys[start : start + STEP]
-                attachments = ATTACHMENT.expand(Attachment.objects.all()).in_bulk(some)
-                yield [attachments[key] for key in some]
+                step_keys = keys[start : start + STEP]
+                attachments = ATTACHMENT.expand(Attachment.objects.all()).in_bulk(step_keys)
+                yield [attachments[key] for key in step_keys]
 
         def register() -> Iterator[Line]:
             yield from lines
@@ -220,9 +220,9 @@ class Making:
         part, wording = "Changes", Wording(self.user, self.may)
         per_sheet = CHANGES_PER_SHEET
         for start in range(stretch.first, stretch.last + 1, per_sheet):
-            some = Stretch(stretch.chain, start, min(start + per_sheet - 1, stretch.last), "")
-            path = f"changes/changes {some.first}-{some.last}"
-            self._sheet(bundle, part, path, "Every change in words", wording.lines(some.steps()))
+            batch = Stretch(stretch.chain, start, min(start + per_sheet - 1, stretch.last), "")
+            path = f"changes/changes {batch.first}-{batch.last}"
+            self._sheet(bundle, part, path, "Every change in words", wording.lines(batch.steps()))
         pieces = wording.rows(stretch.steps())
         bundle.add(part, "changes/changes.jsonl", "Every change as its hash covers it", _Stream(pieces))
         progress(stretch.last - stretch.first + 1)

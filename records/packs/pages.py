@@ -120,9 +120,9 @@ def packs(request: HttpRequest) -> HttpResponse:
 
 
 def _line(user: User, pack: Pack) -> dict[str, Any]:
-    again = QueryDict(mutable=True)
-    again.update({"first": str(pack.first), "last": str(pack.last)})
-    again.setlist("kinds", pack.kinds)
+    parameters = QueryDict(mutable=True)
+    parameters.update({"first": str(pack.first), "last": str(pack.last)})
+    parameters.setlist("kinds", pack.kinds)
     return {
         "pack": pack,
         "contents": ", ".join(str(TITLES.get(key, key)) for key in pack.kinds),
@@ -130,7 +130,7 @@ def _line(user: User, pack: Pack) -> dict[str, Any]:
         "until": format_datetime(pack.kept_until),
         "file": pack.file if pack.status == Status.MADE and hasattr(pack, "file") else None,
         "why_not": actions.why_not_open(user, pack) if pack.status == Status.MADE else "",
-        "again": f"{reverse('admin:packs_new')}?{again.urlencode()}",
+        "again": f"{reverse('admin:packs_new')}?{parameters.urlencode()}",
     }
 
 

@@ -83,11 +83,11 @@ class Table:
         keys = list(rows.values_list("pk", flat=True))
         prefetch = [Prefetch(name, self.children[name].expand(query())) for name, query in self.kind.children.items()]
         for start in range(0, len(keys), STEP):
-            some = keys[start : start + STEP]
+            step_keys = keys[start : start + STEP]
             rows_loaded = self.sheet.expand(self.kind.model._default_manager.all()).prefetch_related(*prefetch)
-            records = rows_loaded.in_bulk(some)
+            records = rows_loaded.in_bulk(step_keys)
             without_hidden(self.user_id, self.may, records.values())
-            yield [records[key] for key in some if key in records]
+            yield [records[key] for key in step_keys if key in records]
 
     def lines(self, rows: Rows) -> Iterator[Line]:
         """Yield the header and a line for each record."""

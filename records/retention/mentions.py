@@ -80,14 +80,14 @@ class Search:
     """
 
     def __init__(
-        self, record: SiteRecord, personal: Personal, identifying_columns: Sequence[str], rows: VisibleRows
+        self, record: SiteRecord, personal: Personal, identifying_columns: Sequence[str], visible_rows: VisibleRows
     ) -> None:
         """Read the values and what the user may see; two queries."""
         identifiers = words_in_history(record, replace(personal, columns=identifying_columns))
         values = words_in_history(record, personal)
         self.is_empty = not values
         """Whether the record and its history have no personal value, so that there is nothing to search for."""
-        self.kinds = [(kind, *visible) for kind in _in_order() if (visible := rows(kind)) is not None]
+        self.kinds = [(kind, *visible) for kind in _in_order() if (visible := visible_rows(kind)) is not None]
         """The kinds that are searched, each with its rows and the names of the columns that are hidden."""
         self._record = record
         self._any_value, self._identifying_values = Words(values), Words({one_line(text) for text in identifiers})

@@ -65,8 +65,8 @@ def holds(request: HttpRequest) -> HttpResponse:
         keys.setdefault(entry.model, set()).add(entry.record_id)
     records = {
         (model, record.pk): record
-        for model, some in keys.items()
-        for record in existing_for(user, model._base_manager.filter(pk__in=some), [site.pk])
+        for model, ids in keys.items()
+        for record in existing_for(user, model._base_manager.filter(pk__in=ids), [site.pk])
     }
     return page_response(
         request,

@@ -217,7 +217,7 @@ def lock_folders(folder_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, EntityFolde
     """
     keys = set(folder_ids)
     results, _ = ask([folder_lock_query(keys)] if keys else [])
-    return {folder.pk: folder for several in results for folder in several}
+    return {folder.pk: folder for folders in results for folder in folders}
 
 
 def folder_lock_query(folder_ids: Iterable[uuid.UUID]) -> CompiledQuery:

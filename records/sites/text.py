@@ -150,7 +150,7 @@ def spellings(text: str, *, is_part: bool = False) -> list[str]:
         combinations = list(product(*(("s" if match.upper() == "S" else "ss", "ß", "ẞ") for match in matches)))
     else:
         combinations = [tuple(matches), *((spelling,) * len(matches) for spelling in _SPELLINGS)]
-    return ["".join(chain.from_iterable(zip(between, (*these, ""), strict=True))) for these in combinations]
+    return ["".join(chain.from_iterable(zip(between, (*combination, ""), strict=True))) for combination in combinations]
 
 
 class _NormalisedText:

@@ -179,10 +179,10 @@ def finding(
     matches = rows
     for text, number in terms:
         matches = matches.filter(reduce(or_, _ways(names, "within", text, number)))
-    long = [term for term in terms if len(term[0]) >= RUN]
-    if not long or connection.vendor != "postgresql" or not all(_is_searched(rows.model, name) for name in names):
+    long_terms = [term for term in terms if len(term[0]) >= RUN]
+    if not long_terms or connection.vendor != "postgresql" or not all(_is_searched(rows.model, name) for name in names):
         return matches
-    candidates = _by_index(matches, names, *max(long, key=lambda term: len(term[0])))[: FEW + 1]
+    candidates = _by_index(matches, names, *max(long_terms, key=lambda term: len(term[0])))[: FEW + 1]
     yield [candidates]
     keys = {row["pk"] for row in candidates}
     if len(keys) <= FEW:

@@ -83,8 +83,8 @@ def pointing_at(target: models.Model) -> Iterator[tuple[type[models.Model], Q, s
         columns[model].add(name)
     for model, condition in _pointing(target).items():
         names = columns[model]
-        simple = len(names) == 1 and not model._meta.get_field(next(iter(names))).many_to_many
-        yield model, condition, next(iter(names)) if simple else ""
+        has_one_column = len(names) == 1 and not model._meta.get_field(next(iter(names))).many_to_many
+        yield model, condition, next(iter(names)) if has_one_column else ""
 
 
 def _pointing(target: models.Model) -> dict[type[models.Model], Q]:

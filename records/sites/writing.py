@@ -143,7 +143,7 @@ def add_records(records: Sequence[R], *, author: Author, operation: str, reason:
             try:
                 check_record(record)
             except ValidationError as fault:
-                texts = [f"{name}: {text}" for name, several in fault.message_dict.items() for text in several]
+                texts = [f"{name}: {text}" for name, messages in fault.message_dict.items() for text in messages]
                 faults += [
                     ValidationError(gettext("Row %(row)s, %(text)s") % {"row": row, "text": text}, code="InvalidValue")
                     for text in texts

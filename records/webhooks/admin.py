@@ -274,8 +274,8 @@ class DeliveryAdmin(LogAdmin):
         """Return what was sent."""
         if delivery.number is None:
             return gettext("Test")
-        again = gettext("Change %(number)s again")
-        return (again if delivery.kind == Kind.AGAIN else gettext("Change %(number)s")) % {"number": delivery.number}
+        text = gettext("Change %(number)s again")
+        return (text if delivery.kind == Kind.AGAIN else gettext("Change %(number)s")) % {"number": delivery.number}
 
     @admin.display(description=_("outcome"))
     def ended(self, delivery: Delivery) -> str:

@@ -74,8 +74,10 @@ def deliver_to(key: uuid.UUID, *, clock: Clock = now, seconds: float = SLICE_SEC
     """
     claim = uuid.uuid4()
     # If another worker was faster, the database checks the condition on the row itself again, but not one on a join.
-    free = Subscription.objects.filter(_IS_FREE, pk=key)
-    if not due(clock()).filter(pk=key).exists() or not free.update(claim=claim, claimed_until=Now() + LEASE):
+    free_subscription = Subscription.objects.filter(_IS_FREE, pk=key)
+    if not due(clock()).filter(pk=key).exists() or not free_subscription.update(
+        claim=claim, claimed_until=Now() + LEASE
+    ):
         return 0
     try:
         with closing(sending.Connection()) as connection:

@@ -192,7 +192,7 @@ class _Connection:
         self.confirm_form = ReasonForm()
         self.steps: list[Any] = []
 
-    def act(self, what: str) -> HttpResponse | None:
+    def act(self, action: str) -> HttpResponse | None:
         """Perform the requested action; returns None if the page has to show a test's steps or what is wrong."""
         acts = {
             "issue": self._issue,
@@ -201,10 +201,10 @@ class _Connection:
             "check-scim": self._check,
             "check-prodscim": self._check,
         }
-        if not self.writable or what not in acts:
+        if not self.writable or action not in acts:
             raise PermissionDenied
         try:
-            return acts[what]()
+            return acts[action]()
         except ValidationError as fault:
             messages.error(self.request, "; ".join(fault.messages))
             return None

@@ -65,8 +65,10 @@ def read_children(sheet: Sheet, column: Column, table: Table, model: type[models
     """Return the rows of a further sheet, whose references are not resolved yet. Raises FileError."""
     kinds = [owner_heading(model, table, words).casefold() for words in (str, stored_text)]
     owner_ids = [f"{text(model._meta.verbose_name).casefold()} id" for text in (str, stored_text)]
-    beside = (*kinds, *owner_ids, NUMBER, gettext("Number").casefold())
-    heads = headings(table, sheet.headers, lambda candidate: candidate.writable or candidate.name == "Id", beside)
+    further_headings = (*kinds, *owner_ids, NUMBER, gettext("Number").casefold())
+    heads = headings(
+        table, sheet.headers, lambda candidate: candidate.writable or candidate.name == "Id", further_headings
+    )
     child_sheet = ChildSheet(column, table, heads, sheet.title)
     for number, cells in sheet.rows:
         row = read(number, cells, heads, sheet, table)

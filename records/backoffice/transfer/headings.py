@@ -36,11 +36,11 @@ class Headings:
 
 
 def headings(
-    table: Table, headers: Sequence[str], takes: Callable[[Column], bool], beside: Collection[str] = ()
+    table: Table, headers: Sequence[str], takes: Callable[[Column], bool], further_headings: Collection[str] = ()
 ) -> Headings:
     """Return what the headers mean; raises FileError, with all faults together.
 
-    `takes` says whether a column is read; `beside` are further headings, in lower case, that the sheet can have.
+    `takes` says whether a column is read; `further_headings`, in lower case, are others that the sheet can have.
     """
     result = Headings([])
     faults: list[str] = []
@@ -48,7 +48,7 @@ def headings(
     first_headers: dict[str, str] = {}
     for place, header in enumerate(headers, 1):
         heading = " ".join(header.casefold().split())
-        column = table.column_of(header) if heading not in beside else None
+        column = table.column_of(header) if heading not in further_headings else None
         name = column.name if column is not None else heading
         if name in first_headers and header:
             faults.append(_duplicate_fault(header, first_headers[name]))
@@ -58,7 +58,7 @@ def headings(
                 gettext("Column %(place)s of the header has no name. Enter one, or delete the column.")
                 % {"place": place}
             )
-        elif heading in beside:
+        elif heading in further_headings:
             result.places.setdefault(heading, place - 1)
         elif column is None and heading not in ignored:
             faults.append(table.refusal_of(header))
@@ -68,7 +68,7 @@ def headings(
             result.titles.setdefault(column.name, header)
             by_label = heading.rstrip(" *:") in (column.label.casefold(), column.english_label.casefold())
             result.in_interface_words = result.in_interface_words or not by_label
-        if not is_read and heading not in beside:
+        if not is_read and heading not in further_headings:
             result.ignored.append(header)
     if faults:
         raise FileError(" ".join(faults[:20]))
@@ -84,7 +84,7 @@ def _duplicate_fault(header: str, first: str) -> str:
     }
 
 
-def in_words(path: str, table: Table, headings: Headings) -> str:
+def in_words(path: str, table: Table, heads: Headings) -> str:
     """Return where a fault or a change is in the words of the file: `Contacts, row 2: Last name`.
 
     `path` is in the interface's words: `PartyContacts[1].LastName`.
@@ -93,9 +93,9 @@ def in_words(path: str, table: Table, headings: Headings) -> str:
     column = table.columns.get(match[1]) if match else None
     if match is None or column is None:
         return path
-    if headings.in_interface_words:
+    if heads.in_interface_words:
         return path
-    title = headings.title(column)
+    title = heads.title(column)
     child = table.children.get(column.name)
     inner = child.columns.get(match[3]) if child is not None and match[3] else None
     if match[2] is not None:

@@ -128,10 +128,13 @@ class Names:
 
 def name_list(names: Iterable[str]) -> str:
     """Return up to ten names in one line: `Ann (1), Ann (2) and Ann (3)`."""
-    several = list(names)
-    if len(several) > 10:
-        return gettext("%(names)s and %(value)s more") % {"names": ", ".join(several[:10]), "value": len(several) - 10}
-    return gettext(" and ").join(filter(None, (", ".join(several[:-1]), several[-1]))) if several else ""
+    all_names = list(names)
+    if len(all_names) > 10:
+        return gettext("%(names)s and %(value)s more") % {
+            "names": ", ".join(all_names[:10]),
+            "value": len(all_names) - 10,
+        }
+    return gettext(" and ").join(filter(None, (", ".join(all_names[:-1]), all_names[-1]))) if all_names else ""
 
 
 def chunks(terms: Sequence[object]) -> Iterator[Sequence[Any]]:

@@ -178,7 +178,7 @@ class _Undoing:
             for entry in change.fields:
                 entries[entry["field"].partition(".")[0]].append(entry)
         values: dict[str, Any] = {}
-        for name, several in entries.items():
+        for name, entries_of_field in entries.items():
             label = field_label(self.model, name)
             if name in self.hidden_sources:
                 line.reasons.append(f"{label}: {gettext('You may not change it.')}")
@@ -190,7 +190,7 @@ class _Undoing:
                 )
                 continue
             try:
-                values[name] = before(line.record, name, several)
+                values[name] = before(line.record, name, entries_of_field)
             except (ValidationError, LookupError) as fault:
                 texts = fault.messages if isinstance(fault, ValidationError) else [str(fault.args[0])]
                 line.reasons.append(f"{label}: {' '.join(texts)}")

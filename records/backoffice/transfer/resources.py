@@ -297,8 +297,8 @@ class RecordResource:
                     continue
                 targets = [answers[column.target][text] for text in row.values[column.source] or ()]
                 row.faults += [f"{heads.title(column)}: {target}" for target in targets if isinstance(target, str)]
-                several = column.kind == "references"
-                row.values[column.source] = targets if several else targets[0] if targets else None
+                is_list = column.kind == "references"
+                row.values[column.source] = targets if is_list else targets[0] if targets else None
 
     def _resolve_at_site(self, model: type[models.Model], texts: Iterable[str]) -> dict[str, models.Model | str]:
         """Return the record or the fault of each text at the site; records of other sites count as not existing."""

@@ -92,14 +92,14 @@ def take_over_ids(record: models.Model, name: str, entries: Any) -> None:
     if not record._meta.get_field(name).one_to_many:
         return
     used_ids = {entry.get("id") for entry in entries}
-    free = [row for row in getattr(record, name).all() if row.pk not in used_ids]
+    free_rows = [row for row in getattr(record, name).all() if row.pk not in used_ids]
     for entry in entries:
         if entry.get("id") is None:
             match = next(
-                (row for row in free if all(is_so_already(row, key, part) for key, part in entry.items())), None
+                (row for row in free_rows if all(is_so_already(row, key, part) for key, part in entry.items())), None
             )
             if match is not None:
-                free.remove(match)
+                free_rows.remove(match)
                 entry["id"] = match.pk
 
 

@@ -323,9 +323,9 @@ def draw_dots(chart: Chart, dots: Sequence[Dot], first: datetime.date, last: dat
         for _, dots_of_month in sorted(months.items())
     ]
     chart.path = " ".join(f"{at(x)},{at(y)}" for x, y in points) if len(points) > 1 else ""
-    short = (last - first).days < 62
+    is_short = (last - first).days < 62
     for day in (first, first + (last - first) / 2, last):
-        label = f"{day.day} {month_letters(day)}" if short else short_name(day)
+        label = f"{day.day} {month_letters(day)}" if is_short else short_name(day)
         chart.ticks.append(Tick(at(min(max(x_of(day), LEFT + 22), chart.right - 26)), label))
 
 

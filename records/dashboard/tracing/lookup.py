@@ -145,9 +145,9 @@ def trace(request: HttpRequest, lots: Sequence[str]) -> TraceResult:
         if len(keys) > MOST_FOUND:
             result.too_many.append(source.model)
         elif keys:
-            beside = {_attribute(name): F(name) for name in source.columns if _attribute(name) != name}
+            annotations = {_attribute(name): F(name) for name in source.columns if _attribute(name) != name}
             records = source.model._default_manager.select_related(*source.points_at).filter(pk__in=keys)
-            records = records.annotate(**beside)
+            records = records.annotate(**annotations)
             number = f"{source.foreign_key}__site_sequence_id" if source.foreign_key else "site_sequence_id"
             result.records[source.model] = list(records.order_by(number, "pk"))
             result.texts += [_searched_text(row, source) for row in result.records[source.model]]
