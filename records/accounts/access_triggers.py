@@ -117,7 +117,7 @@ _PRESENT = {
     f"FROM pg_trigger WHERE tgname ^@ '{PREFIX}'",
     "sqlite": f"SELECT name, tbl_name, sql FROM sqlite_master WHERE type = 'trigger' AND name GLOB '{PREFIX}*'",
 }
-"""Return the existing triggers, each with its table and with the text that it was created from."""
+"""The query of the existing triggers, each with its table and with the text that it was created from."""
 
 
 def _of_sqlite(name: str, trigger: AccessTrigger, event: str) -> str:
