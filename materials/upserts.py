@@ -126,7 +126,7 @@ def upsert_all(
     batch = Batch(site_id, author, may, operation)
     with recording(partial(batch.reading, upserts)) as trail:
         batch.load(trail.answers)
-        outcomes = [batch.one(desired) for desired in upserts]
+        outcomes = [batch.apply(desired) for desired in upserts]
         batch.store(trail)
     return outcomes
 
@@ -177,7 +177,7 @@ class Batch:
             self.states[row.pk] = (row.external_id, row.is_archived)
         self.names |= {str(folder.pk): str(folder) for folder in self.folders.values()}
 
-    def one(self, desired: DesiredMaterial) -> Outcome:
+    def apply(self, desired: DesiredMaterial) -> Outcome:
         """Apply one desired state in memory; if it is refused, the material keeps its state."""
         try:
             material = self._target(desired)
@@ -188,7 +188,7 @@ class Batch:
         attributes, number_of_steps = dict(material.__dict__), len(self.steps)
         is_new, was_archived = material.pk not in self.by_key, material.is_archived
         try:
-            self._apply(material, desired)
+            self._change(material, desired)
         except (ValidationError, PermissionDenied) as refusal:
             material.__dict__.clear()
             material.__dict__.update(attributes)
@@ -210,7 +210,7 @@ class Batch:
             raise PermissionDenied
         return material or Material(site_id=self.site_id)
 
-    def _apply(self, material: Material, desired: DesiredMaterial) -> None:
+    def _change(self, material: Material, desired: DesiredMaterial) -> None:
         is_new = material.pk not in self.by_key
         changed = [name for name, value in desired.values.items() if differs(material, name, value)]
         if not is_new and not changed:
