@@ -3,10 +3,12 @@
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
+from functools import cache
 from typing import Any
 
 from django.contrib import admin
 from django.db.models import Model, Q, QuerySet
+from django.urls import get_script_prefix, reverse
 from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
@@ -21,6 +23,17 @@ from records.sites.about import POINTERS, findings_called, names_of
 from records.sites.hidden import exists_for, hides, is_hidden
 from records.sites.models import SiteRecord, permission_on
 from records.sites.text import read_uuid
+
+
+def url_of_page(name: str) -> str:
+    """Return the URL of a page without arguments, such as `admin:index`; every page has dozens of them in its menu."""
+    return _url_below(get_script_prefix(), name)
+
+
+@cache
+def _url_below(_prefix: str, name: str) -> str:
+    """Return the URL of a page below the prefix of the installation."""
+    return reverse(name)
 
 
 def existing_for(user: User, rows: QuerySet[Any], sites: Collection[uuid.UUID]) -> QuerySet[Any]:

@@ -12,9 +12,10 @@ from typing import Any, TypeVar
 
 from django.db.models import Model
 from django.http import HttpRequest
-from django.urls import URLPattern, reverse
+from django.urls import URLPattern
 
 from records.backoffice import rooms
+from records.backoffice.about import url_of_page
 from records.backoffice.current import may_here
 from records.backoffice.to_do import ToDo
 
@@ -76,7 +77,7 @@ def menu_link(
     """Return the function that gives those who have one of the permissions at the current site a line in the menu."""
 
     def links(request: HttpRequest) -> Sequence[RecordLink]:
-        return (RecordLink(name, str(label), reverse(page), group),) if may_here(request, *any_of) else ()
+        return (RecordLink(name, str(label), url_of_page(page), group),) if may_here(request, *any_of) else ()
 
     return links
 

@@ -3,24 +3,26 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import cache, partial, wraps
 from typing import Any
 
 from django.apps import apps
 from django.conf import settings
 from django.contrib.admin import AdminSite
 from django.contrib.admin.views.main import PAGE_VAR
+from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, resolve, reverse
 from django.utils.text import capfirst
-from django.utils.translation import gettext
+from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.common import no_append_slash
 
 from records.accounts.models import User
 from records.backoffice import extension_points, rooms
+from records.backoffice.about import url_of_page
 from records.backoffice.autocomplete import choose
 from records.backoffice.current import choose_site, current_site, sites_of
 from records.backoffice.datetimes import NOTHING
@@ -34,6 +36,12 @@ FOLDED_GROUPS = ("Lists", "Administration")
 UNUSED_PAGES = ("autocomplete", "view_on_site")
 """Pages of Django's that we do not link to: `choose` searches references."""
 _AN_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-", re.IGNORECASE)
+
+
+@cache
+def _place_in_menu(model: type[Model], _language: str | None) -> tuple[bool, str]:
+    """Return what the lists of a room are sorted by: first what the room is about, each part by name."""
+    return not issubclass(model, SiteRecord), str(capfirst(model._meta.verbose_name_plural))
 
 
 class BackofficeSite(AdminSite):
@@ -112,7 +120,7 @@ class BackofficeSite(AdminSite):
             context["current_site"] = current_site(request)
             context["user_sites"] = sites_of(request)
             context.update(unsaved_input_context(request))
-            context["start_url"] = reverse("admin:index")
+            context["start_url"] = url_of_page("admin:index")
             context["navigation"] = self._navigation(request)
         return context
 
@@ -128,8 +136,7 @@ class BackofficeSite(AdminSite):
         by_app: dict[str, list[tuple[bool, str, str]]] = defaultdict(list)
         for model, page in self._registry.items():
             if page.has_view_permission(request):
-                # What a room is about comes before what it needs beside that; each of both is sorted by name.
-                place = (not issubclass(model, SiteRecord), str(capfirst(model._meta.verbose_name_plural)))
+                place = _place_in_menu(model, get_language())
                 by_app[model._meta.app_label].append((*place, page.url_of("changelist")))
         menu_labels = {label for labels in settings.BACKOFFICE_MENU.values() for label in labels}
         other_labels = sorted(

@@ -6,10 +6,11 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import path, reverse
+from django.urls import path
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from records.backoffice.about import url_of_page
 from records.backoffice.current import author_of, user_of
 from records.backoffice.date_filters import today_at
 from records.backoffice.extension_points import RecordLink
@@ -29,7 +30,7 @@ class FrequencyForm(PlainForm):
 
 def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
     """Return the menu entry for the page, which everybody may open."""
-    return (RecordLink("reminders", gettext("My reminders"), reverse("admin:reminders"), "Records"),)
+    return (RecordLink("reminders", gettext("My reminders"), url_of_page("admin:reminders"), "Records"),)
 
 
 def reminders(request: HttpRequest) -> HttpResponse:

@@ -6,13 +6,14 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.urls import path, reverse
+from django.urls import path
 from django.utils.http import urlencode
 from django.utils.text import capfirst
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_safe
 
 from materials.models import Material
+from records.backoffice.about import url_of_page
 from records.backoffice.current import current_site, show_times_of, user_of, zone_of
 from records.backoffice.datetimes import format_datetime
 from records.backoffice.extension_points import RecordLink
@@ -47,7 +48,7 @@ def menu_links(request: HttpRequest) -> Sequence[RecordLink]:
     """Return the menu entry, for everybody who holds a role at a site."""
     if current_site(request) is None:
         return ()
-    return (RecordLink("trace", gettext("Trace a lot"), reverse("admin:trace"), "Reports"),)
+    return (RecordLink("trace", gettext("Trace a lot"), url_of_page("admin:trace"), "Reports"),)
 
 
 def record_links(request: HttpRequest, record: Any) -> list[RecordLink]:
@@ -58,7 +59,7 @@ def record_links(request: HttpRequest, record: Any) -> list[RecordLink]:
 
 def address_of(*lots: str) -> str:
     """Return the address of the trace of lots."""
-    return f"{reverse('admin:trace')}?{_query(lots)}"
+    return f"{url_of_page('admin:trace')}?{_query(lots)}"
 
 
 def _query(lots: Sequence[str]) -> str:

@@ -65,6 +65,14 @@ def test_the_fields_of_steps_have_german_labels(site: Site, speaker: User) -> No
     assert {"result", "review_report", "severity"} <= set(labels)
 
 
+def test_the_menu_is_in_the_language_of_each_page(site: Site) -> None:
+    client = browser(site)
+    for language, name in (("en", "Complaints"), ("de", "Reklamationen"), ("en", "Complaints")):
+        page = client.get(list_address(Complaint), headers={"Accept-Language": language})
+        links = [link for group in page.context["navigation"] for link in group["links"]]
+        assert [link["name"] for link in links if link["current"]] == [name]
+
+
 def test_a_person_chooses_the_language_and_the_browser_decides_before(site: Site) -> None:
     user = make.make_user(site=site, role=DefaultRole.MANAGER)
     client = sign_in(user, site)
