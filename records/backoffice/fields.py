@@ -66,6 +66,13 @@ def to_utc(clock: datetime.datetime) -> datetime.datetime:
     return utc
 
 
+class AddressInput(forms.TextInput):
+    """An e-mail address. The browser's own input sends a domain such as bücher.de as xn--bcher-kva.de, unasked."""
+
+    def __init__(self, attrs: dict[str, str] | None = None) -> None:
+        super().__init__({"inputmode": "email", "autocapitalize": "none", "spellcheck": "false", **(attrs or {})})
+
+
 class DayInput(forms.TextInput):
     """The browser's own date picker."""
 

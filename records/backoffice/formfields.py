@@ -16,6 +16,7 @@ from records.backoffice.autocomplete import choices_at, choose_url
 from records.backoffice.current import form_state, user_of
 from records.backoffice.datetimes import moment_column, number_column, times_are_in
 from records.backoffice.fields import (
+    AddressInput,
     ChooseFrom,
     DayField,
     MomentField,
@@ -78,7 +79,7 @@ class RecordFields:
                 **options,
             )
         if isinstance(db_field, models.EmailField):
-            return super().formfield_for_dbfield(db_field, request, **kwargs)  # type: ignore[misc]
+            return db_field.formfield(widget=AddressInput, **kwargs)
         if isinstance(db_field, models.TextField) and not db_field.choices:
             return TextField(max_length=db_field.max_length or FREE_TEXT, widget=forms.Textarea({"rows": 4}), **options)
         if isinstance(db_field, models.CharField) and not db_field.choices:

@@ -40,6 +40,7 @@ from records.accounts.actions import set_password
 from records.accounts.languages import in_language_of
 from records.accounts.models import User
 from records.accounts.sign_in import own_password
+from records.backoffice.fields import AddressInput
 from records.backoffice.sign_in import provider
 from records.history.trail import Author, Channel
 
@@ -115,9 +116,7 @@ def people_with_address(address: str) -> list[User]:
 class ForgottenForm(forms.Form):
     """Asks for the e-mail address of an account."""
 
-    email = forms.EmailField(
-        label=_("E-mail address"), max_length=254, widget=forms.EmailInput({"autocomplete": "email"})
-    )
+    email = forms.EmailField(label=_("E-mail address"), max_length=254, widget=AddressInput({"autocomplete": "email"}))
 
 
 class ForgottenView(FormView[ForgottenForm]):

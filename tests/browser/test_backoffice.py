@@ -67,6 +67,18 @@ def test_a_manager_changes_an_employee_by_keyboard_and_the_history_shows_it(site
     expect(page.get_by_text("“New line”")).to_be_visible()
 
 
+def test_what_the_browser_would_rewrite_in_an_input_stays_as_it_is(site: Any, page_of: PageOf) -> None:
+    employee = make.make_employee(site, email_address="mira@bücher.de", position="Line\nlead", phone="1")
+    page = page_of(manager(site), site)
+    page.goto(address(employee))
+    page.get_by_label("Phone").fill("2")
+    page.get_by_label("Reason for change").fill("Moved")
+    page.get_by_role("button", name="Save and stay").click()
+    expect(page.locator(".messages")).to_contain_text("was changed successfully")
+    change = Change.objects.get(record_id=employee.pk, operation="UpdateEmployee")
+    assert [entry["field"] for entry in change.fields] == ["phone"]
+
+
 @pytest.mark.parametrize("is_sent", [True, False])
 def test_a_look_up_that_is_answered_after_the_choice_does_not_open_the_list_again(
     site: Any, page_of: PageOf, *, is_sent: bool

@@ -22,6 +22,7 @@ from records.backoffice.choice_filters import ChoiceFilter, FilterOptions
 from records.backoffice.current import author_of, current_site, site_of_form, sites_of, user_of
 from records.backoffice.datetimes import NOTHING, format_datetime
 from records.backoffice.extension_points import all_of, record_notices
+from records.backoffice.fields import AddressInput
 from records.backoffice.forms import ReasonForm, WithoutReason
 from records.backoffice.plain_records import PlainAdmin
 from records.backoffice.tasks import invite
@@ -87,6 +88,7 @@ class AddressForm(ReasonForm):
 
     recovery_address = forms.EmailField(
         max_length=EMAIL,
+        widget=AddressInput,
         help_text=_("Links for a new password and security notices go to this address. The old one gets a notice."),
     )
     field_order = ("recovery_address", "change_reason")
