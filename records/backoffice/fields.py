@@ -10,7 +10,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from records.backoffice.datetimes import plain_number, wall_clock
@@ -20,6 +20,7 @@ ChooseFrom = Callable[[], models.QuerySet[Any]]
 """What a reference may newly refer to, created only if it is needed: most saves keep the present reference."""
 
 NO_TARGETS: Mapping[str, models.Model] = MappingProxyType({})
+gettext_noop("Enter a valid email address.")  # Django's; the German of another package would go before Django's.
 UNKNOWN_CHOICE = _("Choose one of the entries that are offered.")
 
 

@@ -233,3 +233,9 @@ def test_the_reason_stands_below_the_rows_of_a_record_in_every_language(
     employee = make.make_employee(site, employment_history=[{"company": "Mill"}])
     page = sign_in(speaker, site).get(address(employee)).content.decode()
     assert page.index("data-rows") < page.index('name="change_reason"')
+
+
+@pytest.mark.django_db
+def test_a_malformed_address_is_refused_with_sie(client: Client) -> None:
+    answer = client.post("/accounts/password/", {"email": "nobody"}, headers={"Accept-Language": "de"})
+    assert "Geben Sie eine gültige E-Mail-Adresse ein." in answer.content.decode()
