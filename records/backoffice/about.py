@@ -27,11 +27,11 @@ from records.sites.text import read_uuid
 
 def url_of_page(name: str) -> str:
     """Return the URL of a page without arguments, such as `admin:index`; every page has dozens of them in its menu."""
-    return _url_below(get_script_prefix(), name)
+    return url_below(get_script_prefix(), name)
 
 
 @cache
-def _url_below(_prefix: str, name: str) -> str:
+def url_below(_prefix: str, name: str) -> str:
     """Return the URL of a page below the prefix of the installation."""
     return reverse(name)
 

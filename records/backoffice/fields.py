@@ -34,8 +34,10 @@ class TextField(forms.CharField):
 
     def prepare_value(self, value: Any) -> Any:
         """Return the text as it is shown: where the input has one line, with spaces as line ends."""
-        is_line = isinstance(self.widget, forms.TextInput) and isinstance(value, str)
-        return newlines(value).replace("\n", " ") if is_line else value
+        if not isinstance(value, str):
+            return value
+        text = newlines(value) if "\r" in value else value
+        return text.replace("\n", " ") if isinstance(self.widget, forms.TextInput) else text
 
     def to_python(self, value: Any) -> str:
         """Return the text with the line ends of `newlines`."""
@@ -44,8 +46,8 @@ class TextField(forms.CharField):
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         """Return whether the text differs from what was shown in more than its line ends."""
-        before, after = (newlines(str(self.prepare_value(text) or "")) for text in (initial, data))
-        return before != after
+        before, after = str(initial or ""), str(data or "")
+        return before != after and bool(self.prepare_value(before) != self.prepare_value(after))
 
 
 def to_utc(clock: datetime.datetime) -> datetime.datetime:

@@ -17,7 +17,7 @@ from django.utils.translation import gettext
 
 from records.accounts import access
 from records.accounts.access import asking
-from records.backoffice.about import existing_for, url_of_page
+from records.backoffice.about import existing_for, url_below
 from records.backoffice.current import current_site, user_of
 from records.backoffice.lists import UnreadableListError
 from records.backoffice.responses import page_response
@@ -65,7 +65,7 @@ class SitePermissions(ModelAdmin):  # type: ignore[type-arg]
     def url_of(self, name: str, *args: object) -> str:
         """Return the URL of a page of the model, such as `changelist`."""
         full_name = f"admin:{self.page_name(name)}"
-        return reverse(full_name, args=args) if args else url_of_page(full_name)
+        return reverse(full_name, args=args) if args else url_below(get_script_prefix(), full_name)
 
     def page_of(self, key: object) -> str:
         """Return the URL of the page that a record opens with."""
