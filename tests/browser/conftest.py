@@ -9,12 +9,14 @@ from unittest.mock import patch
 
 import pytest
 from django.contrib.staticfiles.handlers import StaticFilesHandler
+from django.db import connections
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from records.accounts.models import User
 from records.sites.models import Site
 from tests.make.backoffice import sign_in
 from tests.make.provider import use_provider
+from tests.shared_fixtures import SharedFixtures
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser"))), "")
 """The headless shell, where it is installed, does the same with half of the processor's time."""
@@ -42,8 +44,12 @@ def pytest_collection_modifyitems(items: list[Any]) -> None:
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    """Start Debian's Chromium; without it the browser tests are skipped and say why."""
+def chromium(shared_fixtures: SharedFixtures, django_db_blocker: Any) -> Iterator[Browser]:
+    """Start Debian's Chromium; without it the browser tests are skipped and say why.
+
+    While Playwright's loop runs, this thread has other connections to the databases than before and after it. What
+    later tests have left open in them is closed before the loop ends.
+    """
     if not CHROMIUM:
         pytest.skip("Chromium is not installed (Debian: apt-get install chromium-headless-shell).")
     # Playwright's loop runs in this thread, which Django would take for asynchronous code.
@@ -52,6 +58,9 @@ def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright, patch.object(StaticFilesHandler, "serve", serve_to_keep):
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
+        with django_db_blocker.unblock():
+            shared_fixtures.close()
+            connections.close_all()
         browser.close()
 
 
