@@ -101,6 +101,8 @@ class RecordStep:
     permission: str
     act: Act
     applies: Callable[[Any], bool] = lambda record: True
+    fault_of: Callable[[Any], str] = lambda record: ""
+    """Returns why a record to which the step applies does not allow it now; an empty text if it does."""
     form: type[ReasonForm] = ReasonForm
     explanation: Any = ""
     done: Any = RECORD_CHANGED
@@ -189,13 +191,17 @@ class StepPages(SitePermissions):
         return access.may(request.user, self.site_id_of(record), permission)
 
     def steps_for(self, request: HttpRequest, record: Any) -> list[dict[str, object]]:
-        """Return label and URL of the record's steps that the user may take, and whether the button is primary."""
+        """Return label and URL of the record's steps that the user may take, and whether the button is primary.
+
+        A step that the record does not allow now has the reason (`fault`) instead of a button.
+        """
         return [
             {
                 "label": step.label,
                 "name": step.name,
                 "url": self.url_of("step", quote(record.pk), step.name),
-                "is_next": step.is_next,
+                "fault": (fault := step.fault_of(record)),
+                "is_next": step.is_next and not fault,
             }
             for step in self.record_actions
             if step.applies(record) and self.may_step(request, step, record)
@@ -230,11 +236,14 @@ class StepPages(SitePermissions):
         if request.method == "POST":
             refuse_when_done(request, self.page_of(record.pk))
         if step.applies(record):
+            text = step.fault_of(record)
+        else:
+            text = gettext("“%(label)s” is no longer possible: %(record)s was changed after you opened its page.")
+            text %= {"label": step.label, "record": record}
+        if not text:
             if request.method == "GET" and step.search is not None and SEARCH_FROM in request.GET:
                 return self._search_response(request, step, record, step.search)
             return self.step_response(request, step, record)
-        text = gettext("“%(label)s” is no longer possible: %(record)s was changed after you opened its page.")
-        text %= {"label": step.label, "record": record}
         if request.method == "POST":
             # Somebody was faster, perhaps the same person on another page: what was typed stays, beside the changes.
             return self.step_response(request, step, record, too_late=text)

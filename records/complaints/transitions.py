@@ -19,6 +19,7 @@ from records.complaints.actions import update_complaint_detail
 from records.complaints.erasure import IDENTIFYING, PERSONAL, erase_consumer
 from records.complaints.models import Complaint, RecordStatus, Severity
 from records.retention.forms import EraseWithTextsForm, asking_about_texts, before_erasing, who_else_names
+from records.retention.pages import fault_of_erasing
 from records.sites.text import FREE_TEXT
 
 TRIAGE_FIELDS = ("owner", "severity", "target_date")
@@ -117,6 +118,7 @@ ERASE = RecordStep(
     _("Erase the consumer"),
     "complaints.erase_consumer",
     by_key(erase_consumer, "with_texts"),
+    fault_of=fault_of_erasing,
     form=EraseWithTextsForm,
     explanation=_(
         "Name, address, phone numbers and e-mail address are replaced by codes on this page and in the whole history. "

@@ -11,6 +11,7 @@ from records.backoffice.transitions import RecordStep, by_key
 from records.customers.erasure import EVERYBODY, IDENTIFYING, contacts_of, erase_contact
 from records.customers.models import Customer
 from records.retention.forms import EraseWithTextsForm, asking_about_texts, before_erasing, who_else_names
+from records.retention.pages import fault_of_erasing
 
 
 class EraseContactForm(EraseWithTextsForm):
@@ -35,6 +36,7 @@ ERASE = RecordStep(
     _("Erase a contact"),
     "customers.erase_contact",
     by_key(erase_contact, "contact", "with_texts"),
+    fault_of=fault_of_erasing,
     form=EraseContactForm,
     explanation=_(
         "Name, e-mail and phone of the contact are replaced by codes on this page and in the whole history. Nobody can "

@@ -20,6 +20,7 @@ from records.employees.erasure import IDENTIFYING, PERSONAL, erase_private_facts
 from records.employees.models import Employee
 from records.history.trail import recording
 from records.retention.forms import EraseForm, before_erasing, who_else_names
+from records.retention.pages import fault_of_erasing
 from records.sites.text import NAME
 
 MAY_GIVE_ROLES = "accounts.change_role"
@@ -98,6 +99,7 @@ ERASE = RecordStep(
     "employees.erase_private_employee",
     by_key(erase_private_facts),
     applies=lambda employee: employee.is_archived,
+    fault_of=fault_of_erasing,
     form=EraseForm,
     explanation=_(
         "Date of birth, address, phone numbers, nationality and notes are replaced by codes or emptied on this page, "

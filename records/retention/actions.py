@@ -88,13 +88,17 @@ def change_hold(
 set_hold, lift_hold = partial(change_hold, on_hold=True), partial(change_hold, on_hold=False)
 
 
+def refusal_on_hold(record: SiteRecord) -> str:
+    """Return why nothing of a record that is on legal hold may be erased."""
+    return gettext(
+        "This %(kind)s is on legal hold, so no part of it may be erased. A Site Administrator can lift the hold."
+    ) % {"kind": record._meta.verbose_name}
+
+
 def refuse_on_hold(record: SiteRecord) -> None:
     """Raise ValidationError, code InvalidTransition, if the locked record is on legal hold; one query."""
     if on_hold_since(record) is not None:
-        text = gettext(
-            "This %(kind)s is on legal hold, so no part of it may be erased. A Site Administrator can lift the hold."
-        ) % {"kind": record._meta.verbose_name}
-        raise refuse(text)
+        raise refuse(refusal_on_hold(record))
 
 
 def kept_until(record: SiteRecord) -> datetime.date | None:

@@ -20,7 +20,7 @@ from records.backoffice.forms import ReasonForm
 from records.backoffice.transitions import Listing, SearchFunction, SearchPart, UnknownPlaceError
 from records.backoffice.wording import field_label
 from records.history.erasure import Personal
-from records.retention.actions import kept_until, on_hold_since
+from records.retention.actions import kept_until
 from records.retention.around import attachments_that_say
 from records.retention.erasing import texts_that_name_it, words_in_history
 from records.retention.mentions import Mentions, Place, Search
@@ -77,16 +77,12 @@ def asking_about_texts(personal: Personal) -> Callable[[Any, Any], None]:
 
 
 def before_erasing(model_admin: object, request: HttpRequest, record: SiteRecord) -> list[str]:
-    """Return what the person who erases must know about the record: a legal hold, and the period of retention."""
-    name, notices = record._meta.verbose_name, []
-    if on_hold_since(record) is not None:
-        notices.append(
-            gettext("This %(name)s is on legal hold. Nothing can be erased until the hold is lifted.") % {"name": name}
-        )
+    """Return what the person who erases must know: the record's period of retention, and what else is erased."""
+    notices = []
     if until := kept_until(record):
         notices.append(
             gettext("The %(name)s is kept at least until %(until)s. It stays; only personal data is erased.")
-            % {"name": name, "until": until.isoformat()}
+            % {"name": record._meta.verbose_name, "until": until.isoformat()}
         )
     notices.append(
         gettext("The person's details are also erased from saved filters and from the names of imported files.")

@@ -134,6 +134,11 @@ def hold(request: HttpRequest, name: str, entity: str, record_id: uuid.UUID) -> 
     return answer
 
 
+def fault_of_erasing(record: SiteRecord) -> str:
+    """Return why nothing of the page's record can be erased now; an empty text if it is not on legal hold."""
+    return actions.refusal_on_hold(record) if _on_hold_since(record) else ""
+
+
 def _on_hold_since(record: Any) -> datetime.datetime | None:
     """Return since when the page's record is on hold; queried once for each page."""
     if "_on_hold_since" not in record.__dict__:

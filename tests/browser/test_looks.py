@@ -22,6 +22,7 @@ from records.attachments.models import Attachment
 from records.audits.models import AuditRecord
 from records.backoffice import extension_points
 from records.complaints.models import Complaint, UnitsSold
+from records.customers.models import Customer
 from records.employees.models import Course, Employee
 from records.history.models import Change
 from records.items.models import Item
@@ -70,7 +71,7 @@ def pages_of_records(site: Site) -> Iterator[str]:
     on_hold = make_complaint(site, consumer_last_name="Holt")
     set_hold(Complaint, site.pk, on_hold.pk, author=make.SYSTEM, reason="Court case 12")
     period = make_period(site, months=24)
-    yield from (address(on_hold, "read"), address(on_hold), step(on_hold, "erase-consumer"), address(period))
+    yield from (address(on_hold, "read"), address(on_hold), address(period))
     yield from (
         reverse("admin:retention_hold", args=("lift", "complaint", on_hold.pk)),
         list_address(RetentionPeriod),
@@ -98,7 +99,7 @@ def pages_of_follow_up(site: Site, root: User) -> Iterator[str]:
     """Yield pages on which records wait for somebody: to be answered, read, learnt, judged, kept or erased."""
     complaint = make_complaint(site, consumer_last_name="Berg", complaint_description="Mrs Berg rang.")
     Complaint.objects.filter(pk=complaint.pk).update(target_date="2020-05-01T00:00:00Z")
-    set_hold(Complaint, site.pk, complaint.pk, author=make.SYSTEM, reason="Court case 12")
+    set_hold(Customer, site.pk, make_customer(site).pk, author=make.SYSTEM, reason="Court case 12")
     yield from (f"{list_address(Complaint)}?triage=needed", step(complaint, "erase-consumer"))
     yield from (reverse("admin:monthly"), reverse("admin:monthly") + "?month=x", reverse("admin:retention_holds"))
     role = make.make_role(site, ["items.view_item"], name="Bakers")

@@ -24,7 +24,7 @@ from records.retention.pages import PAGE
 from records.sites.models import Site
 from records.sites.writing import RecordNotFoundError
 from tests import make
-from tests.make.backoffice import address, browser, press
+from tests.make.backoffice import address, browser, form_of, press
 from tests.make.complaints import make_complaint
 from tests.make.customers import make_customer
 from tests.make.documents import make_document, make_signer
@@ -107,13 +107,53 @@ def test_a_hold_refuses_erasing_through_every_door(site: Site, complaint: Compla
     answer = erase(client, complaint)
     assert answer.status_code == 200
     assert REFUSAL in answer.text
-    text = client.get(reverse("admin:complaints_complaint_step", args=(complaint.pk, "erase-consumer"))).text
-    assert "This complaint is on legal hold." in text
     assert (name_of(complaint), Change.objects.count()) == ("Przybylski", before)
     hold(client, complaint, "lift")
     assert erase(client, complaint).status_code == 302
     assert name_of(complaint).startswith("erased-")
     assert not verify().faults
+
+
+@pytest.mark.parametrize(
+    ("make_subject", "name", "label"),
+    [
+        (make_complaint, "erase-consumer", "Erase the consumer"),
+        (make_customer, "erase-contact", "Erase a contact"),
+        (partial(make.make_employee, is_archived=True), "erase-private-facts", "Erase private facts"),
+    ],
+)
+def test_the_pages_of_a_held_record_say_why_it_cannot_be_erased_instead_of_offering_it(
+    site: Site, make_subject: Any, name: str, label: str
+) -> None:
+    record = make_subject(site)
+    client, manager = browser(site, DefaultRole.SITE_ADMINISTRATOR), browser(site)
+    url = reverse(f"admin:{record._meta.label_lower.replace('.', '_')}_step", args=(record.pk, name))
+    pages = (address(record), address(record, "read"))
+    assert all(url in client.get(page).text for page in pages)
+    set_hold(type(record), site.pk, record.pk, author=make.SYSTEM, reason="Court")
+    refusal = f"This {record._meta.verbose_name} is on legal hold, so no part of it may be erased."
+    for page in pages:
+        text = client.get(page).text
+        assert url not in text
+        assert f"“{label}” is not possible now. {refusal} A Site Administrator can lift the hold." in text
+        assert label not in manager.get(page).text
+    answer = client.get(url, follow=True)
+    assert answer.redirect_chain == [(address(record, "read"), 302)]
+    assert [str(message) for message in answer.context["messages"]] == [
+        f"{refusal} A Site Administrator can lift the hold."
+    ]
+
+
+def test_a_hold_that_is_set_while_the_page_is_open_refuses_and_keeps_what_was_typed(
+    site: Site, complaint: Complaint
+) -> None:
+    client = browser(site, DefaultRole.SITE_ADMINISTRATOR)
+    url = reverse("admin:complaints_complaint_step", args=(complaint.pk, "erase-consumer"))
+    form = form_of(client.get(url))
+    set_hold(Complaint, site.pk, complaint.pk, author=make.SYSTEM, reason="Court")
+    page = client.post(url, {**form, "change_reason": "Asked by letter"})
+    assert REFUSAL in page.text
+    assert form_of(page)["change_reason"] == ["Asked by letter"]
 
 
 def test_only_a_site_administrator_erases_with_a_reason_that_does_not_name_the_consumer(
