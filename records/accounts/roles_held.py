@@ -32,15 +32,20 @@ def refuse_cycle(role: Role, members: Iterable[uuid.UUID]) -> None:
     memberships = RoleMembership.objects.filter(role__site_id=role.site_id, member_role__isnull=False)
     for outer, inner in memberships.values_list("role_id", "member_role_id"):
         edges[outer].add(inner)
-    queue, visited = list(members), set()
+    queue, visited = [(member, member) for member in members], set()
     while queue:
-        step = queue.pop()
+        step, member = queue.pop()
         if step == role.pk:
-            text = gettext("A role cannot be its own member, neither directly nor through other roles.")
+            text = gettext("A role cannot be its own member.")
+            if member != role.pk:
+                text = gettext(
+                    "%(member)s cannot be a member of %(role)s, because %(role)s is already a member of %(member)s, "
+                    "directly or through other roles."
+                ) % {"member": Role.objects.get(pk=member), "role": role}
             raise ValidationError(text, code="InvalidValue")
         if step not in visited:
             visited.add(step)
-            queue += edges[step]
+            queue += [(inner, member) for inner in edges[step]]
 
 
 def touch_users(keys: Iterable[uuid.UUID]) -> None:

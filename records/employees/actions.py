@@ -188,7 +188,10 @@ def check_reporting_to(employee: Employee, site_id: uuid.UUID, values: Values) -
     if superior.pk == employee.pk:
         fault = gettext("Nobody can report to themselves.")
     elif not fault and parameter(employee.pk) in above:
-        fault = gettext("This would be a circle: that employee already reports to this one.")
+        fault = gettext(
+            "%(superior)s cannot be the superior of %(employee)s, because %(superior)s already reports to "
+            "%(employee)s, directly or through others."
+        ) % {"superior": superior, "employee": employee}
     if fault:
         raise fault_at("reporting_to", fault, "InvalidReference")
 

@@ -99,6 +99,11 @@ def test_a_role_is_made_with_permissions_and_members(site: Site, other_site: Sit
     assert client.post(members, {"remove": ["x" * 36], "change_reason": "Left"}).status_code == 200
     circle = client.post(members, {"roles": [str(role.pk)], "change_reason": "x"})
     assert circle.status_code == 200
+    ovens, bakery, shop = (make.make_role(site, [], name=name) for name in ("Ovens", "Bakery", "Shop"))
+    set_members(ovens, add=[role], author=make.SYSTEM)
+    set_members(bakery, add=[ovens], author=make.SYSTEM)
+    circle = client.post(members, {"roles": [str(bakery.pk), str(shop.pk)], "change_reason": "x"})
+    assert "Bakery cannot be a member of Clerk, because Clerk is already a member of Bakery" in circle.text
     default = Role.objects.get(site=site, default_role=DefaultRole.READER)
     assert client.post(address(default), {"name": "x"}).status_code == 403
     assert "Yes" in client.get(address(default)).content.decode()

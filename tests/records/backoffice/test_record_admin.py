@@ -115,12 +115,12 @@ def test_child_rows_are_edited_in_place_added_and_taken_out(site: Site) -> None:
 
 
 def test_a_fault_of_the_action_is_shown_at_its_field_with_the_input_kept(site: Site) -> None:
-    chief = make.make_employee(site)
-    employee = make.make_employee(site, reporting_to=chief)
+    chief = make.make_employee(site, first_name="Ann", last_name="Baker")
+    employee = make.make_employee(site, first_name="Tom", last_name="Miller", reporting_to=chief)
     response = save(browser(site), chief, reporting_to=str(employee.pk), position="Owner", change_reason="New order")
     page = response.content.decode()
     assert response.status_code == 200
-    assert "This would be a circle" in page
+    assert "Tom Miller cannot be the superior of Ann Baker, because Tom Miller already reports to Ann Baker" in page
     assert 'value="Owner"' in page
     assert response.context["adminform"].form.errors.keys() == {"reporting_to"}
 

@@ -128,7 +128,7 @@ def test_an_employee_is_not_made_to_report_in_a_circle(site: Site) -> None:
     boss = make.make_employee(site, code="B7")
     worker = make.make_employee(site, reporting_to=boss)
     report = check(browser(site), Employee, [{"Id": str(boss.pk), "ReportingToId": str(worker.pk)}])
-    assert "circle" in faults(report)[2][0]
+    assert f"because {worker} already reports to {boss}, directly" in faults(report)[2][0]
     assert faults(report)[2][0].startswith("ReportingToId: ")
 
 

@@ -201,8 +201,11 @@ def test_roles_nest_but_not_in_a_circle(scim):
     assert [(member["type"], member["display"]) for member in outer["members"]] == [("Group", "Inner")]
     assert "/Groups/" in outer["members"][0]["$ref"]
     add = {"op": "add", "path": "members", "value": [{"value": outer["id"]}]}
-    assert_error(scim.patch(f"/Groups/{inner}", add), 400, "invalidValue")
-    assert_error(scim.patch(f"/Groups/{outer['id']}", add), 400, "invalidValue")
+    circle, itself = scim.patch(f"/Groups/{inner}", add), scim.patch(f"/Groups/{outer['id']}", add)
+    assert_error(circle, 400, "invalidValue")
+    assert "Outer cannot be a member of Inner, because Inner is already a member of Outer" in circle.json()["detail"]
+    assert_error(itself, 400, "invalidValue")
+    assert "A role cannot be its own member." in itself.json()["detail"]
     assert scim.members(inner) == {user}
 
 
