@@ -8,6 +8,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from records.reference.models import QUESTION
+from records.sites.checking import refuse_to_finish_before_the_start
 from records.sites.models import ChildRow, Entity, SiteRecord, site_record_constraints
 from records.sites.text import FreeTextField, LineField, fault_at
 
@@ -180,8 +181,7 @@ class AuditRecord(SiteRecord):
 
     def clean(self) -> None:
         """Check that the audit does not end before it starts."""
-        if self.start_date and self.finish_date and self.finish_date < self.start_date:
-            raise fault_at("finish_date", gettext("The finish date is before the start date."), "InvalidValue")
+        refuse_to_finish_before_the_start(self)
 
 
 class Finding(ChildRow):

@@ -65,6 +65,8 @@ class RecordAdmin(
 
     record_actions: Sequence[RecordStep] = (ARCHIVE, RESTORE)
     archive_action: ClassVar[Callable[..., Any] | None] = None
+    fixed_fields: ClassVar[tuple[str, ...]] = ()
+    """The fields that can be chosen for a new record only."""
 
     list_filter: ClassVar[Any] = (ArchivedFilter,)
     list_per_page = 50
@@ -128,7 +130,8 @@ class RecordAdmin(
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
         """Return the fields that the system sets, in addition to those that the room lists."""
-        return (*super().get_readonly_fields(request, obj), *self._stamps_shown)
+        fixed_fields = self.fixed_fields if obj is not None else ()
+        return (*super().get_readonly_fields(request, obj), *fixed_fields, *self._stamps_shown)
 
     @cached_property
     def _stamps_shown(self) -> list[Any]:

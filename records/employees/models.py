@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from records.history.trail import now
 from records.history.visibility import MANAGER
+from records.sites.checking import refuse_to_finish_before_the_start
 from records.sites.models import ChildRow, Entity, SiteRecord, site_record_constraints
 from records.sites.months import months_after
 from records.sites.text import EMAIL, FreeTextField, LineField, fault_at
@@ -193,8 +194,7 @@ class EmploymentHistory(ChildRow):
 
     def clean(self) -> None:
         """Check that the employment does not end before it starts (DECISIONS 1.11)."""
-        if self.start_date and self.finish_date and self.finish_date < self.start_date:
-            raise fault_at("finish_date", gettext("The finish date is before the start date."), "InvalidValue")
+        refuse_to_finish_before_the_start(self)
 
 
 class JobDescription(SiteRecord):

@@ -3,8 +3,6 @@
 from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.db.models import Model
-from django.http import HttpRequest
 
 from records.backoffice.plain_records import PlainAdmin
 from records.retention.models import RetentionPeriod
@@ -18,8 +16,4 @@ class RetentionPeriodAdmin(PlainAdmin):
     search_fields: ClassVar[Any] = ()
     ordering: ClassVar[Any] = ("entity", "id")
     fieldsets: ClassVar[Any] = ((None, {"fields": ("entity", "months")}),)
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
-        """Return the kind of record as fixed once the period exists."""
-        fields = super().get_readonly_fields(request, obj)
-        return (*fields, "entity") if obj is not None else fields
+    fixed_fields = ("entity",)

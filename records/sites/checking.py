@@ -2,16 +2,25 @@
 
 from collections.abc import Callable, Sequence
 from functools import cache, partial
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db.models import Model
+from django.utils.translation import gettext
 
 from records.history.snapshots import children_of, columns
 from records.sites.models import SiteRecord
 from records.sites.targets import check_lists, check_references
+from records.sites.text import fault_at
 from records.sites.values import Values, faults_of, listed_keys, merged_rows, new_rows, set_columns
 
 BOOKKEEPING = {"id", "site", "revision", "created", "created_by", "last_modified", "last_modified_by", "is_archived"}
+
+
+def refuse_to_finish_before_the_start(row: Any) -> None:
+    """Raise ValidationError if the row's finish date is before its start date (DECISIONS 1.11)."""
+    if row.start_date and row.finish_date and row.finish_date < row.start_date:
+        raise fault_at("finish_date", gettext("The finish date is before the start date."), "InvalidValue")
 
 
 def check_row(row: Model, *, changed: Sequence[str] | None = None, skip: Sequence[str] = ()) -> None:

@@ -149,6 +149,7 @@ class UserAdmin(PlainAdmin):
     search_fields: ClassVar[Any] = ("user_name", "given_name", "family_name", "display_name", "email")
     ordering: ClassVar[Any] = ("user_name", "id")
     readonly_fields = ("recovery_address", "roles", "directory", "last_login_shown")
+    fixed_fields = ("is_service_account",)
     # Everybody sees the names, since records name accounts. Only Managers see addresses and how somebody signs in.
     private_fields = ("email", "recovery_address", "pending_address", "last_login", "last_login_shown", "is_superuser")
     private_permission = "employees.view_private_employee"
@@ -208,11 +209,6 @@ class UserAdmin(PlainAdmin):
         if obj is not None:
             names += ["recovery_address", "roles", "directory", "last_login_shown"]
         return ((None, {"fields": names}),)
-
-    def get_readonly_fields(self, request: HttpRequest, obj: models.Model | None = None) -> Any:
-        """Return the read-only fields: a stored account cannot change between a person's and an integration's."""
-        names = super().get_readonly_fields(request, obj)
-        return (*names, "is_service_account") if obj is not None else names
 
     def hidden_fields(self, request: HttpRequest, record: object = None) -> tuple[str, ...]:
         """Return the private fields, or none for a user who may see them or change accounts at one of its sites.

@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any, ClassVar, Unpack
 
 from django.contrib import admin
-from django.db.models import Model
 from django.http import HttpRequest
 from django.utils.translation import gettext
 
@@ -28,11 +27,7 @@ class EntityFolderAdmin(FolderTree, PlainAdmin):
     list_filter = (ArchivedFilter, "entity")
     ordering: ClassVar[Any] = ("entity", "idx", "name", "id")
     fieldsets: ClassVar[Any] = ((None, {"fields": ("entity", "name", "parent", "idx")}),)
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
-        """Return the kind of record as read-only for an existing folder, since records depend on it."""
-        fields = super().get_readonly_fields(request, obj)
-        return (*fields, "entity") if obj is not None else fields
+    fixed_fields = ("entity",)
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: object) -> Any:
         """Make the choice of a parent follow the kind of record that is chosen beside it."""

@@ -229,6 +229,14 @@ def test_cancelling_asks_why_and_the_program_stays_due(site):
     assert AuditProgram.objects.get().next_due_date == program.next_due_date
 
 
+def test_an_audit_does_not_finish_before_it_starts(site):
+    record = start(make_audit(make_program(site)))
+    values = {"finish_date": record.start_date - datetime.timedelta(minutes=1)}
+    with pytest.raises(ValidationError, match="before the start date") as caught:
+        workflow.update_audit_record(site.pk, record.pk, values, author=make.SYSTEM)
+    assert list(caught.value.error_dict) == ["finish_date"]
+
+
 def test_a_finished_audit_can_still_be_filed(site):
     record = make_completed(make_program(site))
     folder = make.make_folder(site, Entity.AUDIT_RECORD)

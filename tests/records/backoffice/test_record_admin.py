@@ -1,6 +1,7 @@
 """What every record's back-office page sees to, shown on employees."""
 
 import datetime
+from functools import partial
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from records.history.trail import now
 from records.sites.models import Site
 from tests import make
 from tests.make.backoffice import address, browser, form_of, list_address, press, sign_in
+from tests.make.complaints import make_period
 
 
 def save(client: Client, record: Any, **changes: Any) -> Any:
@@ -390,3 +392,20 @@ def test_a_malformed_number_of_rows_takes_no_row_with_it(site: Site, number: str
     )
     assert answer.status_code in (200, 302)
     assert employee.employment_history.get().company == "Millers"
+
+
+@pytest.mark.parametrize(
+    ("make_row", "name"),
+    [
+        (make.make_folder, "entity"),
+        (partial(make_period, months=24), "entity"),
+        (lambda site: make.make_user(site=site), "is_service_account"),
+    ],
+    ids=["folder", "retention period", "account"],
+)
+def test_what_can_only_be_chosen_for_a_new_row_is_not_an_input_afterwards(site: Site, make_row: Any, name: str) -> None:
+    row = make_row(site)
+    client = sign_in(make.make_user("root", site=site, is_superuser=True), site)
+    add = reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_add")
+    forms = [client.get(url).context["adminform"].form.fields for url in (add, address(row))]
+    assert [name in fields for fields in forms] == [True, False]
