@@ -3,8 +3,9 @@
 import io
 import json
 import re
+import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from decimal import Decimal
 from typing import IO, Any, cast
@@ -21,6 +22,7 @@ MOST_VALUES = 200_000
 DRAIN_LIMIT = 128 * 1024 * 1024
 """How much of a refused body is read and discarded, so that the client reads the answer instead of a broken pipe."""
 
+_LARGEST = sys.float_info.max
 _decoder = msgspec.json.Decoder(float_hook=Decimal)
 _TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"\s*+(:?)', re.DOTALL)
 """A JSON string, including the colon after it if it is a name. Possessive quantifiers keep the memory use constant."""
@@ -155,17 +157,23 @@ def refuse_repeated_names(body: Bytes, value: object) -> None:
 
 
 def _names_in(value: object) -> int:
-    """Return how many names the objects of a decoded value have; not recursive, so that any depth is possible."""
-    number, queue = 0, [value]
+    """Return how many names the objects of a decoded value have."""
+    return sum(len(part) for part in _parts_of(value) if type(part) is dict)
+
+
+def is_out_of_range(value: object) -> bool:
+    """Return whether a decoded value is or contains a number that no double holds, such as 1e400 (DECISIONS 1.10)."""
+    numbers = (one for part in _parts_of([value]) for one in (part.values() if type(part) is dict else part))
+    return any(isinstance(one, int | Decimal) and not -_LARGEST <= one <= _LARGEST for one in numbers)
+
+
+def _parts_of(value: object) -> Iterator[dict[str, object] | list[object]]:
+    """Yield each object and array of a decoded value; not recursive, so that any depth is possible."""
+    queue: list[Any] = [value] if type(value) in (dict, list) else []
     while queue:
         part = queue.pop()
-        if type(part) is dict:
-            number += len(part)
-            part = part.values()
-        elif type(part) is not list:
-            continue
-        queue += [inner for inner in part if type(inner) in (dict, list)]
-    return number
+        yield part
+        queue += [one for one in (part.values() if type(part) is dict else part) if type(one) in (dict, list)]
 
 
 def _repeated_name(body: Bytes) -> str:

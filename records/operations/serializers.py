@@ -15,6 +15,7 @@ from django.db import models
 from rest_framework import serializers
 
 from records.operations import fields as wire
+from records.operations.bodies import is_out_of_range
 from records.operations.errors import FieldError
 from records.operations.json_subqueries import Convert, JsonRows, rows_of, shaper
 from records.operations.names import snake, unknown
@@ -79,13 +80,11 @@ class WireSerializer(serializers.Serializer[Any]):
         return _plan(cls)
 
     @classmethod
-    def read_body(
-        cls, body: Mapping[str, Any], *, known_also: Iterable[str] = ()
-    ) -> tuple[dict[str, Any], list[FieldError]]:
+    def read_body(cls, body: Mapping[str, Any]) -> tuple[dict[str, Any], list[FieldError]]:
         """Return the values of a body under model names, and all of its faults.
 
-        Read-only fields are accepted and ignored; references are not resolved yet. An absent optional field is absent
-        from the values; null clears the field.
+        Read-only fields are accepted and ignored, except numbers that cannot be read anywhere; references are not
+        resolved yet. An absent optional field is absent from the values; null clears the field.
         """
         values: dict[str, Any] = {}
         faults: list[FieldError] = []
@@ -98,9 +97,11 @@ class WireSerializer(serializers.Serializer[Any]):
         for name, value in body.items():
             field = fields.get(name)
             if field is None:
-                if name not in known_also:
-                    faults.append(FieldError(name[:100], "UnknownField", unknown(name, fields, "field")))
-            elif not field.read_only:
+                faults.append(FieldError(name[:100], "UnknownField", unknown(name, fields, "field")))
+            elif field.read_only:
+                if is_out_of_range(value):
+                    faults.append(FieldError(name, "InvalidValue", "A number here is out of range."))
+            else:
                 try:
                     stored_value = field.empty if value is None else field.read(value)
                 except wire.WireError as fault:

@@ -3,6 +3,7 @@
 import json
 import re
 import uuid
+from itertools import product
 from typing import Any
 
 import pytest
@@ -126,6 +127,20 @@ def test_what_is_no_json_object_is_refused(operation: Any, viewset: Any, api: An
     where = path(operation, viewset, api.key.site)
     for body in NO_OBJECTS if operation.entry_response is None else set(NO_OBJECTS) - {"[]"}:
         assert is_error(api.send(operation.method, where, body), 400, "MalformedJson"), body[:20]
+
+
+@every_update_operation
+def test_a_number_that_is_out_of_range_is_refused_where_it_is_ignored_too(
+    operation: Any, viewset: Any, api: Any
+) -> None:
+    where, body = path(operation, viewset, api.key.site), body_for(operation, api.key.site)
+    ignored = [name for name, field in operation.request.wire_fields().items() if field.read_only]
+    for name, value in product(ignored, ("1e400", '[{"Score": [-1e400]}]', "9" * 400)):
+        text = json.dumps({**body, name: 0}).replace(f'"{name}": 0', f'"{name}": {value}')
+        answer = api.send(operation.method, where, text)
+        assert is_error(answer, 400, "ValidationFailed"), (name, value)
+        assert [(fault["Field"], fault["Code"]) for fault in answer.json()["Fields"]] == [(name, "InvalidValue")]
+    assert api.send(operation.method, where, {**body, **dict.fromkeys(ignored, 1e300)}).status_code == 200
 
 
 @every_body_operation
