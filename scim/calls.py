@@ -41,6 +41,7 @@ from scim.requests import (
     unread_names,
 )
 from scim.schemas import POLICY
+from scim.wording import id_in
 
 METHODS = ("get", "post", "put", "patch", "delete", "head", "options")
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -87,6 +88,10 @@ class ProvisioningView(stock.SCIMView):
         response = self._answer_with_retries(request, inner, *args, **kwargs)
         put(response, self.allowance, unless_set=True)
         keep_private(response, "Authorization", "Accept")
+        rolled_back = self.caller is not None and self.caller.dry_run and self._writes(request)
+        if self._writes(request) and not rolled_back:
+            key = id_in(response.get("Location") or kwargs.get("uuid") or "").lower()
+            request.larder_record = key or None  # type: ignore[attr-defined]
         entry = log.entry(
             request,
             response,
@@ -94,7 +99,7 @@ class ProvisioningView(stock.SCIMView):
             body=self.body,
             changes=self.changes if response.status_code < 400 else (),
             duration_ms=round((time.perf_counter() - start) * 1000),
-            rolled_back=self.caller is not None and self.caller.dry_run and self._writes(request),
+            rolled_back=rolled_back,
         )
         if inner is None or inner.entries is None:
             log.keep([*([entry] if entry else []), *self.entries])

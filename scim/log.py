@@ -20,7 +20,7 @@ from records.history.trail import now
 from records.operations.calls import buffer
 from scim.callers import Caller
 from scim.models import ProvisioningCall
-from scim.wording import wire_name
+from scim.wording import id_in, wire_name
 
 logger = logging.getLogger(__name__)
 
@@ -101,6 +101,8 @@ def entry(
         return None
     request_id = getattr(request, "request_id", "")
     text = outcome(response, changes, caller.notes, request.method or "")
+    if response.status_code == 201 and not rolled_back:
+        text = f"{text[:950]} Id: {id_in(response['Location'])}."
     return new_row(
         ProvisioningCall,
         directory_id=caller.directory.pk,

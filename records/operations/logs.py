@@ -17,6 +17,7 @@ EXTRA_FIELDS = (
     "site",
     "method",
     "operation",
+    "record",
     "status",
     "duration_ms",
     "task",

@@ -171,6 +171,7 @@ def note(request: HttpRequest, response: HttpResponse, duration_ms: float) -> No
                 "request_id": request_id,
                 "caller": caller,
                 "operation": operation,
+                "record": getattr(request, "larder_record", None) if response.status_code < 300 else None,
                 "status": response.status_code,
                 "duration_ms": duration_ms,
             },

@@ -179,6 +179,7 @@ class OperationViewSet(CalledViewSet):
         """Return the success answer of an add or update (DECISIONS 1.3), or of its check; Message includes `note`."""
         if self.validates_only:
             return self.json({"Error": "", "Message": f"Valid.{note}", "Id": ""})
+        self.http_request.larder_record = str(record_id)  # type: ignore[attr-defined]
         response = self.json({"Error": "", "Message": f"Success.{note}", "Id": str(record_id)})
         if revision is not None:
             put(response, {"ETag": conditional.etag(revision, variant=self.variant)})

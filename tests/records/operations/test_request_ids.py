@@ -4,6 +4,7 @@ import json
 import logging
 from typing import Any
 
+import pytest
 from django.core.mail import send_mail
 from django_tasks_db.models import DBTaskResult
 
@@ -16,6 +17,7 @@ from records.operations.housekeeping import clean_up
 from records.operations.logs import JsonFormatter
 from records.sites.models import Site
 from records.sites.writing import add_record
+from tests import make
 from tests.conftest import Api
 
 
@@ -80,3 +82,12 @@ def test_a_request_leaves_its_id_in_the_answer_and_in_the_history(api: Api) -> N
     answer = api.post("/item/AddItem", {"Name": "Scale"})
     assert Change.objects.get(record_id=answer.json()["Id"]).request_id == answer["X-Request-Id"]
     assert origin() is None
+
+
+def test_the_log_line_of_a_write_names_the_record(api: Api, caplog: pytest.LogCaptureFixture) -> None:
+    body = make.employee_body()
+    key = api.post("/employee/AddEmployee", body).json()["Id"]
+    api.put(f"/employee/UpdateEmployee/{key}", body)
+    api.post("/employee/AddEmployee?validateOnly=true", body)
+    api.get(f"/employee/GetEmployee/{key}")
+    assert [vars(one)["record"] for one in caplog.records if one.name == "larder.access"] == [key, key, None, None]

@@ -13,7 +13,7 @@ from scim.models import ProvisioningCall
 from tests import make
 from tests.make.backoffice import sign_in
 from tests.scim import people
-from tests.scim.conftest import last_outcome
+from tests.scim.conftest import Scim, last_outcome
 
 
 @pytest.fixture
@@ -25,6 +25,7 @@ def administrator(site):
 def test_the_log_says_what_a_call_did(scim):
     user = scim.add_user("mira")
     assert last_outcome().startswith("Created: ")
+    assert last_outcome().endswith(f". Id: {user['id']}.")
     group = scim.add_group("Team", user["id"])
     assert "Members: 1 added, 0 removed." in last_outcome()
     scim.patch(f"/Groups/{group['id']}", {"op": "remove", "path": "members"})
@@ -51,8 +52,8 @@ def test_the_log_names_attributes_as_directories_know_them(scim):
     scim.patch(f"/Users/{user['id']}", {"op": "remove", "path": "displayName"}, {"op": "remove", "path": "title"})
     assert last_outcome().startswith("Changed: displayName, title.")
     group = scim.add_group("Team", user["id"], externalId="7")
-    scim.post("/Groups", {"displayName": "reader"})
-    assert last_outcome() == "Matched what was there already, and changed: owning directory."
+    role = scim.post("/Groups", {"displayName": "reader"}).json()["id"]
+    assert last_outcome() == f"Matched what was there already, and changed: owning directory. Id: {role}."
     scim.delete(f"/Users/{user['id']}")
     assert last_outcome() == "Deleted, which changed: active, removed, members, archived. Members: 0 added, 1 removed."
     scim.delete(f"/Groups/{group['id']}")
@@ -274,3 +275,14 @@ def test_entries_wait_in_memory_while_the_database_is_away(scim, monkeypatch):
     scim.get("/Groups")
     buffer.flush()
     assert [call.line for call in ProvisioningCall.objects.order_by("id")] == ["/scim/Users", "/scim/Groups"]
+
+
+def test_the_log_line_of_a_write_names_the_resource_unless_nothing_was_stored(scim, directory, caplog):
+    user = scim.add_user("mira")["id"]
+    scim.patch(f"/Users/{user}", {"op": "replace", "path": "title", "value": "Lead"})
+    Scim(people.make_token(directory, dry_run=True)).add_user("noah")
+    assert "Id: " not in last_outcome()
+    scim.user(user)
+    scim.delete(f"/Users/{user}")
+    records = [vars(one)["record"] for one in caplog.records if one.name == "larder.access"]
+    assert records == [user, user, None, None, user]
