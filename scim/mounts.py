@@ -9,4 +9,4 @@ Mount = Literal["scim", "prodscim"]
 
 def base_of(mount: Mount) -> str:
     """Return the address of a mount."""
-    return f"{settings.BASE_URL.rstrip('/')}/{mount}"
+    return f"{settings.BASE_URL}/{mount}"

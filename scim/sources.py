@@ -208,7 +208,7 @@ def _reference(prefix: str, identifier: object) -> Case:
 
 def profile_prefix() -> str:
     """Return the prefix of the addresses of employees' back-office pages."""
-    return f"{settings.BASE_URL.rstrip('/')}/admin/employees/employee/"
+    return f"{settings.BASE_URL}/admin/employees/employee/"
 
 
 def _meta(kind: str, prefix: str, last_modified: Term) -> dict[str, Source]:

@@ -57,7 +57,7 @@ def mail_about_directory(directory_id: str, user_id: str, kind: str, detail: str
         "token": token,
         "ends": ends,
         "at": at,
-        "page": f"{settings.BASE_URL.rstrip('/')}{path}",
+        "page": f"{settings.BASE_URL}{path}",
     }
     with in_language_of(user):
         message = mail_to(user.recovery_address, SUBJECTS[kind] % {"directory": directory.name}, "directory", context)

@@ -180,16 +180,15 @@ server.register_endpoint(Revocation)
 
 def metadata(base_url: str) -> dict[str, object]:
     """Return the metadata of the server (RFC 8414)."""
-    base = base_url.rstrip("/")
     return {
-        "issuer": base,
-        "token_endpoint": f"{base}/oauth/token",
-        "revocation_endpoint": f"{base}/oauth/revoke",
+        "issuer": base_url,
+        "token_endpoint": f"{base_url}/oauth/token",
+        "revocation_endpoint": f"{base_url}/oauth/revoke",
         # RFC 8414 requires this field and forbids empty lists; there is no authorization endpoint to list a type for.
         "response_types_supported": ["none"],
         "grant_types_supported": ["client_credentials"],
         "scopes_supported": list(SCOPES),
         "token_endpoint_auth_methods_supported": AUTH_METHODS,
         "revocation_endpoint_auth_methods_supported": AUTH_METHODS,
-        "service_documentation": f"{base}/docs/",
+        "service_documentation": f"{base_url}/docs/",
     }

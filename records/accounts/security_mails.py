@@ -113,7 +113,7 @@ def send_or_retry(
 def confirmation_link(user: User) -> str:
     """Return the URL of the page that confirms the waiting recovery address."""
     token = signing.dumps([str(user.pk), user.pending_address], salt=SALT)
-    return f"{settings.BASE_URL.rstrip('/')}{reverse('confirm_address', args=(token,))}"
+    return f"{settings.BASE_URL}{reverse('confirm_address', args=(token,))}"
 
 
 def address_in(token: str, user: User) -> str:

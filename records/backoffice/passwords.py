@@ -72,7 +72,7 @@ def password_link(user: User, lifetime: datetime.timedelta) -> str:
     """Return the URL at which the account's person sets a password; it works once."""
     key = urlsafe_base64_encode(force_bytes(user.pk))
     path = reverse("password_reset_confirm", args=(key, tokens.make(user, lifetime)))
-    return f"{settings.BASE_URL.rstrip('/')}{path}"
+    return f"{settings.BASE_URL}{path}"
 
 
 def account_of_link(uid: str, token: str) -> User | None:

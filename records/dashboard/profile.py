@@ -171,7 +171,7 @@ class _Page:
 
     def context(self) -> dict[str, Any]:
         """Return what the page shows."""
-        base = settings.BASE_URL.rstrip("/")
+        base = settings.BASE_URL
         is_own = self.account.pk == user_of(self.request).pk
         title = gettext("Your profile") if is_own else gettext("Keys of %(account)s") % {"account": self.account}
         keys_shown = _lines(SubscriptionKey.objects.filter(user=self.account).select_related("site"))

@@ -38,7 +38,7 @@ class FileAddresses:
     def url_of(self, row_id: uuid.UUID, key_id: uuid.UUID) -> str:
         """Return the address that serves a row's file, as long as the key that asked for it is valid."""
         token = self.signer.sign(f"{row_id.hex}.{key_id.hex}")
-        return f"{settings.BASE_URL.rstrip('/')}/{self.endpoint}/File/{token}"
+        return f"{settings.BASE_URL}/{self.endpoint}/File/{token}"
 
     def urls(self) -> list[URLPattern]:
         """Return the URL patterns of the addresses, with and without a trailing slash."""

@@ -74,7 +74,7 @@ class Page:
                 if name.casefold() not in ("startindex", "cursor")
                 for value in query_values
             ]
-            start = settings.BASE_URL.rstrip("/") + request.path
+            start = settings.BASE_URL + request.path
             query = encode_query([*items, *self.next.items()])
             if len(request.path) + len(query) > LONGEST_ADDRESS:
                 # The caller's own query is nearly as long as an address may be; the link then has only the index.

@@ -62,7 +62,7 @@ def _show(request: HttpRequest) -> HttpResponse:
             request,
             "reminders/calendar_link.html",
             gettext("Your calendar link"),
-            address=settings.BASE_URL.rstrip("/") + reverse("calendar", args=(secret["secret"],)),
+            address=settings.BASE_URL + reverse("calendar", args=(secret["secret"],)),
         ),
     )
 

@@ -68,7 +68,7 @@ def events_of(user: User) -> list[Event]:
     exports = [source for source in sources() if isinstance(source, Source) and source.in_calendars]
     items = [item for source in exports for item in source.items(before, user, ()) if item.may_be_seen_by(user)]
     names = dict(Site.objects.filter(pk__in={item.site_id for item in items}).values_list("pk", "name"))
-    base = settings.BASE_URL.rstrip("/")
+    base = settings.BASE_URL
     host = urlsplit(base).hostname or "localhost"
     events = [
         Event(f"{item.uid}@{host}", day_of(item.due, zone), item.text, names[item.site_id], base + item.page)

@@ -102,7 +102,7 @@ def _message_to(user: User, reminder: Reminder) -> EmailMessage | None:
     parts = parts_for(user, reminder.day, frequencies([user]).get(user.pk, Frequency.DAILY))
     if not parts:
         return None
-    context = {"name": user.printed_name, "parts": parts, "base_url": settings.BASE_URL.rstrip("/")}
+    context = {"name": user.printed_name, "parts": parts, "base_url": settings.BASE_URL}
     count = sum(len(part.lines) + part.further_count for part in parts)
     subject = ngettext("Larder: %(count)s thing to do", "Larder: %(count)s things to do", count) % {"count": count}
     return stored_mails.mail_of(reminder, user.email, subject, render_to_string("mail/reminder.txt", context))

@@ -33,7 +33,7 @@ def mail_about_pause(subscription_id: str, user_id: str, reason: str, at: str, f
         "subscription": subscription,
         "reason": reason,
         "at": at,
-        "page": f"{settings.BASE_URL.rstrip('/')}{path}",
+        "page": f"{settings.BASE_URL}{path}",
     }
     with in_language_of(user):
         subject = gettext("Larder: the webhook %(webhook)s was paused") % {"webhook": subscription.name}

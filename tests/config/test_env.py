@@ -168,6 +168,10 @@ def test_https_in_the_base_url_makes_cookies_secure(tmp_path):
         assert (read_settings.SECURE_HSTS_SECONDS > 0) == secure
 
 
+def test_paths_can_be_appended_to_the_base_url(tmp_path):
+    assert settings_of(tmp_path, BASE_URL="https://larder.example.com/").BASE_URL == "https://larder.example.com"
+
+
 def test_the_base_url_follows_the_port(tmp_path):
     assert settings_of(tmp_path, PORT="8123").BASE_URL == "http://127.0.0.1:8123"
 

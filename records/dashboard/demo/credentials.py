@@ -46,7 +46,7 @@ def issue() -> dict[str, Any]:
     _end_earlier(author)
     manager, reader = _member(site, "manager"), _member(site, "reader")
     return {
-        "base_url": settings.BASE_URL.rstrip("/"),
+        "base_url": settings.BASE_URL,
         "admin": {"username": ADMIN, "password": _new_password(admin)},
         "site": {"id": str(site.pk), "name": site.name},
         "subscription_key": _new_key(manager, site, author),
@@ -113,7 +113,7 @@ def _new_key(user: User, site: Site, author: Author) -> str:
 
 def _new_client(user: User, author: Author) -> dict[str, str]:
     client, secret = clients.issue_client(user, CLIENT, author=author)
-    token_url = f"{settings.BASE_URL.rstrip('/')}/oauth/token"
+    token_url = f"{settings.BASE_URL}/oauth/token"
     return {"token_url": token_url, "client_id": client.client_id, "client_secret": secret}
 
 

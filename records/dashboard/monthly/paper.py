@@ -114,7 +114,7 @@ class _Word(Flowable):
 
 def _cell(cell: Cell, width: float) -> Flowable:
     """Return a cell for a column of this width, with a link (a whole URL) if there are records to show."""
-    text, address = cell.text, f"{settings.BASE_URL.rstrip('/')}{cell.url}" if cell.url else ""
+    text, address = cell.text, f"{settings.BASE_URL}{cell.url}" if cell.url else ""
     text_width = width_of(text, SMALL.fontName, SMALL.fontSize)
     if text.isascii() and "\n" not in text and text_width <= width - PADDING:
         return _Word(text, address, text_width)

@@ -66,7 +66,7 @@ def events(path: str) -> list[dict[str, str]]:
 
 
 def test_the_calendar_shows_what_the_person_has_to_do(site: Site, settings: Any) -> None:
-    settings.BASE_URL = "https://larder.example/"
+    settings.BASE_URL = "https://larder.example"
     ada = make.make_user("ada", site=site, role=DefaultRole.MANAGER)
     employee = make.make_employee(site, id=ada.pk)
     Employee.objects.filter(pk=employee.pk).update(user=ada)

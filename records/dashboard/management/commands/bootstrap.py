@@ -84,7 +84,7 @@ def make(site_name: str, email: str, time_zone: str) -> dict[str, Any]:
     actions.set_members(manager, add=[integration], author=author)
     client, client_secret = clients.issue_client(integration, "First client", author=author)
     directory = directories.add_directory(f"Directory of {site.name}", site, author=author)
-    base = settings.BASE_URL.rstrip("/")
+    base = settings.BASE_URL
     return {
         "base_url": base,
         "admin": {"username": SUPERUSER, "password": password},
