@@ -183,3 +183,18 @@ def test_every_declared_attribute_sorts_or_is_refused(scim_of, kind):
                 assert answer.json()["scimType"] == "invalidPath", (path, answer.content)
                 continue
             assert {one["id"] for one in answer.json()["Resources"]} == everybody, path
+
+
+@pytest.mark.parametrize(
+    ("path", "attribute"), [("/Users", "userName"), ("/Users", "emails.value"), ("/Groups", "displayName")]
+)
+def test_parts_of_a_name_with_a_key_are_folded_as_the_whole_name_is(both, path, attribute):
+    user = both.add_user("Weißfuß", emails=[{"value": "mira@Weißfuß.test"}])
+    group = both.add_group("Weißfuß", user["id"])
+    found = [{"/Users": user, "/Groups": group}[path]["id"]]
+    start, end = ("mira@", ".test") if attribute == "emails.value" else ("", "")
+    for whole in ("Weißfuß", "WEISSFUSS", "weissfuẞ"):
+        assert both.ids(path, f'{attribute} eq "{start}{whole}{end}"') == found
+        assert both.ids(path, f'{attribute} sw "{start}{whole[:-1]}"') == found
+        assert both.ids(path, f'{attribute} co "{whole[2:-1]}"') == found
+        assert both.ids(path, f'{attribute} ew "{whole[1:]}{end}"') == found
