@@ -299,7 +299,7 @@ def group_document(caller: Caller, row: Mapping[str, object], members: list[Repr
     document: Representation = {
         "schemas": [GROUP, SITE],
         "id": str(row["pk"]),
-        **({"displayName": row["name"]} if row["name"] else {}),
+        **({} if caller.reads_rfc and not row["name"] else {"displayName": row["name"]}),
         **({} if members is None else {"members": members}),
         SITE: {"value": str(row["site_id"]), "displayName": row["site__name"]},
     }

@@ -382,6 +382,21 @@ def test_the_documented_attributes_are_always_present(both):
         assert (document["name"]["familyName"], document["name"]["honorificPrefix"]) == ("", "")
         assert document[people.EMPLOYEE]["folder"] == ""
         assert (document["emails"], document["groups"]) == ([], [])
+    group = both.post("/Groups", {"schemas": [people.GROUP]}).json()
+    path = f"/Groups/{group['id']}"
+    put = both.put(path, {"displayName": ""}).json()
+    patched = both.apply(path, people.replace("displayName", "")).json()
+    for document in (group, both.get(path).json(), put, patched):
+        assert (document["displayName"], document["members"]) == ("", [])
+    listed = both.get("/Groups", {"filter": "not (displayName pr)"}).json()["Resources"]
+    assert [group["displayName"] for group in listed] == [""]
+
+
+def test_a_group_without_a_name_has_none_in_the_shape_of_the_rfc(scim_of):
+    scim = scim_of(Dialect.RFC)
+    group = scim.post("/Groups", {"schemas": [people.GROUP]}).json()
+    for document in (group, scim.get(f"/Groups/{group['id']}").json()):
+        assert "displayName" not in document
 
 
 def test_the_site_extension_is_optional_in_both_shapes(scim_of):
