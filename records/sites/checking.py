@@ -1,6 +1,7 @@
 """The checks of a record: its columns, the rules between them, its references, its lists and its child rows."""
 
-from collections.abc import Callable, Sequence
+import uuid
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -9,7 +10,7 @@ from django.db.models import Model
 from django.utils.translation import gettext
 
 from records.history.snapshots import children_of, columns
-from records.sites.models import SiteRecord
+from records.sites.models import EntityFolder, SiteRecord
 from records.sites.targets import check_lists, check_references
 from records.sites.text import fault_at
 from records.sites.values import Values, faults_of, listed_keys, merged_rows, new_rows, set_columns
@@ -35,21 +36,36 @@ def check_row(row: Model, *, changed: Sequence[str] | None = None, skip: Sequenc
         row.prepare()
     if hasattr(row, "check_row"):
         row.check_row()
-    else:
-        row.full_clean(exclude={"password", *skip})
+        return
+    excluded = {"password", *skip}
+    try:
+        # The database refuses a duplicate when the row is stored, and `records.sites.writing` says then what it is.
+        row.full_clean(exclude=excluded, validate_unique=False, validate_constraints=False)
+    except ValidationError:
+        # All faults are reported together.
+        row.full_clean(exclude=excluded)
+        raise
 
 
-def check_record(record: SiteRecord, *, changed: Sequence[str] | None = None, skip: Sequence[str] = ()) -> None:
+def check_record(
+    record: SiteRecord,
+    *,
+    changed: Sequence[str] | None = None,
+    skip: Sequence[str] = (),
+    folders: Mapping[uuid.UUID, EntityFolder] | None = None,
+) -> None:
     """Normalise and check columns, cross-field rules and references; raises ValidationError with all faults.
 
-    Only changed references are checked, so that an archived list entry stays valid on an old record.
+    Only changed references are checked, so that an archived list entry stays valid on an old record. `folders` are
+    those that the caller has locked already.
     """
     foreign, excluded = _excluded_fields(type(record))
     names = foreign if changed is None else [name for name in changed if name in foreign]
+    skipped = {"created_by", "last_modified_by", *skip}
     checks = (
         partial(record.clean_fields, exclude=excluded),
         record.clean,
-        partial(check_references, record, record.site_id, names, skip={"created_by", "last_modified_by", *skip}),
+        partial(check_references, record, record.site_id, names, skip=skipped, folders=folders),
     )
     if faults := faults_of(checks):
         raise ValidationError(faults)

@@ -118,6 +118,20 @@ def mark_valid(
             vars(row).setdefault(_VALID_AT, (site_id, holder))
 
 
+def mark_valid_together(records: Sequence[models.Model], site_id: uuid.UUID) -> None:
+    """Note which of the loaded rows that the records of one model refer to exist for a record of the site.
+
+    At most one query for each foreign key, however many records there are.
+    """
+    holder = type(records[0])
+    for field in holder._meta.concrete_fields:
+        if isinstance(field, models.ForeignKey):
+            rows = [getattr(record, field.name) for record in records if field.is_cached(record)]
+            targets = [row for row in rows if row is not None]
+            unknown = unknown_among(field.related_model, targets, site_id, holder)
+            mark_valid(targets, {row.pk for row in targets} - unknown, site_id, holder)
+
+
 @cache
 def _one_account() -> Reading:
     return compile_rows(_accounts[0][1](ANY_SITE).filter(pk=ANY_ROW).order_by().only("pk"))
@@ -144,12 +158,17 @@ def errors_of(
 
 
 def check_references(
-    record: models.Model, site_id: uuid.UUID, changed: Iterable[str], *, skip: Iterable[str] = ()
+    record: models.Model,
+    site_id: uuid.UUID,
+    changed: Iterable[str],
+    *,
+    skip: Iterable[str] = (),
+    folders: Mapping[uuid.UUID, EntityFolder] | None = None,
 ) -> None:
     """Raise ValidationError for each changed foreign key with a target that is not allowed, or without a needed one.
 
     Uses the related objects that the caller has already loaded; loads the others, one query each. Folders are read
-    again under a lock (`lock_folders`).
+    again under a lock (`lock_folders`), unless `folders` has those that were.
     """
     errors: dict[str, object] = {}
     left_out = {"site", *skip}
@@ -160,7 +179,7 @@ def check_references(
         if getattr(record, field.attname) is None:
             if not field.null:
                 errors[name] = ValidationError(field.error_messages["null"], code="null")
-        elif error := _error_of(record, field, site_id):
+        elif error := _error_of(record, field, site_id, folders):
             errors[name] = ValidationError(error, code="InvalidReference")
     if errors:
         raise ValidationError(errors)
@@ -197,11 +216,13 @@ def check_lists(
         raise ValidationError(faults)
 
 
-def _error_of(record: models.Model, field: Any, site_id: uuid.UUID) -> str:
+def _error_of(
+    record: models.Model, field: Any, site_id: uuid.UUID, folders: Mapping[uuid.UUID, EntityFolder] | None
+) -> str:
     key, target = getattr(record, field.attname), field.related_model
     row: models.Model | None
     if target is EntityFolder:
-        row = lock_folders([key]).get(key)
+        row = (lock_folders([key]) if folders is None else folders).get(key)
     else:
         row = getattr(record, field.name) if field.is_cached(record) else target._base_manager.filter(pk=key).first()
     if row is None:

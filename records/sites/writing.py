@@ -43,7 +43,7 @@ from records.sites.checking import check_record, check_row
 from records.sites.models import ChildRow, SiteRecord
 from records.sites.reasons import required_reason
 from records.sites.sequences import counting_archived, insert_numbered, take_numbers
-from records.sites.targets import check_lists
+from records.sites.targets import check_lists, lock_folders, mark_valid_together
 from records.sites.text import refuse
 from records.sites.values import (
     LockedContent,
@@ -135,13 +135,18 @@ def add_records(records: Sequence[R], *, author: Author, operation: str, reason:
     """
     if not records:
         return records
+    site_id = records[0].site_id
     faults: list[ValidationError] = []
     with recording() as trail:
+        mark_valid_together(records, site_id)
+        folders = lock_folders(record.entity_folder_id for record in records if record.entity_folder_id)
+        site = records[0].site
         for row, record in enumerate(records, 1):
+            record.site = site
             record.created_by_id = record.last_modified_by_id = author.id
             record.created = record.last_modified = now()
             try:
-                check_record(record)
+                check_record(record, folders=folders)
             except ValidationError as fault:
                 texts = [f"{name}: {text}" for name, messages in fault.message_dict.items() for text in messages]
                 faults += [
@@ -150,7 +155,7 @@ def add_records(records: Sequence[R], *, author: Author, operation: str, reason:
                 ]
         if faults:
             raise ValidationError(faults)
-        number = take_numbers(records[0].site_id, records[0].ENTITY, len(records))
+        number = take_numbers(site_id, records[0].ENTITY, len(records))
         for record in records:
             record.site_sequence_id, number = number, number + 1
         insert_rows(records)
@@ -207,7 +212,7 @@ def _store_related(record: models.Model, children: dict[str, list[ChildRow]], li
 
 
 def _insert(record: models.Model) -> None:
-    """Store a checked row; a name that another writer took meanwhile is refused as if it had been taken before."""
+    """Store a checked row; one that a constraint refuses, such as a second one of the same name, has a fault."""
     with _refusing_duplicates(record):
         insert_rows([record])
 
@@ -219,8 +224,7 @@ def _refusing_duplicates(record: models.Model) -> Iterator[None]:
             yield
     except IntegrityError:
         record._state.adding = not type(record)._base_manager.filter(pk=record.pk).exists()
-        record.validate_unique()
-        record.validate_constraints()
+        record.full_clean(exclude={"password"})
         raise
 
 

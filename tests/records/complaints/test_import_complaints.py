@@ -6,10 +6,15 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
+from records.accounts.models import DefaultRole
+from records.backoffice.date_filters import bare
 from records.complaints import actions
 from records.complaints.models import Complaint
 from records.history.models import Change
+from records.sites.models import Entity
+from tests import make
 from tests.make import SYSTEM
 from tests.make.chains import broken_links
 from tests.make.complaints import make_complaint, required_of
@@ -18,11 +23,17 @@ from tests.make.complaints import make_complaint, required_of
 def test_a_hundred_are_imported_and_the_next_added_one_has_the_next_number(site: Any) -> None:
     make_complaint(site)
     required = required_of(site)
-    rows = [{**required, "trace_number": f"L{number}"} for number in range(100)]
+    values = {
+        **required,
+        "owner": make.make_user(site=site, role=DefaultRole.STANDARD),
+        "entity_folder": make.make_folder(site, Entity.COMPLAINT),
+        "answered_on": bare(timezone.now().date()),
+    }
+    rows = [{**values, "trace_number": f"L{number}"} for number in range(100)]
     rows[5] |= {"record_status": "Completed", "review_report": "Closed long ago."}
     with CaptureQueriesContext(connection) as queries:
         complaints = actions.import_complaints(site.pk, rows, author=SYSTEM, reason="Old register")
-    assert len(queries) < 15
+    assert len(queries) < 16
     assert [complaint.site_sequence_id for complaint in complaints] == list(range(2, 102))
     assert make_complaint(site).site_sequence_id == 102
     complaint = Complaint.objects.get(site_sequence_id=7)
@@ -30,6 +41,16 @@ def test_a_hundred_are_imported_and_the_next_added_one_has_the_next_number(site:
     changes = Change.objects.filter(operation="ImportComplaints")
     assert (changes.count(), {change.reason for change in changes}) == (100, {"Old register"})
     assert list(broken_links(site.pk)) == []
+
+
+def test_an_archived_folder_and_an_owner_of_another_site_are_refused_in_their_rows(site: Any, other_site: Any) -> None:
+    required = required_of(site)
+    archived = make.make_folder(site, Entity.COMPLAINT, is_archived=True)
+    outsider = make.make_user(site=other_site, role=DefaultRole.STANDARD)
+    rows = [required, {**required, "entity_folder": archived}, {**required, "owner": outsider}]
+    with pytest.raises(ValidationError) as fault:
+        actions.import_complaints(site.pk, rows, author=SYSTEM)
+    assert [message.partition(":")[0] for message in fault.value.messages] == ["Row 2, entity_folder", "Row 3, owner"]
 
 
 def test_one_faulty_row_and_none_is_stored(site: Any) -> None:

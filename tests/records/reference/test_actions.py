@@ -5,6 +5,8 @@ from decimal import Decimal
 
 import pytest
 from django.core.exceptions import ValidationError
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from records.history.models import INSTALLATION, Change, Channel
 from records.history.trail import Author
@@ -169,11 +171,19 @@ def test_a_score_falls_into_the_higher_of_two_bands_that_touch(rating, score, ex
     assert (band and band.rating) == expected
 
 
-def test_a_name_that_another_writer_took_meanwhile_is_told_like_one_taken_before(site, monkeypatch):
-    add_entry(Product, {"name": "Rye"}, author=AUTHOR, site_id=site.pk)
-    # The other writer's row became visible only after this one was checked.
-    monkeypatch.setattr(Product, "full_clean", lambda self, **options: None)
+def test_a_duplicate_is_refused_by_the_database_and_told_together_with_other_faults(site):
+    rye = add_entry(Product, {"name": "Rye"}, author=AUTHOR, site_id=site.pk)
+    oat = add_entry(Product, {"name": "Oat"}, author=AUTHOR, site_id=site.pk)
     with pytest.raises(ValidationError) as error_info:
         add_entry(Product, {"name": "RYE"}, author=AUTHOR, site_id=site.pk)
     assert {error.code for error in error_info.value.error_dict["__all__"]} == {"Duplicate"}
-    assert Product.objects.count() == Change.objects.count() == 1
+    with pytest.raises(ValidationError) as error_info:
+        update_entry(oat, {"name": "RYE", "idx": -1}, author=AUTHOR)
+    assert {name: error.code for name, (error,) in error_info.value.error_dict.items()} == {
+        "__all__": "Duplicate",
+        "idx": "min_value",
+    }
+    with CaptureQueriesContext(connection) as queries:
+        add_entry(Product, {"name": "Spelt"}, author=AUTHOR, site_id=site.pk)
+    assert not [query for query in queries if "name_key" in query["sql"] and query["sql"].startswith("SELECT")]
+    assert set(Product.objects.values_list("name", flat=True)) == {rye.name, "Oat", "Spelt"}
