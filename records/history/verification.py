@@ -363,9 +363,10 @@ def _find_records_without_history(report: Report) -> None:
         if not is_proven(model):
             continue
         changes = Change.objects.filter(record_id=models.OuterRef("pk"), model=model._meta.label)
-        for record in model._base_manager.filter(~models.Exists(changes)).order_by("pk").iterator():
-            chain = getattr(record, "site_id", None) or INSTALLATION
-            report.add(chain, 0, f"no change mentions {model._meta.label} {record.pk}")
+        rows = model._base_manager.filter(~models.Exists(changes)).order_by("pk")
+        site = ["site_id"] if any(field.attname == "site_id" for field in model._meta.concrete_fields) else []
+        for key, *chain in rows.values_list("pk", *site).iterator():
+            report.add(next(iter(chain), None) or INSTALLATION, 0, f"no change mentions {model._meta.label} {key}")
 
 
 def _find_contradictions(report: Report) -> None:
