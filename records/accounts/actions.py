@@ -17,6 +17,7 @@ from records.accounts.clients import revoke_client
 from records.accounts.credentials import revoke
 from records.accounts.directories import revoke_tokens
 from records.accounts.models import Directory, OAuthClient, Role, RoleMembership, SecurityKind, SubscriptionKey, User
+from records.accounts.models.users import printed_name
 from records.accounts.names import check_address, check_user_name
 from records.accounts.recovery import follow_fact
 from records.accounts.roles_held import lock_outer_roles, people_within, refuse_cycle, touch_members, touch_users
@@ -240,8 +241,14 @@ def set_members(
 
 def members_of(role: Role) -> list[dict[str, str]]:
     """Return the role's members as `{"id", "name"}`, ordered by id; one query."""
-    rows = RoleMembership.objects.filter(role=role).order_by().select_related("user", "member_role")
+    names = ("user__display_name", "user__given_name", "user__family_name", "user__user_name")
+    rows = RoleMembership.objects.filter(role=role).order_by()
     return sorted(
-        ({"id": str(row.user_id or row.member_role_id), "name": str(row.user or row.member_role)} for row in rows),
+        (
+            {"id": str(user or member_role), "name": printed_name(*user_names) if user else role_name}
+            for user, member_role, role_name, *user_names in rows.values_list(
+                "user_id", "member_role_id", "member_role__name", *names
+            )
+        ),
         key=itemgetter("id"),
     )

@@ -38,9 +38,13 @@ def check_row(row: Model, *, changed: Sequence[str] | None = None, skip: Sequenc
         row.check_row()
         return
     excluded = {"password", *skip}
+    fields: Sequence[Any] = row._meta.concrete_fields
+    references = [field for field in fields if field.is_relation and getattr(row, field.attname) is not None]
+    loaded = {field.name for field in references if field.is_cached(row)}
     try:
-        # The database refuses a duplicate when the row is stored, and `records.sites.writing` says then what it is.
-        row.full_clean(exclude=excluded, validate_unique=False, validate_constraints=False)
+        # What a loaded reference leads to exists. The database refuses a duplicate when the row is stored, and
+        # `records.sites.writing` says then what it is.
+        row.full_clean(exclude=excluded | loaded, validate_unique=False, validate_constraints=False)
     except ValidationError:
         # All faults are reported together.
         row.full_clean(exclude=excluded)
