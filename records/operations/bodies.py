@@ -5,7 +5,7 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from decimal import Decimal
 from typing import IO, Any, cast
@@ -163,8 +163,8 @@ def _names_in(value: object) -> int:
 
 def is_out_of_range(value: object) -> bool:
     """Return whether a decoded value is or contains a number that no double holds, such as 1e400 (DECISIONS 1.10)."""
-    numbers = (one for part in _parts_of([value]) for one in (part.values() if type(part) is dict else part))
-    return any(isinstance(one, int | Decimal) and not -_LARGEST <= one <= _LARGEST for one in numbers)
+    items = (item for part in _parts_of([value]) for item in _items_of(part))
+    return any(isinstance(item, int | Decimal) and not -_LARGEST <= item <= _LARGEST for item in items)
 
 
 def _parts_of(value: object) -> Iterator[dict[str, object] | list[object]]:
@@ -173,7 +173,11 @@ def _parts_of(value: object) -> Iterator[dict[str, object] | list[object]]:
     while queue:
         part = queue.pop()
         yield part
-        queue += [one for one in (part.values() if type(part) is dict else part) if type(one) in (dict, list)]
+        queue += [item for item in _items_of(part) if type(item) in (dict, list)]
+
+
+def _items_of(part: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return part.values() if isinstance(part, dict) else part
 
 
 def _repeated_name(body: Bytes) -> str:
