@@ -59,7 +59,7 @@ def test_an_empty_site_says_what_to_do_next(site: Site) -> None:
 
 def test_who_holds_no_role_is_told_whom_to_ask(site: Site) -> None:
     response = page(sign_in(make.make_user()))
-    assert "You do not have a role at any site yet." in response.content.decode()
+    assert "You do not have a role at any active site." in response.content.decode()
     assert response.context["charts"] == []
 
 
