@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-from django import forms
 from django.contrib import messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.core.exceptions import FieldDoesNotExist, PermissionDenied, ValidationError
@@ -190,7 +189,6 @@ class BulkPages(FormPages):
             has_changed=not is_same,
             is_unsent=not form.is_bound,
             form=form,
-            media=forms.Media(),
             back=back,
         )
 

@@ -309,9 +309,6 @@ class FormPages(StepPages, HistoryPages):
         readonly = state.readonly if writable else flatten_fieldsets(fieldsets)
         admin_form = helpers.AdminForm(form, list(fieldsets), {}, readonly, model_admin=self)
         inline_formsets = self.get_inline_formsets(request, formsets, inlines, record)
-        media = self.media + admin_form.media
-        for inline_formset in inline_formsets:
-            media += inline_formset.media
         title = (
             gettext("Add %(kind)s") % {"kind": self.opts.verbose_name}
             if record is None
@@ -328,7 +325,6 @@ class FormPages(StepPages, HistoryPages):
             "original": record,
             "is_popup": False,
             "to_field": None,
-            "media": media,
             "inline_admin_formsets": inline_formsets,
             "errors": helpers.AdminErrorList(form, formsets),
             "preserved_filters": self.get_preserved_filters(request),

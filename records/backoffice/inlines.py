@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django import forms
 from django.contrib import admin
 from django.db import models
 from django.http import HttpRequest
@@ -34,11 +33,6 @@ class _Rows(RecordFields):
     def has_delete_permission(self, request: HttpRequest, obj: models.Model | None = None) -> bool:
         """Return whether the record may be changed: its history keeps a removed row."""
         return self._may_write(request)
-
-    @property
-    def media(self) -> forms.Media:
-        """Return no scripts: every page has our own few scripts."""
-        return forms.Media()
 
     def _may_write(self, request: HttpRequest) -> bool:
         state = form_state(request)
