@@ -88,8 +88,9 @@ class ProvisioningView(stock.SCIMView):
         response = self._answer_with_retries(request, inner, *args, **kwargs)
         put(response, self.allowance, unless_set=True)
         keep_private(response, "Authorization", "Accept")
-        rolled_back = self.caller is not None and self.caller.dry_run and self._writes(request)
-        if self._writes(request) and not rolled_back:
+        writes = self._writes(request)
+        rolled_back = self.caller is not None and self.caller.dry_run and writes
+        if writes and not rolled_back:
             key = id_in(response.get("Location") or kwargs.get("uuid") or "").lower()
             request.larder_record = key or None  # type: ignore[attr-defined]
         entry = log.entry(

@@ -102,6 +102,7 @@ def entry(
     request_id = getattr(request, "request_id", "")
     text = outcome(response, changes, caller.notes, request.method or "")
     if response.status_code == 201 and not rolled_back:
+        # A long text is cut before the id, by which the log is searched.
         text = f"{text[:950]} Id: {id_in(response['Location'])}."
     return new_row(
         ProvisioningCall,

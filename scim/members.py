@@ -130,7 +130,7 @@ def _entry(item: object) -> tuple[str, MemberDetails]:
 def _id(value: str) -> uuid.UUID:
     key = read_uuid(value)
     if key is None:
-        raise InvalidValueException(detail=f"There is no member with the id {value[:100]!r}.")
+        raise InvalidValueException(detail=f"No member has the id {value[:100]!r}.")
     return key
 
 

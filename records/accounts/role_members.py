@@ -171,7 +171,7 @@ def _refuse_unknown(role: Role, new: Collection[uuid.UUID], facts: dict[uuid.UUI
     """Raise ValidationError for an id that cannot be a member, and for a role that would contain itself."""
     for key in new:
         if not facts[key].is_eligible:
-            raise fault_at("members", f"There is no member with the id {str(key)!r}.", "InvalidReference")
+            raise fault_at("members", f"No member has the id {str(key)!r}.", "InvalidReference")
     if roles := {key for key in new if not facts[key].is_user}:
         try:
             refuse_cycle(role, roles)

@@ -204,7 +204,7 @@ def public_pem() -> bytes:
 def _public_key(path: Path | None) -> Ed25519PublicKey:
     if path is None:
         if not key_path().exists():
-            raise SealError("There is no key here. Name the public key with --key.")
+            raise SealError("This installation does not have the key. Name the public key with --key.")
         return _private_key().public_key()
     try:
         key = serialization.load_pem_public_key(path.read_bytes())

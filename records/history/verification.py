@@ -364,9 +364,10 @@ def _find_records_without_history(report: Report) -> None:
             continue
         changes = Change.objects.filter(record_id=models.OuterRef("pk"), model=model._meta.label)
         rows = model._base_manager.filter(~models.Exists(changes)).order_by("pk")
-        site = ["site_id"] if any(field.attname == "site_id" for field in model._meta.concrete_fields) else []
-        for key, *chain in rows.values_list("pk", *site).iterator():
-            report.add(next(iter(chain), None) or INSTALLATION, 0, f"no change mentions {model._meta.label} {key}")
+        has_site = any(field.attname == "site_id" for field in model._meta.concrete_fields)
+        site: Any = "site_id" if has_site else models.Value(None, models.UUIDField())
+        for key, site_id in rows.values_list("pk", site).iterator():
+            report.add(site_id or INSTALLATION, 0, f"no change mentions {model._meta.label} {key}")
 
 
 def _find_contradictions(report: Report) -> None:

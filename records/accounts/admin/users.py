@@ -149,6 +149,7 @@ class UserAdmin(PlainAdmin):
     search_fields: ClassVar[Any] = ("user_name", "given_name", "family_name", "display_name", "email")
     ordering: ClassVar[Any] = ("user_name", "id")
     readonly_fields = ("recovery_address", "roles", "directory", "last_login_shown")
+    # The account of a person stays one, and so does that of an integration.
     fixed_fields = ("is_service_account",)
     # Everybody sees the names, since records name accounts. Only Managers see addresses and how somebody signs in.
     private_fields = ("email", "recovery_address", "pending_address", "last_login", "last_login_shown", "is_superuser")

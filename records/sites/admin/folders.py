@@ -27,6 +27,7 @@ class EntityFolderAdmin(FolderTree, PlainAdmin):
     list_filter = (ArchivedFilter, "entity")
     ordering: ClassVar[Any] = ("entity", "idx", "name", "id")
     fieldsets: ClassVar[Any] = ((None, {"fields": ("entity", "name", "parent", "idx")}),)
+    # The records in a folder are of its kind.
     fixed_fields = ("entity",)
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: object) -> Any:

@@ -1,12 +1,12 @@
 """Complaints taken over from an earlier register, many at once."""
 
+import datetime
 from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from django.utils import timezone
 
 from records.accounts.models import DefaultRole
 from records.backoffice.date_filters import bare
@@ -27,7 +27,8 @@ def test_a_hundred_are_imported_and_the_next_added_one_has_the_next_number(site:
         **required,
         "owner": make.make_user(site=site, role=DefaultRole.STANDARD),
         "entity_folder": make.make_folder(site, Entity.COMPLAINT),
-        "answered_on": bare(timezone.now().date()),
+        "date": bare(datetime.date(2026, 3, 1)),
+        "answered_on": bare(datetime.date(2026, 3, 2)),
     }
     rows = [{**values, "trace_number": f"L{number}"} for number in range(100)]
     rows[5] |= {"record_status": "Completed", "review_report": "Closed long ago."}

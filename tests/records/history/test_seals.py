@@ -111,7 +111,9 @@ def _cut(site: Site) -> None:
     rows(pk=change.pk).delete()
 
 
-@pytest.mark.parametrize(("has_key", "log"), [(True, "was signed with another key."), (False, "There is no key here.")])
+@pytest.mark.parametrize(
+    ("has_key", "log"), [(True, "was signed with another key."), (False, "does not have the key.")]
+)
 def test_the_daily_task_goes_on_with_a_new_key_and_says_that_the_old_seal_was_not_used(
     employees: list[Employee], tmp_path: Path, settings: Any, caplog: pytest.LogCaptureFixture, has_key: bool, log: str
 ) -> None:
